@@ -19,7 +19,8 @@ __getattr__, __dir__, __all__ = with_others(door("spanlab", __file__), "spanlab.
 
 
 def _draw_in_notebooks() -> None:
-    """Where IPython runs: a trial at the end of a cell is drawn as its timeline, and a session as its first curve."""
+    """Where IPython runs: a trial at the end of a cell is drawn as its timeline, and a session as
+    its first curve."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
 
@@ -38,7 +39,9 @@ def _draw_in_notebooks() -> None:
             return session_page(result)
 
         shell.display_formatter.formatters["image/png"].for_type_by_name("spanlab.paradigms.trial", "Trial", timeline)
-        shell.display_formatter.formatters["text/html"].for_type_by_name("spanlab.sessions.result", "SessionResult", session)
+        shell.display_formatter.formatters["text/html"].for_type_by_name(
+            "spanlab.sessions.result", "SessionResult", session
+        )
 
 
 _draw_in_notebooks()

@@ -20,7 +20,8 @@ from .sessions.result import read_responses as read_responses
 
 __all__: list[str]
 
-# Names of other packages (entry points of the group spanlab.python), for type checkers; they are loaded when they are first used.
+# Names of other packages (entry points of the group spanlab.python), for type checkers; they are
+# loaded when they are first used.
 import spanlab.extensions.modelling.dataset as _dataset
 import spanlab.extensions.modelling.gym as _gym
 

@@ -1,4 +1,5 @@
-"""The Python interface: functions that run the same sessions and make the same records and figures as the commands.
+"""The Python interface: functions that run the same sessions and make the same records and figures
+as the commands.
 
 >>> import spanlab
 >>> result = spanlab.replay("vsr", agent="ideal", trials=4)
@@ -49,7 +50,11 @@ def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*args, **kwargs)
         except SpanLabError as error:
-            text = re.sub(r"--([a-z][a-z-]*[a-z])", lambda match: {"set": "levels", "map": "columns"}.get(match[1], match[1].replace("-", "_")), str(error))
+            text = re.sub(
+                r"--([a-z][a-z-]*[a-z])",
+                lambda match: {"set": "levels", "map": "columns"}.get(match[1], match[1].replace("-", "_")),
+                str(error),
+            )
             if text == str(error):
                 raise
             raise SpanLabError(text) from None
@@ -90,11 +95,14 @@ def replay(
     Parameters
     ----------
     paradigm : name in the library, or a YAML file; not needed with ``like`` or ``trials_from``
-    agent : who takes the trials: a name such as ``ideal``, ``network:laptop`` or ``chat:MODEL@PROVIDER``, an agent of your own, or a torch module from frames
-        (trials, steps, 3, 32, 32) to logits (trials, steps, outputs)
-    logits : of a torch module: which of its outputs are those of the paradigm's head, such as ``"0-8"``; the first ones when not given
+    agent : who takes the trials: a name such as ``ideal``, ``network:laptop`` or
+        ``chat:MODEL@PROVIDER``, an agent of your own, or a torch module from frames (trials, steps,
+        3, 32, 32) to logits (trials, steps, outputs)
+    logits : of a torch module: which of its outputs are those of the paradigm's head, such as
+        ``"0-8"``; the first ones when not given
     frames : of a torch module: how frames are given to it, such as ``{"colour": "grey"}``
-    trials : number of trials, shared out over the factor levels; as many as the design has when not given
+    trials : number of trials, shared out over the factor levels; as many as the design has when not
+        given
     seed : of the session; 1, or that of the other session, when not given
     levels : levels of some factors, such as ``{"list_length": [3, 4]}``
     design : of the paradigm's file; ``human`` when not given
@@ -104,12 +112,14 @@ def replay(
     paired_with : the blocks of this session, or of this paradigm with the same seed
     fresh : with ``like`` or ``trials_from``, new trials with the same levels
     data : folder for sessions
-    chat, care : settings of chat agents, and how their servers are treated, by name (``care={"max_cost": 2.5}``)
+    chat, care : settings of chat agents, and how their servers are treated, by name
+        (``care={"max_cost": 2.5}``)
     price : what a million tokens cost, read and written
     pilot : mark the data as pilot data
     states : keep the hidden states of networks, too
     workers, scheduler : share the work of a large session out
-    say : takes the sentences that the command prints on stderr, which is where they go when not given
+    say : takes the sentences that the command prints on stderr, which is where they go when not
+        given
 
     Returns
     -------
@@ -118,7 +128,8 @@ def replay(
     Raises
     ------
     SpanLabError
-        for what is unknown or impossible, and when something has stopped a session; what was finished is safe, and :func:`resume` goes on.
+        for what is unknown or impossible, and when something has stopped a session; what was
+        finished is safe, and :func:`resume` goes on.
 
     Examples
     --------
@@ -154,12 +165,16 @@ def replay(
         views = [view for planned in chosen.plan if (view := chosen.paradigm.network_view(planned.levels)) is not None]
         taker = module_agent(agent, views, logits, **(frames or {}))
     elif chat or care or price:
-        raise SpanLabError(f"{agent.name} has already been made, so its chat, care and price cannot be chosen here: leave them out")
+        raise SpanLabError(
+            f"{agent.name} has already been made, so its chat, care and price cannot be chosen here: leave them out"
+        )
     else:
         taker = agent
     if (logits is not None or frames is not None) and not _is_module(agent):
         raise SpanLabError("logits and frames are for torch modules: leave them out")
-    shared_out = next((name for name, value in (("workers", workers), ("scheduler", scheduler)) if value is not None), "")
+    shared_out = next(
+        (name for name, value in (("workers", workers), ("scheduler", scheduler)) if value is not None), ""
+    )
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
     with open_pool(workers, scheduler) as pool:
         ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, pool)
@@ -181,7 +196,8 @@ _FIRST_FIGURES = ("serial_position", "set_size", "nback_dprime", "error_distribu
 
 
 def session_page(result: SessionResult) -> str:
-    """A session as a notebook shows it: who answered what, how many answers were right, and its first curve.
+    """A session as a notebook shows it: who answered what, how many answers were right, and its
+    first curve.
 
     Parameters
     ----------
@@ -193,7 +209,10 @@ def session_page(result: SessionResult) -> str:
     real = rows[~rows["practice"].astype(bool)]
     told = f"{real['trial'].nunique():,} trials, {len(real):,} answers"
     told += f", {100 * result.accuracy:.1f} % right" if result.accuracy == result.accuracy else ""
-    head = f"<p><b>{escape(str(info['agent']))}</b>: {escape(str(info['paradigm_title']))} ({told}). <code>{escape(str(result.folder))}</code></p>"
+    head = (
+        f"<p><b>{escape(str(info['agent']))}</b>: {escape(str(info['paradigm_title']))} ({told})."
+        f" <code>{escape(str(result.folder))}</code></p>"
+    )
     for name in _FIRST_FIGURES:
         try:
             drawn = figure(name, result.folder)
@@ -203,8 +222,11 @@ def session_page(result: SessionResult) -> str:
     return head
 
 
-async def replay_async(paradigm: str | None = None, agent: str | Agent | torch.nn.Module = "", **options: Any) -> SessionResult:
-    """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on meanwhile."""
+async def replay_async(
+    paradigm: str | None = None, agent: str | Agent | torch.nn.Module = "", **options: Any
+) -> SessionResult:
+    """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on
+    meanwhile."""
     import asyncio
 
     return await asyncio.to_thread(replay, paradigm, agent, **options)
@@ -230,13 +252,15 @@ def run(
     window: Mapping[str, Any] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> SessionResult:
-    """A session with somebody at the screen, as ``spanlab run PARADIGM`` runs it. Studies are run from the command line.
+    """A session with somebody at the screen, as ``spanlab run PARADIGM`` runs it. Studies are run
+    from the command line.
 
     Parameters
     ----------
     paradigm : name in the library, or a YAML file
     participant : identifier of the person
-    simulate : an observer that presses real keys in the window instead of a person: ``ideal``, ``capacity:PLACES``, ``precision:SD`` or ``chance``
+    simulate : an observer that presses real keys in the window instead of a person: ``ideal``,
+        ``capacity:PLACES``, ``precision:SD`` or ``chance``
     speed : how much faster than a person the simulated participant answers
     trials, levels, design, generator, paired_with : as for :func:`replay`
     seed : of the session; drawn at random when not given
@@ -244,13 +268,15 @@ def run(
     practice : begin with practice
     pilot : mark the data as pilot data
     data : folder for sessions
-    window : how somebody sits at it: ``fullscreen``, ``width_cm``, ``distance_cm`` and the other fields of ``WindowOptions``
+    window : how somebody sits at it: ``fullscreen``, ``width_cm``, ``distance_cm`` and the other
+        fields of ``WindowOptions``
     say : takes sentences; stderr when not given
 
     Raises
     ------
     SpanLabError
-        when there is no display, for what is unknown or impossible, and when something has stopped the session; :func:`resume` goes on.
+        when there is no display, for what is unknown or impossible, and when something has stopped
+        the session; :func:`resume` goes on.
     """
     from .sessions.conduct import Watcher, carry_out, say_on_stderr
     from .sessions.people import begin_with_somebody
@@ -288,7 +314,8 @@ def resume(
     scheduler: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> SessionResult:
-    """Go on with a session that was interrupted, at the next trial, with its own settings; one that is over is given back as it is.
+    """Go on with a session that was interrupted, at the next trial, with its own settings; one that
+    is over is given back as it is.
 
     Parameters
     ----------
@@ -351,7 +378,8 @@ def compare(
     accept_unread: bool = False,
     all_figures: bool = False,
 ) -> Path:
-    """Curves of people and machines side by side: ``report.html``, figures and tables, as ``spanlab compare`` makes them.
+    """Curves of people and machines side by side: ``report.html``, figures and tables, as ``spanlab
+    compare`` makes them.
 
     Parameters
     ----------
@@ -361,7 +389,8 @@ def compare(
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     models : fit a mixed-effects model to each paradigm; where it takes seconds when not given
     practice, pilot : use these rows, too
-    accept_unread : also test and compare sessions and cells in which more than 20% of the replies could not be read
+    accept_unread : also test and compare sessions and cells in which more than 20% of the replies
+        could not be read
     all_figures : write every figure as SVG and PDF, also those that are folded on the page
 
     Returns
@@ -380,7 +409,14 @@ def compare(
 
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)
-    options = Options(practice=practice, pilot=pilot, rules=read_rules(rules_file), rules_file=rules_file, models=models, columns=read_map(columns))
+    options = Options(
+        practice=practice,
+        pilot=pilot,
+        rules=read_rules(rules_file),
+        rules_file=rules_file,
+        models=models,
+        columns=read_map(columns),
+    )
     options = replace(options, accept_unread=accept_unread, all_figures=all_figures)
     return write(paths, out, options, report_pages(paths, out))
 
@@ -411,12 +447,15 @@ def figure(
     paradigm : of which paradigm, or of which several
     bars : what bars of curves are: ``interval`` (95%) or ``sem``
     by : reaction_time and conditions: a panel for each value of this column, too
-    along, value : conditions: the column along the horizontal axis, and what is measured: ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
-    people : a table with a row for each participant, such as ``scores.csv`` of ``spanlab scores-by-person``; ``by`` and ``along`` may be its columns
+    along, value : conditions: the column along the horizontal axis, and what is measured:
+        ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
+    people : a table with a row for each participant, such as ``scores.csv`` of ``spanlab
+        scores-by-person``; ``by`` and ``along`` may be its columns
     exclude : file with rules of exclusion
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
-    accept_unread : also test and compare sessions and cells in which more than 20% of the replies could not be read
+    accept_unread : also test and compare sessions and cells in which more than 20% of the replies
+        could not be read
 
     Raises
     ------
@@ -434,7 +473,9 @@ def figure(
 
     paths = _paths(data)
     declared = figure_named(name, tuple(map(str, paths)))
-    wish = wish_for(declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by, along=along, value=value)
+    wish = wish_for(
+        declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by, along=along, value=value
+    )
     loaded = _load(paths, exclude, columns, practice, pilot, None if people is None else Path(people), accept_unread)
     drawing = declared.draw(loaded, wish)
     return replace(drawing, notes=(*loaded.cautions, *loaded.notes, *drawing.notes))
@@ -451,8 +492,8 @@ def scores(
     pilot: bool = False,
     accept_unread: bool = False,
 ) -> pd.DataFrame:
-    """Compare machines with people: slope difference A and mean difference B, one row each, with intervals and their
-    basis.
+    """Compare machines with people: slope difference A and mean difference B, one row each, with
+    intervals and their basis.
 
     Parameters
     ----------
@@ -461,7 +502,8 @@ def scores(
     exclude : file with rules of exclusion
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
-    accept_unread : also test and compare sessions and cells in which more than 20% of the replies could not be read
+    accept_unread : also test and compare sessions and cells in which more than 20% of the replies
+        could not be read
 
     Raises
     ------
@@ -480,7 +522,8 @@ def inspect_task(paradigm: str, **options: Any) -> Any:
     Parameters
     ----------
     paradigm : name in the library, or a YAML file
-    options : trials, seed, levels, design, generator, as for :func:`replay`, and ``chat``: settings of chat agents
+    options : trials, seed, levels, design, generator, as for :func:`replay`, and ``chat``: settings
+        of chat agents
 
     Raises
     ------
@@ -494,7 +537,12 @@ def inspect_task(paradigm: str, **options: Any) -> Any:
 
 @_for_python
 def train(
-    config: PathLike, output: PathLike | None = None, *, resume: bool = False, steps: int | None = None, seed: int | None = None
+    config: PathLike,
+    output: PathLike | None = None,
+    *,
+    resume: bool = False,
+    steps: int | None = None,
+    seed: int | None = None,
 ) -> TrainingResult | None:
     """Train a network by a config or a preset, as ``spanlab train`` does.
 
@@ -522,7 +570,9 @@ def train(
 
     read = config_named(config)
     given = {key: value for key, value in (("steps", steps), ("seed", seed)) if value is not None}
-    command_line = " ".join(["spanlab train", Path(config).name, *(f"--{name} {value}" for name, value in given.items())])
+    command_line = " ".join(
+        ["spanlab train", Path(config).name, *(f"--{name} {value}" for name, value in given.items())]
+    )
     return train_network(changed(read, **given) if given else read, out=output, resume=resume, command=command_line)
 
 
@@ -549,11 +599,14 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     from .stimuli.render.pixels import network_frame, picture
 
     scenes = [step.percept.for_machine.stimulus.scene() for step in trial.steps if step.percept.model_step]
-    return np.stack([network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes])
+    return np.stack(
+        [network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes]
+    )
 
 
 def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
-    """The rules of a file, or a preset of that name (``complex_span_85``, ``attention``, ``timing``); none where no file is named.
+    """The rules of a file, or a preset of that name (``complex_span_85``, ``attention``,
+    ``timing``); none where no file is named.
 
     Raises
     ------
@@ -573,7 +626,10 @@ def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
     rules, problems = validated(RulesFile, document.data)
     if problems or not isinstance(rules, RulesFile):
         raise ParadigmError(in_order(document.problem(path, message) for path, message in problems))
-    return tuple(rule if rule.table is None else rule.model_copy(update={"table": Path(file).parent / rule.table}) for rule in rules.exclude)
+    return tuple(
+        rule if rule.table is None else rule.model_copy(update={"table": Path(file).parent / rule.table})
+        for rule in rules.exclude
+    )
 
 
 def _paths(data: Paths) -> list[Path]:
@@ -592,7 +648,12 @@ def _load(
     from .analysis.data.column_map import read_map
     from .analysis.data.loading import load
 
-    chosen: dict[str, Any] = {"include_practice": practice, "include_pilot": pilot, "people": people, "accept_unread": accept_unread}
+    chosen: dict[str, Any] = {
+        "include_practice": practice,
+        "include_pilot": pilot,
+        "people": people,
+        "accept_unread": accept_unread,
+    }
     if columns:
         chosen["columns"] = read_map(columns)
     return load(paths, rules=read_rules(exclude), **chosen)

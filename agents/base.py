@@ -1,4 +1,5 @@
-"""The protocol of agents. An agent is introduced to a trial, and then meets it step by step, seeing percepts and nothing else."""
+"""The protocol of agents. An agent is introduced to a trial, and then meets it step by step, seeing
+percepts and nothing else."""
 
 # pyright: strict, reportImplicitOverride=true
 # ruff: noqa: B027 (methods of base classes that do nothing are the point)
@@ -15,7 +16,18 @@ from typing_extensions import override
 from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
 from ..core.overrides import check_overrides
-from ..paradigms import Answer, AnswerKeys, Display, NetworkView, Percept, Prompt, ResponseKind, Truth, Verdict, WorkedExample
+from ..paradigms import (
+    Answer,
+    AnswerKeys,
+    Display,
+    NetworkView,
+    Percept,
+    Prompt,
+    ResponseKind,
+    Truth,
+    Verdict,
+    WorkedExample,
+)
 from ..paradigms.triggers import Triggers
 from ..stimuli import Stimulus
 
@@ -30,8 +42,9 @@ Outcome = Literal["answered", "omitted", "invalid"]
 
 
 class Sentences(TypedDict):
-    """Sentences about a kind of question for a chat model: ``legend`` in the instructions, ``question`` with what is said beside it whenever it is asked, and
-    ``form``, how the reply is to be written, where nothing else is said of it."""
+    """Sentences about a kind of question for a chat model: ``legend`` in the instructions,
+    ``question`` with what is said beside it whenever it is asked, and ``form``, how the reply is to
+    be written, where nothing else is said of it."""
 
     legend: str
     question: str
@@ -48,13 +61,18 @@ class TrialContext:
     title : its full title
     language : of the texts, such as ``en``
     instructions : neutral instructions from the paradigm
-    asks : the distinct response kinds of the trial, in order of first use; each writes its legend for a kind of reader
+    asks : the distinct response kinds of the trial, in order of first use; each writes its legend
+        for a kind of reader
     network : what a network sees of this paradigm (task, head, offset), or None
-    keys, words : of a person: with which keys one answers, and texts of the screen, each with what is read in its place in this language
+    keys, words : of a person: with which keys one answers, and texts of the screen, each with what
+        is read in its place in this language
     prompts : what the questions of the trial ask in words, each once
-    sentences : what is said of the kinds of questions, by :meth:`.ResponseKind.record_key`, where it is not to be what it would be now
-    seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
-    block, practice : in which block of the session the trial is, or in which round of practice; and whether it is practice
+    sentences : what is said of the kinds of questions, by :meth:`.ResponseKind.record_key`, where
+        it is not to be what it would be now
+    seed : for an agent's own randomness (guesses, sampling), different for every trial of a session
+        and independent of what the trial holds
+    block, practice : in which block of the session the trial is, or in which round of practice; and
+        whether it is practice
     examples : worked examples with the levels of the trial, for agents that want some
     questionnaire : whether it tests no memory, so that a pause cuts nothing off
     """
@@ -85,8 +103,10 @@ class Response:
     value : the answer, or None when the outcome is not ``answered``
     rt_ms : reaction time where one means something, from the onset of the question
     raw : the raw form: key, click positions, text, logits; fit for JSON
-    outcome : ``answered``, ``omitted`` (the window passed) or ``invalid`` (an answer outside the allowed ones)
-    notes : measured extras for the event log, such as latency_ms, attempts, tokens, late presses; fit for JSON
+    outcome : ``answered``, ``omitted`` (the window passed) or ``invalid`` (an answer outside the
+        allowed ones)
+    notes : measured extras for the event log, such as latency_ms, attempts, tokens, late presses;
+        fit for JSON
     """
 
     value: Answer | None
@@ -98,9 +118,9 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Record of one display as it was really shown. Times in ms from the start of the session's clock. ``onset_bound_ms``: by how much the picture can have
-    come on before
-    ``onset_ms`` at most, where the window knows."""
+    """Record of one display as it was really shown. Times in ms from the start of the session's
+    clock. ``onset_bound_ms``: by how much the picture can have come on before ``onset_ms`` at most,
+    where the window knows."""
 
     planned_ms: float | None
     onset_ms: float
@@ -133,8 +153,9 @@ class SettingRules:
 
     Parameters
     ----------
-    later : settings that came after the first records, with what they are when nobody chooses: records of before have none of them, and the hash of the
-        settings leaves them out where they are that
+    later : settings that came after the first records, with what they are when nobody chooses:
+        records of before have none of them, and the hash of the settings leaves them out where they
+        are that
     constants : settings that nobody chooses, since they are constants of the program
     anew : settings that may be chosen anew whenever a session goes on
     """
@@ -145,7 +166,8 @@ class SettingRules:
 
 
 class Journal(Protocol):
-    """Store of the replies that an episode has paid for, by trial; each is on disk before it is used."""
+    """Store of the replies that an episode has paid for, by trial; each is on disk before it is
+    used."""
 
     def replies(self) -> Sequence[Mapping[str, Any]]:
         """Return what earlier attempts at the trial have kept, in order."""
@@ -158,10 +180,12 @@ class Journal(Protocol):
         """Note, without waiting, that all of a request has left."""
 
     def refused(self, line: Mapping[str, Any]) -> None:
-        """Note, without waiting, that the server refused a request that had left: nobody pays for it."""
+        """Note, without waiting, that the server refused a request that had left: nobody pays for
+        it."""
 
     def lost(self, line: Mapping[str, Any]) -> None:
-        """Note, without waiting, that a request that had left came to nothing, although a reply may have been under way, which has to be paid for."""
+        """Note, without waiting, that a request that had left came to nothing, although a reply may
+        have been under way, which has to be paid for."""
 
     def unsent(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that a request could not leave."""
@@ -170,7 +194,8 @@ class Journal(Protocol):
         """Keep a reply; it is on the disk when this returns."""
 
     def note(self, event: Mapping[str, Any]) -> None:
-        """Note something that happened: a ``note``, or an event that a package declares (``{"event": "its name", ...}``)."""
+        """Note something that happened: a ``note``, or an event that a package declares
+        (``{"event": "its name", ...}``)."""
 
 
 class Episode(ABC):
@@ -196,35 +221,42 @@ class Episode(ABC):
     def attach(self, journal: Journal) -> None:
         """Take the journal of the trial, before the first step.
 
-        Paid replies are written to it before they are used, and replayed from it after a kill. It also takes events of the agent.
+        Paid replies are written to it before they are used, and replayed from it after a kill. It
+        also takes events of the agent.
         """
 
     def shown(self) -> Sequence[Shown] | None:
-        """Return how each display of the last step was really shown, completed in place until the next step; None where nothing is shown."""
+        """Return how each display of the last step was really shown, completed in place until the
+        next step; None where nothing is shown."""
         return None
 
     def notes(self) -> Mapping[str, Any]:
-        """Return what else happened in the last step, fit for JSON; completed in place until the next step."""
+        """Return what else happened in the last step, fit for JSON; completed in place until the
+        next step."""
         return {}
 
     def finish(self) -> None:
         """The trial is over."""
 
     def cut(self) -> None:
-        """The trial is over without an end: a step has raised :class:`TrialCut`, or the session cannot go on."""
+        """The trial is over without an end: a step has raised :class:`TrialCut`, or the session
+        cannot go on."""
 
 
 class WindowEpisode(Episode):
-    """Somebody at a window in one trial. What is told here is told to nobody else: displays ahead of time, and what became of an answer."""
+    """Somebody at a window in one trial. What is told here is told to nobody else: displays ahead
+    of time, and what became of an answer."""
 
     def prepare(self, displays: Sequence[Display]) -> None:
         """Make every display ready that may come, before the first step (a window uploads them)."""
 
     def expect(self, steps: Sequence[Sequence[Percept]]) -> None:
-        """Know the whole trial before its first step (a page plays it by itself): of each step one percept, or one for each verdict on the answer before."""
+        """Know the whole trial before its first step (a page plays it by itself): of each step one
+        percept, or one for each verdict on the answer before."""
 
     def announce_next(self, percept: Percept | None, last: bool = False) -> None:
-        """Before a step: the one after it, where that does not depend on the answer, and whether there is none."""
+        """Before a step: the one after it, where that does not depend on the answer, and whether
+        there is none."""
 
     def mark(self, codes: Triggers, write: Callable[[Mapping[str, Any]], None]) -> None:
         """Send these trigger codes in this trial; ``write`` takes the record of each."""
@@ -240,8 +272,10 @@ class AgentOptions:
     Parameters
     ----------
     seed : for agents whose reaction times are random
-    window : for agents at a window: its size, the distance, the speed ... (fields of ``WindowOptions``, ``speed`` and ``answers``)
-    tasks : that the trials set a network; where a name stands for several networks, one that knows them is taken
+    window : for agents at a window: its size, the distance, the speed ... (fields of
+        ``WindowOptions``, ``speed`` and ``answers``)
+    tasks : that the trials set a network; where a name stands for several networks, one that knows
+        them is taken
     values : values of the options that the kind declares (:meth:`Agent.options`), by their names
     """
 
@@ -271,7 +305,8 @@ class Rehearsal:
 
     Parameters
     ----------
-    context, percepts : what the agent is told before such a trial, and what it is shown in it (as after right answers)
+    context, percepts : what the agent is told before such a trial, and what it is shown in it (as
+        after right answers)
     times : how many trials of this kind there are
     """
 
@@ -281,7 +316,8 @@ class Rehearsal:
 
 
 class Outlook(Protocol):
-    """The trials of a session that is going to begin or to go on; compiled when they are first asked for."""
+    """The trials of a session that is going to begin or to go on; compiled when they are first
+    asked for."""
 
     @property
     def paradigm(self) -> str:
@@ -305,7 +341,8 @@ class Outlook(Protocol):
 
     @property
     def order(self) -> Sequence[tuple[int, int]]:
-        """Block and number in ``trials`` of every trial, for agents that remember the trials of a block; empty for others."""
+        """Block and number in ``trials`` of every trial, for agents that remember the trials of a
+        block; empty for others."""
         ...
 
     @property
@@ -320,7 +357,8 @@ class Outlook(Protocol):
 
 
 class Ledger(Protocol):
-    """Account of an agent's requests, from the record of a session, all parts of the session together."""
+    """Account of an agent's requests, from the record of a session, all parts of the session
+    together."""
 
     @property
     def folder(self) -> Path:
@@ -349,7 +387,8 @@ class Ledger(Protocol):
 
 
 class Agent(ABC):
-    """Somebody who can take trials. Only ``kind`` and :meth:`start` have to be given; every other method does nothing until it is overridden.
+    """Somebody who can take trials. Only ``kind`` and :meth:`start` have to be given; every other
+    method does nothing until it is overridden.
 
     A misspelt method is refused when the class is made.
     """
@@ -366,10 +405,14 @@ class Agent(ABC):
         if declared is None:
             return
         if not isinstance(declared, AgentKind):
-            raise TypeError(f"the kind of {cls.__name__} is {declared!r}; expected an AgentKind, such as AgentKind('{cls.__name__.lower()}')")
+            raise TypeError(
+                f"the kind of {cls.__name__} is {declared!r}; expected an AgentKind, such as"
+                f" AgentKind('{cls.__name__.lower()}')"
+            )
         if declared.at_window != issubclass(cls, WindowAgent):
             raise TypeError(
-                f"{cls.__name__} is of the kind '{declared.name}' ({declared.role}): agents at a window, and no others, are subclasses of WindowAgent"
+                f"{cls.__name__} is of the kind '{declared.name}' ({declared.role}): agents at a window, and no others,"
+                " are subclasses of WindowAgent"
             )
         if not cls.name:
             cls.name = declared.name
@@ -389,7 +432,9 @@ class Agent(ABC):
             when the agent is not available (no key, no checkpoint, no display).
         """
         if detail:
-            raise SpanLabError(f"the agent '{cls.kind.name}' takes nothing after a colon; found '{cls.kind.name}:{detail}'")
+            raise SpanLabError(
+                f"the agent '{cls.kind.name}' takes nothing after a colon; found '{cls.kind.name}:{detail}'"
+            )
         return cls()
 
     @classmethod
@@ -398,21 +443,23 @@ class Agent(ABC):
 
         Parameters
         ----------
-        detail, options : as :meth:`from_name` takes them; options that are not given are those of the record
+        detail, options : as :meth:`from_name` takes them; options that are not given are those of
+            the record
         info : the content of ``session.json``
         """
         return cls.from_name(detail, options)
 
     @classmethod
     def options(cls) -> frozenset[str]:
-        """The names of the options that may be given to this kind of agent: any of ``chat``, ``care`` (fields of ``RequestLimits``) and ``price``."""
+        """The names of the options that may be given to this kind of agent: any of ``chat``,
+        ``care`` (fields of ``RequestLimits``) and ``price``."""
         return frozenset()
 
     @abstractmethod
     def start(self, context: TrialContext) -> Episode:
         """A fresh episode for one trial."""
 
-    # -- for the record --------------------------------------------------------------------------------------------------------------------------
+    # -- for the record ----------------------------------------------------------------------------
 
     def settings(self) -> Mapping[str, Any]:
         """Everything that shaped the answers, fit for JSON, without secrets."""
@@ -423,66 +470,81 @@ class Agent(ABC):
         return SettingRules()
 
     def apparatus(self) -> Mapping[str, Any]:
-        """Return what was measured or found (display, versions), fit for JSON; asked once the first trial is over, and at the end."""
+        """Return what was measured or found (display, versions), fit for JSON; asked once the first
+        trial is over, and at the end."""
         return {}
 
     def sentences(self, kinds: Iterable[ResponseKind]) -> Mapping[str, Sentences]:
-        """Return the sentences about questions of these kinds, by their keys; for kinds of agents that read."""
+        """Return the sentences about questions of these kinds, by their keys; for kinds of agents
+        that read."""
         return {}
 
     def recorded_options(self) -> Mapping[str, Any]:
-        """Options for the record, under their keys in ``session.json``: those that shape no answer (limits, prices) and may change when a session goes on."""
+        """Options for the record, under their keys in ``session.json``: those that shape no answer
+        (limits, prices) and may change when a session goes on."""
         return {}
 
     def introduction(self) -> Sequence[str]:
-        """A line or two for whoever starts a session, before it begins: what was found in somebody else's checkpoint."""
+        """A line or two for whoever starts a session, before it begins: what was found in somebody
+        else's checkpoint."""
         return []
 
-    # -- before a session ------------------------------------------------------------------------------------------------------------------------
+    # -- before a session --------------------------------------------------------------------------
 
     def instructions_for(self, paradigm: str) -> str | None:
-        """Instructions in place of the paradigm's own, with gaps for the levels of factors as theirs, or None."""
+        """Instructions in place of the paradigm's own, with gaps for the levels of factors as
+        theirs, or None."""
         return None
 
     def check_trial(self, context: TrialContext, steps: int) -> None:
-        """Raise when it cannot take a trial that is introduced so and has so many steps for machines; asked for each kind of trial."""
+        """Raise when it cannot take a trial that is introduced so and has so many steps for
+        machines; asked for each kind of trial."""
 
     def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
-        """Raise when one of these displays cannot be seen or heard under its settings; asked for each kind of trial, with all that it gets of it."""
+        """Raise when one of these displays cannot be seen or heard under its settings; asked for
+        each kind of trial, with all that it gets of it."""
 
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
         """Raise when questions of these kinds cannot be answered under its settings."""
 
     def ready(self) -> None:
-        """Raise when something is missing that a session needs (a trigger port); asked before a session begins, and before every trial."""
+        """Raise when something is missing that a session needs (a trigger port); asked before a
+        session begins, and before every trial."""
 
     async def setup(self, journal: Journal) -> None:
-        """Find out, before the first trial, whether the agent can do what it is going to be asked, and raise when not."""
+        """Find out, before the first trial, whether the agent can do what it is going to be asked,
+        and raise when not."""
 
     def check_session(self, outlook: Outlook) -> None:
-        """Raise when it cannot take such a session under its settings; asked before a session begins, and before it goes on."""
+        """Raise when it cannot take such a session under its settings; asked before a session
+        begins, and before it goes on."""
 
-    # -- what a session costs ----------------------------------------------------------------------------------------------------------------------
+    # -- what a session costs ----------------------------------------------------------------------
 
     def estimate(self, outlook: Outlook) -> Cost | None:
-        """Return what a session is going to cost, before it begins; None for agents that cost nothing."""
+        """Return what a session is going to cost, before it begins; None for agents that cost
+        nothing."""
         return None
 
     def carry(self, ledger: Ledger) -> None:
-        """Go on from what earlier parts of the session have cost: limits hold for the session as a whole."""
+        """Go on from what earlier parts of the session have cost: limits hold for the session as a
+        whole."""
 
     def account(self, ledger: Ledger) -> Cost | None:
-        """Return what a session has cost so far, in all its parts; None for agents that cost nothing."""
+        """Return what a session has cost so far, in all its parts; None for agents that cost
+        nothing."""
         return None
 
     def under_way(self) -> str:
-        """Return what still goes on elsewhere when the session has stopped, in a sentence; empty when nothing does."""
+        """Return what still goes on elsewhere when the session has stopped, in a sentence; empty
+        when nothing does."""
         return ""
 
-    # -- at its end ------------------------------------------------------------------------------------------------------------------------------
+    # -- at its end --------------------------------------------------------------------------------
 
     def failure(self) -> str:
-        """Return what has made it stop, in a sentence that says more than the error that was raised; empty when there is nothing to say."""
+        """Return what has made it stop, in a sentence that says more than the error that was
+        raised; empty when there is nothing to say."""
         return ""
 
     async def teardown(self) -> None:
@@ -523,7 +585,8 @@ class WindowAgent(Agent):
 
     #: the button box as it was named; empty when there is none
     buttons: str = ""
-    #: whether every trial is compiled before anybody sits down, so that a fault in the file does not show up later
+    #: whether every trial is compiled before anybody sits down, so that a fault in the file does
+    #: not show up later
     compiles_ahead: bool = True
 
     @override
@@ -541,13 +604,16 @@ class WindowAgent(Agent):
         """In which language a person is spoken to, before the first page."""
 
     def concerns(self, percepts: Sequence[Percept]) -> None:
-        """Look at what is going to be shown, before a session or its continuation, and tell the assistant what the apparatus cannot do well."""
+        """Look at what is going to be shown, before a session or its continuation, and tell the
+        assistant what the apparatus cannot do well."""
 
     def page(self, page: PageContent) -> None:
-        """Show a page until the participant goes on (instructions, practice feedback, breaks, thanks)."""
+        """Show a page until the participant goes on (instructions, practice feedback, breaks,
+        thanks)."""
 
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
-        """Show a page that ends with one of some options, by its key or with a click on its button, and with nothing else.
+        """Show a page that ends with one of some options, by its key or with a click on its button,
+        and with nothing else.
 
         Parameters
         ----------
@@ -562,18 +628,22 @@ class WindowAgent(Agent):
         return ""
 
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
-        """Show an empty screen between trials, in which something is done meanwhile (the next trial is made ready)."""
+        """Show an empty screen between trials, in which something is done meanwhile (the next trial
+        is made ready)."""
         if meanwhile is not None:
             meanwhile()
 
     def still_ready(self) -> None:
-        """As :meth:`ready`, by what is known already: asked between the questions of a trial in which nothing has to be finished first."""
+        """As :meth:`ready`, by what is known already: asked between the questions of a trial in
+        which nothing has to be finished first."""
 
     def over(self) -> None:
-        """The last trial is over: note what is still to be noted of it, and tell the assistant what there is to tell."""
+        """The last trial is over: note what is still to be noted of it, and tell the assistant what
+        there is to tell."""
 
 
-#: Takes the hidden states of one trial of a batch: its number in the batch, and float32 (steps that machines see, units).
+#: Takes the hidden states of one trial of a batch: its number in the batch, and float32 (steps that
+#: machines see, units).
 KeepStates = Callable[[int, "np.ndarray"], None]
 
 
@@ -584,8 +654,11 @@ class BatchAgent(Agent):
     batch_size: int = 128
 
     @abstractmethod
-    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None) -> list[list[Response | None]]:
-        """Answer many trials at once: for every trial one entry per percept, a Response exactly where it asks. It has to be equal to stepping.
+    def answer(
+        self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None
+    ) -> list[list[Response | None]]:
+        """Answer many trials at once: for every trial one entry per percept, a Response exactly
+        where it asks. It has to be equal to stepping.
 
         Parameters
         ----------
@@ -602,23 +675,27 @@ class ConcurrentAgent(Agent):
     """An agent that may have several trials under way in one event loop."""
 
     practises: bool = False  #: whether it takes the paradigm's practice first, and is told how it did, as people are
-    #: whether it remembers, within a block, the trials before: then these are taken one after the other, and those of an earlier part are gone through again
+    #: whether it remembers, within a block, the trials before: then these are taken one after the
+    #: other, and those of an earlier part are gone through again
     remembers: bool = False
     examples: int = 0  #: how many worked examples it is shown before a trial
     stopping: str = "finishing what is under way"  #: what it does once it was told to stop
 
     def tell(self, sentence: str) -> None:
-        """Tell it something around practice, which it hears before its next trial: what a person reads on a page."""
+        """Tell it something around practice, which it hears before its next trial: what a person
+        reads on a page."""
 
     @abstractmethod
     def slot(self) -> AbstractAsyncContextManager[None]:
         """A place for one trial under way; entering it waits until there is one."""
 
     def stop(self, why: str) -> None:
-        """Begin nothing new from now on: what is under way ends, and an episode that wants more gets a :class:`Stopped`."""
+        """Begin nothing new from now on: what is under way ends, and an episode that wants more
+        gets a :class:`Stopped`."""
 
     def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Know, before the session begins or goes on, the folder of its record, and who hears what happens meanwhile."""
+        """Know, before the session begins or goes on, the folder of its record, and who hears what
+        happens meanwhile."""
 
     def all_begun(self) -> None:
         """Every trial that is to come has begun, and no other begins."""

@@ -1,4 +1,5 @@
-"""Fate of the requests of an agent that pays for replies, by the lines of its :class:`.Journal`, all parts of a session together."""
+"""Fate of the requests of an agent that pays for replies, by the lines of its :class:`.Journal`,
+all parts of a session together."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ class InVain:
     Parameters
     ----------
     count : how many: all of those may have been paid for in vain
-    in_doubt : of these, how many may or may not have reached the server: the program was killed while they left, or a connection was closed under them.
-        Versions that did not note when a request was gone leave all in doubt that were under way at a kill.
+    in_doubt : of these, how many may or may not have reached the server: the program was killed
+        while they left, or a connection was closed under them. Versions that did not note when a
+        request was gone leave all in doubt that were under way at a kill.
     """
 
     count: int
@@ -46,7 +48,8 @@ def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
 
 
 def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
-    """Return how many times a request left without its reply being kept or refused: all of those may have been paid for in vain."""
+    """Return how many times a request left without its reply being kept or refused: all of those
+    may have been paid for in vain."""
     return in_vain(lines).count
 
 
@@ -61,7 +64,8 @@ def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 
 def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """Count the faults on the way to replies, by the word for each. Older versions have noted it with the reply alone."""
+    """Count the faults on the way to replies, by the word for each. Older versions have noted it
+    with the reply alone."""
     counts: Counter[str] = Counter()
     counted: set[tuple[Any, ...]] = set()
     for line in lines:

@@ -1,6 +1,8 @@
-"""Observers of the gist: of everything that was shown they keep a sum, a number, the first or the last display, and no list of items.
+"""Observers of the gist: of everything that was shown they keep a sum, a number, the first or the
+last display, and no list of items.
 
-They see percepts and nothing else. What they reach shows how much of a task can be done without memory for its items; a curve over the load does not tell.
+They see percepts and nothing else. What they reach shows how much of a task can be done without
+memory for its items; a curve over the load does not tell.
 """
 
 from __future__ import annotations
@@ -31,7 +33,15 @@ GISTS: Mapping[str, str] = {
 }
 _SAME, _SEEN, _SYMMETRIC = ("same", "different"), (("m", "-"), ("yes", "no")), ("symmetric", "asymmetric")
 #: By kind of display: the attribute that holds its elements.
-_ELEMENTS = {"Matrix": "filled", "Bars": "bars", "Figure": "lines", "Squares": "red", "Letter": "symbol", "LetterGrid": "at", "Word": "word"}
+_ELEMENTS = {
+    "Matrix": "filled",
+    "Bars": "bars",
+    "Figure": "lines",
+    "Squares": "red",
+    "Letter": "symbol",
+    "LetterGrid": "at",
+    "Word": "word",
+}
 _ELEMENTS |= {"Blocks": "lit", "Dot": "cell", "SwitchBoxes": "cue"}
 #: By kind of display: the attribute that holds a value for each place.
 _PLACED = {"Boxes": "markers", "ColourPatches": "colours", "BarPatches": "angles"}
@@ -40,7 +50,8 @@ Elements = tuple[Hashable, ...]
 
 
 def elements(stimulus: Stimulus) -> Elements:
-    """Return what a display holds: filled cells, bars, a letter, ...; nothing where a display shows no items.
+    """Return what a display holds: filled cells, bars, a letter, ...; nothing where a display shows
+    no items.
 
     Examples
     --------
@@ -59,7 +70,8 @@ def elements(stimulus: Stimulus) -> Elements:
 
 
 def alternatives(stimulus: Stimulus) -> list[Elements | None]:
-    """Return what the options of a question stand for, in their order, where a display shows it; None for an empty place."""
+    """Return what the options of a question stand for, in their order, where a display shows it;
+    None for an empty place."""
     kind = type(stimulus).__name__
     if kind == "SideBySide":
         return [tuple(getattr(stimulus, side)) for side in ("left", "right")]
@@ -75,7 +87,8 @@ class Gist:
     Parameters
     ----------
     keeps : one of :data:`GISTS`
-    held : elements and how often they were shown; of the first or the last display alone where these are kept, and empty for one who keeps the number
+    held : elements and how often they were shown; of the first or the last display alone where
+        these are kept, and empty for one who keeps the number
     displays : with something in them, so far
     shown : elements in all of them
     """
@@ -101,20 +114,23 @@ class Gist:
         return len(own) == self.shown if self.keeps == "filled" else Counter(own) == self.held
 
     def known(self, own: Elements) -> bool | None:
-        """Return whether a display was seen before, as far as it can be known; None where it cannot."""
+        """Return whether a display was seen before, as far as it can be known; None where it
+        cannot."""
         if self.keeps == "filled":
             return None
         return all(self.held[one] for one in own) if self.keeps == "sum" else Counter(own) == self.held
 
     def familiarity(self, own: Elements) -> float:
-        """Return how much an alternative is like what is held: the mean count of its elements, or how near its number of elements is to that of a display."""
+        """Return how much an alternative is like what is held: the mean count of its elements, or
+        how near its number of elements is to that of a display."""
         if self.keeps == "filled":
             return -abs(len(own) - self.shown / max(1, self.displays))
         return sum(self.held[one] for one in own) / max(1, len(own))
 
 
 class GistObserver(Agent):
-    """Keeps the gist of a trial and none of its items: ``observer:sum``, ``observer:filled``, ``observer:first`` or ``observer:last``.
+    """Keeps the gist of a trial and none of its items: ``observer:sum``, ``observer:filled``,
+    ``observer:first`` or ``observer:last``.
 
     Whatever the gist does not tell is guessed.
     """
@@ -123,7 +139,10 @@ class GistObserver(Agent):
 
     def __init__(self, keeps: str) -> None:
         if keeps not in GISTS:
-            raise SpanLabError(f"unknown observer '{keeps}'{nearest(keeps, GISTS)}; there are {', '.join(f'observer:{name}' for name in GISTS)}")
+            raise SpanLabError(
+                f"unknown observer '{keeps}'{nearest(keeps, GISTS)}; there are"
+                f" {', '.join(f'observer:{name}' for name in GISTS)}"
+            )
         self.keeps, self.name = keeps, f"observer:{keeps}"
 
     @classmethod
@@ -196,8 +215,14 @@ class GistEpisode(Episode):
         """The alternative that is most like what is held; of several, one at random."""
         names = list(range(options)) if isinstance(options, int) else list(options)
         scores = {name: self._gist.familiarity(own) for name, own in zip(names, shown, strict=True) if own is not None}
-        if self._gist.keeps in ("first", "last") and len(scores) > 2 and self._asked != (1 if self._gist.keeps == "first" else len(scores)):
-            scores = {name: 0.0 for name, score in scores.items() if score < 1}  # items are asked for in their order, and it is another one's turn
+        if (
+            self._gist.keeps in ("first", "last")
+            and len(scores) > 2
+            and self._asked != (1 if self._gist.keeps == "first" else len(scores))
+        ):
+            scores = {
+                name: 0.0 for name, score in scores.items() if score < 1
+            }  # items are asked for in their order, and it is another one's turn
         best = [name for name, score in scores.items() if score > max(scores.values()) - 1e-9]
         return best[self._random.randint(len(best))]
 
@@ -207,14 +232,19 @@ class GistEpisode(Episode):
         return None if place is None or len(found) != 1 else _number(found[0])
 
     def _by_cue(self, options: Any, stimulus: Stimulus) -> Answer | None:
-        """Return which of two answers a cue asks for, with a marker in one of four boxes; the cue that was shown most often, if several are held."""
-        marker, cues = getattr(stimulus, "marker", None), Counter({cue: count for cue, count in self._gist.held.items() if cue in ("up_down", "left_right")})
+        """Return which of two answers a cue asks for, with a marker in one of four boxes; the cue
+        that was shown most often, if several are held."""
+        marker, cues = (
+            getattr(stimulus, "marker", None),
+            Counter({cue: count for cue, count in self._gist.held.items() if cue in ("up_down", "left_right")}),
+        )
         if marker is None or not cues:
             return None
         return options[marker // 2 if cues.most_common(1)[0][0] == "up_down" else marker % 2]
 
     def _list(self, kind: SerialOrder) -> Answer | None:
-        """A list with what is held: all of it in random order, or the first or last item in its place; the rest is guessed."""
+        """A list with what is held: all of it in random order, or the first or last item in its
+        place; the rest is guessed."""
         answer = list(kind.guess(self._random))  # type: ignore[arg-type]
         held = [item for item in self._gist.held if item in kind.values]
         if not held:
@@ -241,12 +271,14 @@ class GistEpisode(Episode):
 
 
 def _judged_by_sight(ask: Ask) -> bool:
-    """Return whether a question is about what is on display, and nothing to be remembered: is it symmetric?"""
+    """Return whether a question is about what is on display, and nothing to be remembered: is it
+    symmetric?"""
     return isinstance(ask.kind, Choice) and ask.kind.options in (_SYMMETRIC, _SYMMETRIC[::-1])
 
 
 def _symmetric(cells: Sequence[Hashable], side: int = 10) -> bool | None:
-    """Return whether filled cells of a grid are symmetric about its vertical midline; None for no cells."""
+    """Return whether filled cells of a grid are symmetric about its vertical midline; None for no
+    cells."""
     filled = {cell for cell in cells if isinstance(cell, int)}
     return {cell // side * side + side - 1 - cell % side for cell in filled} == filled if filled else None
 

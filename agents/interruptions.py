@@ -1,4 +1,5 @@
-"""Exceptions that end a trial before its end: the session is stopped, nothing can be had, or what happened in it."""
+"""Exceptions that end a trial before its end: the session is stopped, nothing can be had, or what
+happened in it."""
 
 # pyright: strict
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Unobtainable(SpanLabError):  # noqa: N818 - it is not a fault of the sessi
 
 
 class TrialCut(Exception):  # noqa: N818 - named as what happened
-    """A trial cannot count any more, because of what happened in the step under way: it is cut off, and replaced.
+    """A trial cannot count any more, because of what happened in the step under way: it is cut off,
+    and replaced.
 
     Parameters
     ----------
@@ -38,7 +40,10 @@ class TrialCut(Exception):  # noqa: N818 - named as what happened
 
 
 class Abandoned(SpanLabError):  # noqa: N818 - named as what happened, like KeyboardInterrupt
-    """The person pressed Escape and chose to leave. The runner saves everything and ends the session."""
+    """The person pressed Escape and chose to leave. The runner saves everything and ends the
+    session."""
 
     def __init__(self) -> None:
-        super().__init__("the participant left the session; every finished trial is saved, and the session can be resumed")
+        super().__init__(
+            "the participant left the session; every finished trial is saved, and the session can be resumed"
+        )

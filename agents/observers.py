@@ -8,7 +8,8 @@ from .precision import precision_observer
 
 
 def make_observer(name: str) -> Observer:
-    """An observer by name: ``ideal``, ``chance``, ``capacity``, ``capacity:PLACES``, ``precision`` or ``precision:SD``.
+    """An observer by name: ``ideal``, ``chance``, ``capacity``, ``capacity:PLACES``, ``precision``
+    or ``precision:SD``.
 
     Raises
     ------
@@ -24,4 +25,7 @@ def make_observer(name: str) -> Observer:
         return capacity_observer(detail)
     if kind == "precision":
         return precision_observer(detail)
-    raise SpanLabError(f"unknown observer '{name}'; there are ideal, chance, capacity:PLACES (such as capacity:4) and precision:SD (such as precision:15)")
+    raise SpanLabError(
+        f"unknown observer '{name}'; there are ideal, chance, capacity:PLACES (such as capacity:4) and precision:SD"
+        " (such as precision:15)"
+    )

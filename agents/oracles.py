@@ -1,5 +1,5 @@
-"""Agents without eyes: the guesser, and the declared oracles; and the simulated observers that decide for them, given the truth. They are yardsticks and
-stand-ins, never models of a result."""
+"""Agents without eyes: the guesser, and the declared oracles; and the simulated observers that
+decide for them, given the truth. They are yardsticks and stand-ins, never models of a result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class ItemMemory(Protocol):
     """An observer's state during one trial."""
 
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
-        """The answer to the question of this step; called for every step, gives None where nothing is asked."""
+        """The answer to the question of this step; called for every step, gives None where nothing
+        is asked."""
         ...
 
 
@@ -75,14 +76,17 @@ class _Guesser:
 class LimitedCapacity:
     """A buffer of few places, with displacement, rehearsal of the first item and decay.
 
-    Items enter one after another. When the buffer is full, a new item takes the place of one that is there: each is equally likely to go, but the first of
-    the list is ``primacy`` times as likely to stay (recency and primacy). Every question that is asked lets each remembered item go with probability
-    ``decay``. What is not remembered is guessed.
+    Items enter one after another. When the buffer is full, a new item takes the place of one that
+    is there: each is equally likely to go, but the first of the list is ``primacy`` times as likely
+    to stay (recency and primacy). Every question that is asked lets each remembered item go with
+    probability ``decay``. What is not remembered is guessed.
 
-    A question is about the item at its serial position, where the trial records one, else about one of the items, each equally likely and none twice.
-    Where a list is answered at once, all items of the list come in, also those before the ones that are asked for.
-    Where more is asked than there are items (memory is updated all along), each question finds its item with the probability of one that came ``set_size``
-    questions before. A question for which nothing need be held (``set_size`` 0) is answered correctly, and takes nothing from the others.
+    A question is about the item at its serial position, where the trial records one, else about one
+    of the items, each equally likely and none twice. Where a list is answered at once, all items of
+    the list come in, also those before the ones that are asked for. Where more is asked than there
+    are items (memory is updated all along), each question finds its item with the probability of
+    one that came ``set_size`` questions before. A question for which nothing need be held
+    (``set_size`` 0) is answered correctly, and takes nothing from the others.
 
     Parameters
     ----------
@@ -95,7 +99,9 @@ class LimitedCapacity:
 
     def __init__(self, places: int = 3, primacy: float = 3.0, decay: float = 0.06) -> None:
         if places < 1 or primacy <= 0 or not 0 <= decay < 1:
-            raise SpanLabError("the capacity observer needs at least 1 place, primacy above 0 and decay from 0 to below 1")
+            raise SpanLabError(
+                "the capacity observer needs at least 1 place, primacy above 0 and decay from 0 to below 1"
+            )
         self.places, self.primacy, self.decay = places, primacy, decay
 
     def fresh(self, seed: int) -> ItemMemory:
@@ -132,7 +138,11 @@ class _Buffer:
         if isinstance(truth.answer, tuple):
             from ..paradigms.responses import SerialOrder
 
-            return self._recall_in_order(percept.ask.kind, truth.answer) if isinstance(percept.ask.kind, SerialOrder) else self._recall(percept, truth.answer)
+            return (
+                self._recall_in_order(percept.ask.kind, truth.answer)
+                if isinstance(percept.ask.kind, SerialOrder)
+                else self._recall(percept, truth.answer)
+            )
         self._sure = self._remembers(truth, size)
         return truth.answer if self._sure else percept.ask.kind.guess(self._random)
 
@@ -180,7 +190,8 @@ class _Buffer:
 
 
 def _list_length(kind: ResponseKind, right: tuple[int | str | None, ...]) -> int:
-    """Return how many items came in before they are all asked for: more than are asked for where only the last ones are."""
+    """Return how many items came in before they are all asked for: more than are asked for where
+    only the last ones are."""
     from ..paradigms.responses import SerialOrder
 
     return max(kind.positions) if isinstance(kind, SerialOrder) and kind.positions else len(right)
@@ -206,7 +217,8 @@ def capacity_observer(detail: str) -> LimitedCapacity:
 
 
 class Chance(Agent):
-    """Guesses: a uniformly random allowed answer to every question. No oracle: it is handed nothing but percepts."""
+    """Guesses: a uniformly random allowed answer to every question. No oracle: it is handed nothing
+    but percepts."""
 
     kind: ClassVar[AgentKind] = CHANCE
 

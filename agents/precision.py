@@ -1,4 +1,5 @@
-"""The simulated observer with limited precision: its memory is noisy, so that it errs at every level of difficulty. A yardstick, no model of a result."""
+"""The simulated observer with limited precision: its memory is noisy, so that it errs at every
+level of difficulty. A yardstick, no model of a result."""
 
 from __future__ import annotations
 
@@ -16,16 +17,20 @@ from .oracles import Oracle, set_size_of
 if TYPE_CHECKING:
     from .base import AgentOptions
 
-#: An item is recognised where its remembered value is off by less than this: half the way to the next of four values on a circle.
+#: An item is recognised where its remembered value is off by less than this: half the way to the
+#: next of four values on a circle.
 _NEXT = 45.0
 
 
 class LimitedPrecision:
-    """A memory without a limit of places, whose items share one precision: with N items, the standard deviation is that of one times the root of N.
+    """A memory without a limit of places, whose items share one precision: with N items, the
+    standard deviation is that of one times the root of N.
 
-    Values on a dial are answered with normal errors of that size. Other items are recognised where such an error is below 45°, with the probability
-    ``erf(45 / (sd √(2 N)))``, and guessed otherwise: 99.7% of single items with ``sd`` 15, 92% of three, 74% of seven. So staircases reverse.
-    The rule of the root is that of a resource that is shared evenly (Palmer, 1990, Journal of Experimental Psychology: HPP 16, 332-350).
+    Values on a dial are answered with normal errors of that size. Other items are recognised where
+    such an error is below 45°, with the probability ``erf(45 / (sd √(2 N)))``, and guessed
+    otherwise: 99.7% of single items with ``sd`` 15, 92% of three, 74% of seven. So staircases
+    reverse. The rule of the root is that of a resource that is shared evenly (Palmer, 1990, Journal
+    of Experimental Psychology: HPP 16, 332-350).
 
     Parameters
     ----------
@@ -36,7 +41,9 @@ class LimitedPrecision:
 
     def __init__(self, sd: float = 15.0) -> None:
         if not 0 < sd <= 90:
-            raise SpanLabError("the observer with limited precision needs a standard deviation above 0, and up to 90 degrees")
+            raise SpanLabError(
+                "the observer with limited precision needs a standard deviation above 0, and up to 90 degrees"
+            )
         self.sd = sd
 
     def fresh(self, seed: int) -> NoisyMemory:
@@ -99,7 +106,8 @@ class NoisyMemory:
 
 
 def precision_observer(detail: str) -> LimitedPrecision:
-    """Return the observer with this standard deviation in degrees; the default where nothing is named.
+    """Return the observer with this standard deviation in degrees; the default where nothing is
+    named.
 
     Raises
     ------
@@ -109,7 +117,9 @@ def precision_observer(detail: str) -> LimitedPrecision:
     try:
         return LimitedPrecision(float(detail)) if detail else LimitedPrecision()
     except ValueError:
-        raise SpanLabError(f"precision:SD takes a standard deviation in degrees, such as precision:20; found '{detail}'") from None
+        raise SpanLabError(
+            f"precision:SD takes a standard deviation in degrees, such as precision:20; found '{detail}'"
+        ) from None
 
 
 class PrecisionAgent(Oracle):

@@ -1,4 +1,5 @@
-"""Agents whose answers are known already: those of a recorded session, given again, and those that a model has in published results."""
+"""Agents whose answers are known already: those of a recorded session, given again, and those that
+a model has in published results."""
 
 from __future__ import annotations
 
@@ -26,7 +27,12 @@ class Recorded(Agent):
 
     kind: ClassVar[AgentKind] = RECORDED
 
-    def __init__(self, name: str, trials: Iterable[tuple[Sequence[Percept], Sequence[Response]]], settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        trials: Iterable[tuple[Sequence[Percept], Sequence[Response]]],
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         self.name = name
         self._settings = dict(settings or {})
         self._answers: dict[str, list[Response]] = {}
@@ -56,8 +62,11 @@ class Recorded(Agent):
         """
         answers = self._answers.get(seen)
         if not answers:
-            raise SpanLabError(f"{self.name} has no answer to this trial; replay the trials of that session with --like")
-        # A trial may have been given more than once: its answers come in the order of recording, the last one for good.
+            raise SpanLabError(
+                f"{self.name} has no answer to this trial; replay the trials of that session with --like"
+            )
+        # A trial may have been given more than once: its answers come in the order of recording,
+        # the last one for good.
         return answers.pop(0) if len(answers) > 1 else answers[0]
 
 
@@ -73,6 +82,7 @@ class RecordedEpisode(Episode):
 
 
 class Published(Recorded):
-    """A model that is met in its published answers only, such as ``published:gpt-4``. No oracle: it is known by what it answered."""
+    """A model that is met in its published answers only, such as ``published:gpt-4``. No oracle: it
+    is known by what it answered."""
 
     kind: ClassVar[AgentKind] = PUBLISHED

@@ -1,4 +1,5 @@
-"""Agents by name: ``chance``, ``ideal``, ``capacity:4``, ``network:laptop``, ``chat:MODEL``, ``simulated:capacity``, and those of other packages."""
+"""Agents by name: ``chance``, ``ideal``, ``capacity:4``, ``network:laptop``, ``chat:MODEL``,
+``simulated:capacity``, and those of other packages."""
 
 from __future__ import annotations
 
@@ -9,7 +10,19 @@ from typing import Any
 
 from typing_extensions import override
 
-from ..core.agent_kinds import AGENT_GROUP, CAPACITY, CHANCE, CHAT, IDEAL, KINDS, NETWORK, OBSERVER, PRECISION, SIMULATED, AgentKind
+from ..core.agent_kinds import (
+    AGENT_GROUP,
+    CAPACITY,
+    CHANCE,
+    CHAT,
+    IDEAL,
+    KINDS,
+    NETWORK,
+    OBSERVER,
+    PRECISION,
+    SIMULATED,
+    AgentKind,
+)
 from ..core.errors import SpanLabError
 from ..core.registry import Registry, nearest
 from .base import Agent, AgentOptions
@@ -28,7 +41,8 @@ _HOMES: Mapping[AgentKind, tuple[str, str]] = {
 
 
 class AgentRegistry(Registry[Agent]):
-    """Classes of agents by what stands before the colon of their names: SpanLab's own, and those of other packages (entry points ``spanlab.agents``)."""
+    """Classes of agents by what stands before the colon of their names: SpanLab's own, and those of
+    other packages (entry points ``spanlab.agents``)."""
 
     def __init__(self) -> None:
         super().__init__("agent", AGENT_GROUP)
@@ -43,11 +57,15 @@ class AgentRegistry(Registry[Agent]):
         if kind is None:
             raise ValueError(f"{value.__name__} declares no kind, such as kind = AgentKind('{value.__name__.lower()}')")
         if kind.name in {known.name for known in KINDS}:
-            raise ValueError(f"'{kind.name}' is a kind of SpanLab's own; give {value.__name__} one of its own, such as AgentKind('{value.__name__.lower()}')")
+            raise ValueError(
+                f"'{kind.name}' is a kind of SpanLab's own; give {value.__name__} one of its own, such as"
+                f" AgentKind('{value.__name__.lower()}')"
+            )
         return str(kind.name)
 
     def kinds(self) -> list[AgentKind]:
-        """The kinds of agents that can be made by name: SpanLab's own, then those of other packages."""
+        """The kinds of agents that can be made by name: SpanLab's own, then those of other
+        packages."""
         return [*_HOMES, *(self.get(name).kind for name in self)]
 
     def class_of(self, name: str) -> type[Agent] | None:
@@ -91,7 +109,9 @@ def check_options(spec: str, values: Mapping[str, Any], more: Mapping[str, Any] 
     if names:
         verb, pronoun = ("is", "it") if len(names) == 1 else ("are", "them")
         kinds = kinds_with(names[0] if names[0] in values else "care")
-        raise SpanLabError(f"{' and '.join(names)} {verb} for {kinds} agents, and {spec} is not one; leave {pronoun} out")
+        raise SpanLabError(
+            f"{' and '.join(names)} {verb} for {kinds} agents, and {spec} is not one; leave {pronoun} out"
+        )
 
 
 def make_agent(
@@ -102,7 +122,8 @@ def make_agent(
     recorded: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Agent:
-    """The agent that a name stands for. Names split at the first colon only (``chat:org/model:free``).
+    """The agent that a name stands for. Names split at the first colon only
+    (``chat:org/model:free``).
 
     Parameters
     ----------
@@ -114,12 +135,14 @@ def make_agent(
     Raises
     ------
     SpanLabError
-        for an unknown name, an option of other agents, or when the agent is not available (no key, no checkpoint, no display).
+        for an unknown name, an option of other agents, or when the agent is not available (no key,
+        no checkpoint, no display).
     """
     name, _, detail = spec.partition(":")
     if name == "published":
         raise SpanLabError(
-            f"'{spec}' is known only by its published answers: import them with spanlab import nback-results, and replay them with --agent recorded:SESSION"
+            f"'{spec}' is known only by its published answers: import them with spanlab import nback-results, and"
+            " replay them with --agent recorded:SESSION"
         )
     cls = AGENTS.class_of(name)
     if cls is None:
@@ -129,5 +152,7 @@ def make_agent(
     options = AgentOptions(seed, window or {}, tasks, {name: value for name, value in values.items() if value})
     agent = cls.from_name(detail, options) if recorded is None else cls.from_record(detail, options, recorded)
     if not isinstance(agent, Agent):
-        raise SpanLabError(f"{cls.__name__}.from_name gave {agent!r} for '{spec}'; expected an Agent. This is a fault of the agent")
+        raise SpanLabError(
+            f"{cls.__name__}.from_name gave {agent!r} for '{spec}'; expected an Agent. This is a fault of the agent"
+        )
     return agent

@@ -1,5 +1,6 @@
-"""Every figure by its name: those of effects, of reaction times, of N-back, of the benchmark's paper, and those of other packages. The command line, the
-report, ``spanlab check``, Python and the documentation all go by it."""
+"""Every figure by its name: those of effects, of reaction times, of N-back, of the benchmark's
+paper, and those of other packages. The command line, the report, ``spanlab check``, Python and the
+documentation all go by it."""
 
 from __future__ import annotations
 
@@ -24,10 +25,21 @@ from .figures.worm import NUMBERS, PAPER_FIGURES, UNITS, elsewhere, paper_figure
 
 
 class Figures(Instances[FigureDeclaration]):
-    """All figures that are made of answers: one for each effect, then SpanLab's others, then those of other packages (entry points ``spanlab.figures``)."""
+    """All figures that are made of answers: one for each effect, then SpanLab's others, then those
+    of other packages (entry points ``spanlab.figures``)."""
 
     def __init__(self) -> None:
-        declarations = (CONDITIONS, LOAD, GROUPS, ERROR_DISTRIBUTION, REACTION_TIME, ROC, ZROC, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
+        declarations = (
+            CONDITIONS,
+            LOAD,
+            GROUPS,
+            ERROR_DISTRIBUTION,
+            REACTION_TIME,
+            ROC,
+            ZROC,
+            *NBACK_FIGURES,
+            *map(paper_figure, PAPER_FIGURES),
+        )
         super().__init__("figure", "spanlab.figures", FigureDeclaration, declarations)
 
     @override
@@ -35,12 +47,18 @@ class Figures(Instances[FigureDeclaration]):
         effects = {effect.name: effect_figure(effect) for effect in EFFECTS}
         others = super().known()
         for name in effects.keys() & others.keys():
-            raise SpanLabError(f"an effect and another figure are both called '{name}'; rename one of them, or uninstall its package")
+            raise SpanLabError(
+                f"an effect and another figure are both called '{name}'; rename one of them, or uninstall its package"
+            )
         return {**effects, **others}
 
     def on_page(self) -> list[FigureDeclaration]:
         """The figures that a report has for each paradigm that shows them, in their order."""
-        ranked = [(SECTIONS.index(figure.section), figure.place, number, figure) for number, figure in enumerate(self) if figure.section is not None]
+        ranked = [
+            (SECTIONS.index(figure.section), figure.place, number, figure)
+            for number, figure in enumerate(self)
+            if figure.section is not None
+        ]
         return [figure for *_, figure in sorted(ranked, key=lambda rank: rank[:3])]
 
 
@@ -57,7 +75,8 @@ def figure_named(name: str, source: Sequence[str] = ()) -> FigureDeclaration:
     Raises
     ------
     SpanLabError
-        when there is none, with a list of all that there are; and when it is not made of answers, with what makes it.
+        when there is none, with a list of all that there are; and when it is not made of answers,
+        with what makes it.
     """
     known = FIGURES.known()
     meant = NUMBERS.get(name, name)
@@ -66,10 +85,21 @@ def figure_named(name: str, source: Sequence[str] = ()) -> FigureDeclaration:
     other = elsewhere(name, source)
     if other:
         raise SpanLabError(other)
-    raise SpanLabError(f"there is no figure called '{name}'{nearest(name, [*known, *UNITS, *NUMBERS])}\nThe figures are:\n{listing()}")
+    raise SpanLabError(
+        f"there is no figure called '{name}'{nearest(name, [*known, *UNITS, *NUMBERS])}\nThe figures are:\n{listing()}"
+    )
 
 
-def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by: str, option: str = "", *, along: str = "", value: str = "") -> Wish:
+def wish_for(
+    figure: FigureDeclaration,
+    paradigms: Sequence[str],
+    bars: str,
+    by: str,
+    option: str = "",
+    *,
+    along: str = "",
+    value: str = "",
+) -> Wish:
     """Check what somebody asks of a figure.
 
     Parameters
@@ -82,9 +112,15 @@ def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by:
         when there are no such bars, or the figure cannot be apart for a column.
     """
     if bars != "interval" and bars != "sem" and bars != "within":
-        raise SpanLabError(f"{option}bars is 'interval' (95%), 'sem' (one standard error to each side) or 'within' (95%, within people), not '{bars}'")
+        raise SpanLabError(
+            f"{option}bars is 'interval' (95%), 'sem' (one standard error to each side) or 'within' (95%, within"
+            f" people), not '{bars}'"
+        )
     if bars == "within" and figure.section != "effects" and not figure.along:
-        raise SpanLabError(f"{option}bars within is for figures of effects, which have every person in several conditions; {figure.name} is none")
+        raise SpanLabError(
+            f"{option}bars within is for figures of effects, which have every person in several conditions;"
+            f" {figure.name} is none"
+        )
     if by and not figure.by:
         able = listed([one.name for one in FIGURES if one.by])
         raise SpanLabError(f"{option}by is for the figures {able}; {figure.name} has the conditions that it shows")

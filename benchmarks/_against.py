@@ -1,11 +1,14 @@
-"""How fast this checkout is as a share of another one: the same work in both, in turns on the same machine, so that whatever else runs there slows both alike.
+"""How fast this checkout is as a share of another one: the same work in both, in turns on the same
+machine, so that whatever else runs there slows both alike.
 
     python benchmarks/run.py --against CHECKOUT [TURNS]     CHECKOUT has an environment of its own in .venv; 15 turns when not given
 
-Counted is processor time (user and system, all threads of the process), never the clock, with one thread for products of matrices. Each work has a
-process of its own in either checkout, which stays; the two take turns, and which of them begins alternates. Reported are the ratio of the medians of their
-times, and the median of the turns' ratios; above 1, this checkout is slower. Programs of ``benchmarks/`` of either checkout lend their functions.
-"""
+Counted is processor time (user and system, all threads of the process), never the clock, with one
+thread for products of matrices. Each work has a process of its own in either checkout, which stays;
+the two take turns, and which of them begins alternates. Reported are the ratio of the medians of
+their times, and the median of the turns' ratios; above 1, this checkout is slower. Programs of
+``benchmarks/`` of either checkout lend their functions.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -68,7 +71,9 @@ def rendering() -> Work:
     def turn() -> dict[str, float]:
         seconds = 0.0
         for paradigm, combinations in data_sets.values():
-            trials = [compile_trial(paradigm, combinations[number % len(combinations)], next(seeds)) for number in range(120)]
+            trials = [
+                compile_trial(paradigm, combinations[number % len(combinations)], next(seeds)) for number in range(120)
+            ]
             stimuli = frames.shown(trials)
             seconds += timed(lambda stimuli=stimuli: frames.network_frames(stimuli))
         return {"frames for networks": seconds}
@@ -77,7 +82,8 @@ def rendering() -> Work:
 
 
 def learning() -> Work:
-    """Training steps of the published run with LSTM-256: a joint batch put together and learned from."""
+    """Training steps of the published run with LSTM-256: a joint batch put together and learned
+    from."""
     import network
     import torch
 
@@ -111,12 +117,21 @@ def recording() -> Work:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(text):
             record.one_paradigm("vsr", 300, Path(folder))
         rates = dict(re.findall(r"^vsr: (.*)\t(.*)\trows/s$", text.getvalue(), re.MULTILINE))
-        return {f"rows: {name}": 1 / float(rate) for name, rate in rates.items() if "json.dumps" not in name and "every trial's end" not in name}
+        return {
+            f"rows: {name}": 1 / float(rate)
+            for name, rate in rates.items()
+            if "json.dumps" not in name and "every trial's end" not in name
+        }
 
     return turn
 
 
-WORKS: dict[str, Callable[[], Work]] = {"compiling": compiling, "rendering": rendering, "learning": learning, "recording": recording}
+WORKS: dict[str, Callable[[], Work]] = {
+    "compiling": compiling,
+    "rendering": rendering,
+    "learning": learning,
+    "recording": recording,
+}
 
 
 def serve(name: str) -> None:
@@ -140,8 +155,14 @@ def environment(checkout: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def worker(checkout: Path, name: str) -> Iterator[Callable[[], dict[str, float]]]:
     """A process in a checkout that does turns of a work when asked."""
-    command = [python_of(checkout), "-c", f"import runpy; runpy.run_path({str(Path(__file__).resolve())!r})['serve']({name!r})"]
-    with subprocess.Popen(command, cwd=checkout, env=environment(checkout), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command = [
+        python_of(checkout),
+        "-c",
+        f"import runpy; runpy.run_path({str(Path(__file__).resolve())!r})['serve']({name!r})",
+    ]
+    with subprocess.Popen(
+        command, cwd=checkout, env=environment(checkout), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         stdin, stdout = process.stdin, process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -159,7 +180,11 @@ def worker(checkout: Path, name: str) -> Iterator[Callable[[], dict[str, float]]
 
 def startup(checkout: Path) -> dict[str, float]:
     """Processor time of ``spanlab list`` in a fresh process."""
-    command = [python_of(checkout), "-c", "import sys; sys.argv = ['spanlab', 'list']; from spanlab.cli import main; main()"]
+    command = [
+        python_of(checkout),
+        "-c",
+        "import sys; sys.argv = ['spanlab', 'list']; from spanlab.cli import main; main()",
+    ]
     process = subprocess.Popen(command, cwd=checkout, env=environment(checkout), stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -182,7 +207,11 @@ def compare(turns: int, here: Callable[[], dict[str, float]], there: Callable[[]
         quarter = len(ratios) // 4
         whole = median(ours for ours, _ in measured) / median(theirs for _, theirs in measured)
         print(f"{name}: this checkout / the other, ratio of medians\t{whole:.3f}\tx")
-        print(f"{name}: median of {len(ratios)} ratios (middle half {ratios[quarter]:.3f} to {ratios[-1 - quarter]:.3f})\t{median(ratios):.3f}\tx", flush=True)
+        print(
+            f"{name}: median of {len(ratios)} ratios (middle half {ratios[quarter]:.3f} to"
+            f" {ratios[-1 - quarter]:.3f})\t{median(ratios):.3f}\tx",
+            flush=True,
+        )
 
 
 def main(arguments: list[str]) -> int:

@@ -1,6 +1,8 @@
-"""Designs with few people, few sessions, unequal trials, missing conditions, and accuracy near 0, chance and 1: what the report says of each, with known truth.
+"""Designs with few people, few sessions, unequal trials, missing conditions, and accuracy near 0,
+chance and 1: what the report says of each, with known truth.
 
-Statistics are computed by the functions that the report uses, from the cells that it would have; designs called "from answers to a sentence" go the whole way.
+Statistics are computed by the functions that the report uses, from the cells that it would have;
+designs called "from answers to a sentence" go the whole way.
 """
 
 from __future__ import annotations
@@ -59,11 +61,12 @@ class Design:
     sets: int = SETS
 
 
-# cells ----------------------------------------------------------------------------------------------------------------------------------------------------
+# cells --------------------------------------------------------------------------------------------
 
 
 def cells_of(right: np.ndarray, trials: np.ndarray, unit: Any = "participant") -> Cells:
-    """Numbers of right answers of people or sessions (rows) in conditions (columns), each of so many trials; 0 trials where somebody lacks a condition."""
+    """Numbers of right answers of people or sessions (rows) in conditions (columns), each of so
+    many trials; 0 trials where somebody lacks a condition."""
     there = [np.flatnonzero(column) for column in trials.T]
     conditions = trials.shape[1]
     counts = {name: trials.sum(axis=0) for name in ("n_trials", "n_items")}
@@ -71,7 +74,18 @@ def cells_of(right: np.ndarray, trials: np.ndarray, unit: Any = "participant") -
     ones = [np.ones(len(rows), np.int64) for rows in there]
     asked = [trials[rows, at] for at, rows in enumerate(there)]
     keys = pd.DataFrame({"at": range(conditions)})
-    return Cells(keys, values, there, ones, asked, np.zeros(conditions), [unit] * conditions, np.ones(conditions, bool), counts, np.zeros(conditions))
+    return Cells(
+        keys,
+        values,
+        there,
+        ones,
+        asked,
+        np.zeros(conditions),
+        [unit] * conditions,
+        np.ones(conditions, bool),
+        counts,
+        np.zeros(conditions),
+    )
 
 
 def of_trials(random: Random, share: float, trials: int) -> Contrast:
@@ -80,7 +94,8 @@ def of_trials(random: Random, share: float, trials: int) -> Contrast:
 
 
 def shares_of(shares: Sequence[float], spread: float = _SPREAD, slope: float = 0.2) -> np.ndarray:
-    """Many people, each with a share in every condition: they differ in level and in what conditions cost them (log odds)."""
+    """Many people, each with a share in every condition: they differ in level and in what
+    conditions cost them (log odds)."""
     along = np.linspace(-0.5, 0.5, len(shares)) if len(shares) > 1 else np.zeros(1)
     random = Random(0)
     levels, costs = spread * random.normal(size=(_MANY, 1)), slope * random.normal(size=(_MANY, 1))
@@ -93,7 +108,7 @@ def trials_of(people: int, conditions: int, trials: int, unequal: bool) -> np.nd
     return np.repeat(each[:, None], conditions, axis=1)
 
 
-# what is asked --------------------------------------------------------------------------------------------------------------------------------------------
+# what is asked ------------------------------------------------------------------------------------
 
 
 def share(level: float, trials: int = 24, *, unequal: bool = False, spread: float = _SPREAD) -> Any:
@@ -112,7 +127,13 @@ def share(level: float, trials: int = 24, *, unequal: bool = False, spread: floa
 
 
 def weighted(
-    levels: Sequence[float], weights: Sequence[float] | np.ndarray, trials: int = 24, *, unequal: bool = False, lacking: str = "", spread: float = _SPREAD
+    levels: Sequence[float],
+    weights: Sequence[float] | np.ndarray,
+    trials: int = 24,
+    *,
+    unequal: bool = False,
+    lacking: str = "",
+    spread: float = _SPREAD,
 ) -> Any:
     """A slope or difference of shares within people."""
     own, weight = shares_of(levels, spread), np.asarray(weights, float)
@@ -142,7 +163,8 @@ def pattern(lacking: str, people: int, conditions: int) -> np.ndarray:
 
 
 def times(weights: Sequence[float] | np.ndarray, *, lacking: str = "", unequal: bool = False) -> Any:
-    """A mean, difference or slope of mean times of correct answers, which are skewed within people and over people."""
+    """A mean, difference or slope of mean times of correct answers, which are skewed within people
+    and over people."""
     weight = np.asarray(weights, float)
 
     def make(people: int) -> Any:
@@ -152,7 +174,11 @@ def times(weights: Sequence[float] | np.ndarray, *, lacking: str = "", unequal: 
         def once(random: Random) -> Limits:
             level = np.exp(random.normal(math.log(700), 0.2, (people, 1)))
             cost = 15 * random.normal(size=(people, 1)) * np.arange(len(weight))
-            noise = random.gamma(trials * 1.0, 180 / trials, (people, len(weight))) - 180 + random.normal(0, 60, (people, len(weight))) / np.sqrt(trials)
+            noise = (
+                random.gamma(trials * 1.0, 180 / trials, (people, len(weight)))
+                - 180
+                + random.normal(0, 60, (people, len(weight))) / np.sqrt(trials)
+            )
             values = level + cost + noise
             if len(weight) == 1:
                 found = estimate(values[:, 0], proportion=False)
@@ -166,13 +192,17 @@ def times(weights: Sequence[float] | np.ndarray, *, lacking: str = "", unequal: 
 
 
 def dprime(level: float, other: float | None = None, trials: int = 48) -> Any:
-    """Mean d′ over people, or its difference between two conditions; the log-linear correction is in the value that is to be held."""
+    """Mean d′ over people, or its difference between two conditions; the log-linear correction is
+    in the value that is to be held."""
 
     def of(random: Random, many: int) -> np.ndarray:
         own = random.normal(level, 0.4, many)
         pairs = []
         for mean in (own, own + (other or level) - level):
-            hits, alarms = random.binomial(trials // 2, ndtr(mean / 2 - 0.2)), random.binomial(trials // 2, ndtr(-mean / 2 - 0.2))
+            hits, alarms = (
+                random.binomial(trials // 2, ndtr(mean / 2 - 0.2)),
+                random.binomial(trials // 2, ndtr(-mean / 2 - 0.2)),
+            )
             pairs.append(detection(hits, trials // 2 - hits, alarms, trials // 2 - alarms).dprime)
         return np.array(pairs)
 
@@ -193,12 +223,16 @@ def dprime(level: float, other: float | None = None, trials: int = 48) -> Any:
 
 
 def capacity(planted: float, size: int, formula: Callable[..., Any], trials: int = 36) -> Any:
-    """Mean K over people; whoever holds K of N items sees every change of these, and says "change" else in three of ten."""
+    """Mean K over people; whoever holds K of N items sees every change of these, and says "change"
+    else in three of ten."""
 
     def of(random: Random, many: int) -> tuple[np.ndarray, float]:
         own = np.clip(random.normal(planted, 0.6, many), 0, size)
         guess = 0.3 * (1 - own / size) if formula is cowan_k else np.full(many, 0.3)
-        hits, alarms = random.binomial(trials, own / size + (1 - own / size) * 0.3) / trials, random.binomial(trials, guess) / trials
+        hits, alarms = (
+            random.binomial(trials, own / size + (1 - own / size) * 0.3) / trials,
+            random.binomial(trials, guess) / trials,
+        )
         least = least_variance(hits, np.full(many, trials), alarms, "Cowan" if formula is cowan_k else "Pashler")
         return np.asarray(formula(np.full(many, size), hits, alarms, float(trials))), least
 
@@ -220,7 +254,9 @@ def from_people(machine: float, people_level: float, trials: int = 48) -> Any:
 
     def make(people: int) -> Any:
         def once(random: Random) -> Limits:
-            crowd = contrast([random.binomial(48, random.choice(own, people)) / 48], [np.arange(people)], np.ones(1), share=True)
+            crowd = contrast(
+                [random.binomial(48, random.choice(own, people)) / 48], [np.arange(people)], np.ones(1), share=True
+            )
             return Apart(of_trials(random, machine, trials), crowd).ends()
 
         return once, machine - float(own.mean())
@@ -229,7 +265,8 @@ def from_people(machine: float, people_level: float, trials: int = 48) -> Any:
 
 
 def sessions(level: float, people: int = 0, weights: Sequence[float] | np.ndarray = (1.0,)) -> Any:
-    """A machine that differs between sessions (seeds of a network): its share, its slope, and its difference from people."""
+    """A machine that differs between sessions (seeds of a network): its share, its slope, and its
+    difference from people."""
     own, crowd, weight = shares_of([level] * len(weights), 0.5), shares_of([0.75])[:, 0], np.asarray(weights, float)
 
     def make(many: int) -> Any:
@@ -240,7 +277,9 @@ def sessions(level: float, people: int = 0, weights: Sequence[float] | np.ndarra
             mine = contrast_of(cells, range(len(weight)), weight, shares=True)
             if not people:
                 return mine.ends()
-            theirs = contrast([random.binomial(48, random.choice(crowd, people)) / 48], [np.arange(people)], np.ones(1), share=True)
+            theirs = contrast(
+                [random.binomial(48, random.choice(crowd, people)) / 48], [np.arange(people)], np.ones(1), share=True
+            )
             return Apart(mine, theirs).ends()
 
         return once, float((own @ weight).mean()) - (float(crowd.mean()) if people else 0.0)
@@ -249,11 +288,18 @@ def sessions(level: float, people: int = 0, weights: Sequence[float] | np.ndarra
 
 
 def likeness(people: int = 12, tilt: float = 0.0, spread: float = 0.15) -> Any:
-    """The fit of a machine to people, as in the leaderboard, whose sessions differ in level and tilt; withheld where its curve may be flat."""
+    """The fit of a machine to people, as in the leaderboard, whose sessions differ in level and
+    tilt; withheld where its curve may be flat."""
     at = np.linspace(-0.5, 0.5, 6)
 
     def of(random: Random, many: int, trials: int, mean: float, spread: float) -> np.ndarray:
-        own = 0.65 + mean * at + random.normal(0, 0.1, (many, 1)) + random.normal(0, spread, (many, 1)) * at + random.normal(0, 0.05, (many, 6))
+        own = (
+            0.65
+            + mean * at
+            + random.normal(0, 0.1, (many, 1))
+            + random.normal(0, spread, (many, 1)) * at
+            + random.normal(0, 0.05, (many, 6))
+        )
         return random.binomial(trials, np.clip(own, 0.02, 0.98)) / trials
 
     def against(random: Random, curves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -265,7 +311,9 @@ def likeness(people: int = 12, tilt: float = 0.0, spread: float = 0.15) -> Any:
     def truth() -> float:
         true = of(Random(1), _MANY, 48, tilt, spread)
         known = [against(Random(number), true) for number in range(2000)]
-        return float(np.mean([mine.mean() for *_, mine in known]) / np.mean([ceiling.mean() for _, ceiling, _ in known]))
+        return float(
+            np.mean([mine.mean() for *_, mine in known]) / np.mean([ceiling.mean() for _, ceiling, _ in known])
+        )
 
     def make(many: int) -> Any:
         def once(random: Random) -> Limits:
@@ -285,7 +333,8 @@ def likeness(people: int = 12, tilt: float = 0.0, spread: float = 0.15) -> Any:
 
 
 def many_alike(people: int, trials: int, paradigm: str) -> pd.DataFrame:
-    """Rows of :func:`answerers` of many studies at once, each of people with a name of their own: a table of all costs little more than that of one."""
+    """Rows of :func:`answerers` of many studies at once, each of people with a name of their own: a
+    table of all costs little more than that of one."""
     base = answerers(people * _AT_ONCE, trials, paradigm)
     study = np.repeat(np.arange(_AT_ONCE), people * trials)
     return base.assign(agent=[f"People {number:03d}" for number in study], study=study)
@@ -304,7 +353,8 @@ def from_many(studies: Callable[[Random], Sequence[Limits]]) -> Callable[[Random
 
 
 def claims(level: float, trials: int = 16) -> Any:
-    """The whole way, from answers of people whose accuracy does not depend on the set size to the sentence of the page."""
+    """The whole way, from answers of people whose accuracy does not depend on the set size to the
+    sentence of the page."""
     shown = effect("set_size")
 
     def make(people: int) -> Any:
@@ -328,18 +378,23 @@ def claims(level: float, trials: int = 16) -> Any:
 
 
 def primacy(trials: int = 24) -> Any:
-    """The first item of a list minus those in the middle, over people, from answers to the table of the page."""
+    """The first item of a list minus those in the middle, over people, from answers to the table of
+    the page."""
     odds = np.array([1.6, 0.8, 0.7, 0.8, 1.4])
 
     def make(people: int) -> Any:
         base = many_alike(people, 5 * trials, "vsr")
         place = np.tile(np.arange(1, 6), people * trials * _AT_ONCE)
         unit = np.repeat(np.arange(people * trials * _AT_ONCE), 5)
-        base = base.assign(serial_position=place.astype(float), list_length=5.0, unit_trial=unit, trial=unit, set_size=5.0)
+        base = base.assign(
+            serial_position=place.astype(float), list_length=5.0, unit_trial=unit, trial=unit, set_size=5.0
+        )
 
         def studies(random: Random) -> Sequence[Limits]:
             own = np.repeat(_SPREAD * random.normal(size=people * _AT_ONCE), 5 * trials)
-            table = primacy_recency(scored(base.assign(correct=(random.rand(len(base)) < expit(odds[place - 1] + own)).astype(float))))
+            table = primacy_recency(
+                scored(base.assign(correct=(random.rand(len(base)) < expit(odds[place - 1] + own)).astype(float)))
+            )
             return list(table.loc[table["index"] == "primacy", ["low", "high"]].itertuples(index=False, name=None))
 
         shares = expit(odds + _SPREAD * Random(0).normal(size=(_MANY, 1))).mean(axis=0)
@@ -349,7 +404,8 @@ def primacy(trials: int = 24) -> Any:
 
 
 def within() -> Any:
-    """The difference of two conditions in time, by the intervals without differences between people (over the root of 2)."""
+    """The difference of two conditions in time, by the intervals without differences between people
+    (over the root of 2)."""
 
     def make(people: int) -> Any:
         base = many_alike(people, 3, "own").assign(factor_load=np.tile([1.0, 2.0, 3.0], people * _AT_ONCE))
@@ -362,7 +418,10 @@ def within() -> Any:
             for agent in sorted(set(cells.keys["agent"])):
                 first, second = np.flatnonzero(cells.keys["agent"] == agent)[:2]
                 (low, high), (other_low, other_high) = found[first], found[second]
-                middle, reach = (other_low + other_high - low - high) / 2, math.sqrt(2) * (high - low + other_high - other_low) / 4
+                middle, reach = (
+                    (other_low + other_high - low - high) / 2,
+                    math.sqrt(2) * (high - low + other_high - other_low) / 4,
+                )
                 limits.append((middle - reach, middle + reach))
             return limits
 
@@ -390,19 +449,35 @@ DESIGNS: Sequence[Design] = (
     Design("share", "people at 2%", share(0.02)),
     Design("share", "people at 98% who differ much (SD 1), 96 trials", share(0.98, 96, spread=1.0)),
     Design("difference of two conditions", "people at 50%", weighted([0.5, 0.5], _DIFFERENCE)),
-    Design("difference of two conditions", "people at 75%, 12 to 36 trials", weighted([0.75, 0.75], _DIFFERENCE, unequal=True)),
+    Design(
+        "difference of two conditions",
+        "people at 75%, 12 to 36 trials",
+        weighted([0.75, 0.75], _DIFFERENCE, unequal=True),
+    ),
     Design("difference of two conditions", "people at 90% and 80%", weighted([0.9, 0.8], _DIFFERENCE)),
     Design("difference of two conditions", "people at 95%", weighted([0.95, 0.95], _DIFFERENCE)),
     Design("difference of two conditions", "people at 98%", weighted([0.98, 0.98], _DIFFERENCE)),
     Design("difference of two conditions", "people at 98% and 90%, 96 trials", weighted([0.98, 0.9], _DIFFERENCE, 96)),
-    Design("difference of two conditions", "people at 99.5% and 98%, 12 trials", weighted([0.995, 0.98], _DIFFERENCE, 12)),
+    Design(
+        "difference of two conditions", "people at 99.5% and 98%, 12 trials", weighted([0.995, 0.98], _DIFFERENCE, 12)
+    ),
     Design("difference of two conditions", "people at 3% and 10%", weighted([0.03, 0.1], _DIFFERENCE)),
-    Design("difference of two conditions", "people at 99% and 95% who differ much (SD 1), 96 trials", weighted([0.99, 0.95], _DIFFERENCE, 96, spread=1.0)),
+    Design(
+        "difference of two conditions",
+        "people at 99% and 95% who differ much (SD 1), 96 trials",
+        weighted([0.99, 0.95], _DIFFERENCE, 96, spread=1.0),
+    ),
     Design("slope", "people at 75%", weighted([0.75] * 4, _SLOPE)),
     Design("slope", "people, 98% to 60%", weighted([0.98, 0.9, 0.75, 0.6], _SLOPE)),
-    Design("slope", "people, 99% to 96%, who differ much (SD 1), 96 trials", weighted([0.99, 0.98, 0.97, 0.96], _SLOPE, 96, spread=1.0)),
+    Design(
+        "slope",
+        "people, 99% to 96%, who differ much (SD 1), 96 trials",
+        weighted([0.99, 0.98, 0.97, 0.96], _SLOPE, 96, spread=1.0),
+    ),
     Design("slope", "people at 98%, 12 to 36 trials", weighted([0.98] * 4, _SLOPE, unequal=True)),
-    Design("slope", "half of the people at 75% lack a condition", weighted([0.75] * 4, _SLOPE, lacking="half"), PEOPLE[1:]),
+    Design(
+        "slope", "half of the people at 75% lack a condition", weighted([0.75] * 4, _SLOPE, lacking="half"), PEOPLE[1:]
+    ),
     Design("slope", "one person, of people at 95%, lacks a condition", weighted([0.95] * 4, _SLOPE, lacking="one")),
     Design("slope", "each lacks one of three conditions, 75%", weighted([0.75] * 3, [-0.5, 0.0, 0.5], lacking="each")),
     Design("d′", "people, d′ = 1.5", dprime(1.5)),
@@ -410,11 +485,15 @@ DESIGNS: Sequence[Design] = (
     Design("difference of two conditions, d′", "people, d′ = 1.5", dprime(1.5, 1.5)),
     Design("items held (Pashler's K)", "people who hold 3 of 6", capacity(3.0, 6, pashler_k)),
     Design("items held (Pashler's K)", "people who hold 0 to 2 of 6", capacity(0.0, 6, pashler_k), sets=2 * SETS),
-    Design("items held (Pashler's K)", "people who hold all or nearly all of 4", capacity(4.0, 4, pashler_k), sets=2 * SETS),
+    Design(
+        "items held (Pashler's K)", "people who hold all or nearly all of 4", capacity(4.0, 4, pashler_k), sets=2 * SETS
+    ),
     Design("items held (Pashler's K)", "people who hold all of 4", capacity(6.0, 4, pashler_k), sets=2 * SETS),
     Design("items held (Cowan's K)", "people who hold 3 of 6", capacity(3.0, 6, cowan_k)),
     Design("items held (Cowan's K)", "people who hold 0 to 2 of 6", capacity(0.0, 6, cowan_k), sets=2 * SETS),
-    Design("items held (Cowan's K)", "people who hold all or nearly all of 4", capacity(4.0, 4, cowan_k), sets=2 * SETS),
+    Design(
+        "items held (Cowan's K)", "people who hold all or nearly all of 4", capacity(4.0, 4, cowan_k), sets=2 * SETS
+    ),
     Design("primacy", "people, 24 lists of 5", primacy()),
     Design("difference from people", "a machine at 50%, people at 75%", from_people(0.5, 0.75)),
     Design("difference from people", "a machine at 75%, people at 75%", from_people(0.75, 0.75)),
@@ -437,8 +516,9 @@ DESIGNS: Sequence[Design] = (
 
 
 def measured(at: int, size: int, sets: int, seed: int) -> dict[str, float]:
-    """Of a design with so many people or sessions: how often intervals hold the truth (or sentences claim a difference where there is none), in percent of
-    those that there are; how often there is none; and the median width.
+    """Of a design with so many people or sessions: how often intervals hold the truth (or sentences
+    claim a difference where there is none), in percent of those that there are; how often there is
+    none; and the median width.
     """
     design = DESIGNS[at]
     once, truth = design.make(size)
@@ -448,4 +528,9 @@ def measured(at: int, size: int, sets: int, seed: int) -> dict[str, float]:
     low, high = ends[known].T
     held = (low - 1e-12 <= truth) & (truth <= high + 1e-12)
     percent = 100 * float((held if design.counted == HOLDS else ~held).mean())
-    return {"percent": round(percent, 2), "withheld": round(100 * float(1 - known.mean()), 2), "width": float(f"{np.median(high - low):.3g}"), "sets": sets}
+    return {
+        "percent": round(percent, 2),
+        "withheld": round(100 * float(1 - known.mean()), 2),
+        "width": float(f"{np.median(high - low):.3g}"),
+        "sets": sets,
+    }

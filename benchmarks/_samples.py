@@ -1,4 +1,5 @@
-"""How one sample of each row of the table of coverage and size is made: data with known truth, and what the software says of them."""
+"""How one sample of each row of the table of coverage and size is made: data with known truth, and
+what the software says of them."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ from spanlab.extensions.neural.losses import lesion_table
 
 RESAMPLES = 1500
 Random = np.random.RandomState
-#: Of one sample: whether an interval held what was planted, or whether a test cried wolf (nan: there was none); of several questions by their names.
+#: Of one sample: whether an interval held what was planted, or whether a test cried wolf (nan:
+#: there was none); of several questions by their names.
 Once = Callable[[Random], float | dict[str, float]]
 
 
@@ -42,7 +44,7 @@ def within(low: float, value: float, high: float) -> float:
     return float("nan") if low != low else float(low <= value <= high)
 
 
-# shares and their differences -----------------------------------------------------------------------------------------------------------------------------
+# shares and their differences ---------------------------------------------------------------------
 
 
 def share_of_trials(trials: int, items: int, p: float) -> Once:
@@ -72,7 +74,9 @@ def slope(people: int, what: str) -> Once:
 
     def once(random: Random) -> float:
         if people:
-            values = [random.binomial(20, np.clip(truth[at] + random.normal(0, 0.05, people), 0, 1)) / 20 for at in range(4)]
+            values = [
+                random.binomial(20, np.clip(truth[at] + random.normal(0, 0.05, people), 0, 1)) / 20 for at in range(4)
+            ]
             ids = [np.arange(people)] * 4
         else:
             values = [random.binomial(4, truth[at], 12) / 4 for at in range(4)]
@@ -119,7 +123,7 @@ def from_people(people: int, trials: int, p: float) -> Once:
     return once
 
 
-# guessing and sensitivity ---------------------------------------------------------------------------------------------------------------------------------
+# guessing and sensitivity -------------------------------------------------------------------------
 
 
 def guessing(people: int, trials: int, items: int, level: float) -> Once:
@@ -127,7 +131,14 @@ def guessing(people: int, trials: int, items: int, level: float) -> Once:
     many = max(1, people) * trials * items
     who = np.repeat([f"P{n}" if people else "" for n in range(max(1, people))], trials * items)
     kind = "participant" if people else "network"
-    base = {"agent": "somebody", "agent_kind": kind, "participant": who, "oracle": False, "unit_trial": np.arange(many) // items, "chance": level}
+    base = {
+        "agent": "somebody",
+        "agent_kind": kind,
+        "participant": who,
+        "oracle": False,
+        "unit_trial": np.arange(many) // items,
+        "chance": level,
+    }
 
     def once(random: Random) -> float:
         table = pd.DataFrame(base | {"correct": (random.rand(many) < level).astype(float), "outcome": "answered"})
@@ -147,7 +158,10 @@ def habit(people: int, trials: int, says: float, matches: float = 1 / 3) -> Once
     def once(random: Random) -> float:
         many = max(1, people)
         truth, said = random.rand(many, trials) < matches, random.rand(many, trials) < says
-        hits, alarms = (said & truth).sum(axis=1) / truth.sum(axis=1), (said & ~truth).sum(axis=1) / (~truth).sum(axis=1)
+        hits, alarms = (
+            (said & truth).sum(axis=1) / truth.sum(axis=1),
+            (said & ~truth).sum(axis=1) / (~truth).sum(axis=1),
+        )
         rates = hits - alarms
         if people and np.ptp(rates) > 1e-9 and min(said.sum(), (~said).sum()) >= 10:
             return float(t_test(rates) < 0.05)
@@ -157,7 +171,8 @@ def habit(people: int, trials: int, says: float, matches: float = 1 / 3) -> Once
 
 
 def dprime_of_people(people: int, trials: int, planted: float) -> Once:
-    """The mean over people of d' as it is estimated in blocks of this size: the correction pulls towards 0, which is in the value that is to be held."""
+    """The mean over people of d' as it is estimated in blocks of this size: the correction pulls
+    towards 0, which is in the value that is to be held."""
 
     def of(random: Random, many: int) -> np.ndarray:
         own = random.normal(planted, 0.4, many)
@@ -194,23 +209,33 @@ def capacity(people: int, planted: float = 3.0, size: int = 6) -> Once:
             said = random.rand(96) < np.where(changed, planted / size + (1 - planted / size) * 0.3, 0.3)
             counts = np.stack([said & changed, changed, said & ~changed, ~changed], axis=1).astype(float)
             found = estimate_pooled(
-                counts, lambda sums: np.asarray(pashler_k(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3], sums[:, 3])), resamples=RESAMPLES
+                counts,
+                lambda sums: np.asarray(pashler_k(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3], sums[:, 3])),
+                resamples=RESAMPLES,
             )
             return within(found.low, planted, found.high)
         own = np.clip(random.normal(planted, 0.5, people), 0.5, size - 0.5)
-        hits, alarms = random.binomial(60, own / size + (1 - own / size) * 0.3) / 60, random.binomial(60, 0.3, people) / 60
+        hits, alarms = (
+            random.binomial(60, own / size + (1 - own / size) * 0.3) / 60,
+            random.binomial(60, 0.3, people) / 60,
+        )
         found = estimate(np.asarray(pashler_k(np.full(people, size), hits, alarms, 60.0)), proportion=False)
         return within(found.low, planted, found.high)
 
     return once
 
 
-# people, machines and their errors ------------------------------------------------------------------------------------------------------------------------
+# people, machines and their errors ----------------------------------------------------------------
 
 
 def kappa_of(people: int, machine: bool, share: float = 0.3, trials: int = 96) -> Once:
-    """Whoever fails where an item is hard, so often by itself that kappa is ``share`` squared among any two; through the table of the page."""
-    names = [("People", "participant", f"P{n}") for n in range(people)] + [("net", "network", "")] * machine + [("other", "network", "")] * (not people)
+    """Whoever fails where an item is hard, so often by itself that kappa is ``share`` squared among
+    any two; through the table of the page."""
+    names = (
+        [("People", "participant", f"P{n}") for n in range(people)]
+        + [("net", "network", "")] * machine
+        + [("other", "network", "")] * (not people)
+    )
     step = {"trial_id": [str(at) for at in range(trials)], "ask": 1, "serial_position": 1.0, "paradigm": "vsr"}
 
     def once(random: Random) -> float:
@@ -220,9 +245,20 @@ def kappa_of(people: int, machine: bool, share: float = 0.3, trials: int = 96) -
             follows = random.rand(trials) < share**0.5
             right = np.where(follows, hard, random.rand(trials) < 0.65)
             parts.append(
-                pd.DataFrame(step | {"agent": agent, "agent_kind": kind, "participant": person, "session": person or agent, "correct": right.astype(float)})
+                pd.DataFrame(
+                    step
+                    | {
+                        "agent": agent,
+                        "agent_kind": kind,
+                        "participant": person,
+                        "session": person or agent,
+                        "correct": right.astype(float),
+                    }
+                )
             )
-        table = error_consistency(Scored(pd.concat(parts, ignore_index=True), parts[0].iloc[:0], ()), resamples=RESAMPLES)
+        table = error_consistency(
+            Scored(pd.concat(parts, ignore_index=True), parts[0].iloc[:0], ()), resamples=RESAMPLES
+        )
         pair = table[table["agent"] != table["other"]] if machine else table
         row = pair.iloc[0]
         return within(row["low"], share, row["high"])
@@ -248,7 +284,8 @@ def correlation_with_people(people: int) -> Once:
 
 
 def ceiling(people: int) -> Once:
-    """Whether the true curve of people is at or above the lower noise ceiling (it is never above the upper one)."""
+    """Whether the true curve of people is at or above the lower noise ceiling (it is never above
+    the upper one)."""
     true = np.array([0.85, 0.75, 0.68, 0.66, 0.7, 0.74])
 
     def once(random: Random) -> float:
@@ -260,7 +297,7 @@ def ceiling(people: int) -> Once:
     return once
 
 
-# reaction times -------------------------------------------------------------------------------------------------------------------------------------------
+# reaction times -----------------------------------------------------------------------------------
 
 TIMES = {"mu": 450.0, "sigma": 60.0, "tau": 180.0}
 
@@ -286,7 +323,12 @@ def times_over_people(people: int, many: int) -> Once:
     def once(random: Random) -> dict[str, float]:
         fits = [fit_times(drawn_times(random, many, random.normal(TIMES["mu"], 60))) for _ in range(people)]
         columns = {name: [getattr(fitted, name) for fitted in fits] for name in TIMES}
-        who = {"paradigm": "vsr", "agent_kind": "participant", "agent": "People", "participant": [f"P{at}" for at in range(people)]}
+        who = {
+            "paradigm": "vsr",
+            "agent_kind": "participant",
+            "agent": "People",
+            "participant": [f"P{at}" for at in range(people)],
+        }
         nothing = dict.fromkeys(("n_items", "n_left_out", "mean", "median", "sd"), 0)
         row = over_people(pd.DataFrame(who | nothing | columns)).iloc[0]
         return {name: within(row[f"{name}_low"], planted, row[f"{name}_high"]) for name, planted in TIMES.items()}
@@ -299,7 +341,11 @@ def mean_time(people: int, many: int) -> Once:
     truth = TIMES["mu"] + TIMES["tau"]
 
     def once(random: Random) -> float:
-        values = [drawn_times(random, many, random.normal(TIMES["mu"], 60)).mean() for _ in range(people)] if people else drawn_times(random, many)
+        values = (
+            [drawn_times(random, many, random.normal(TIMES["mu"], 60)).mean() for _ in range(people)]
+            if people
+            else drawn_times(random, many)
+        )
         found = estimate(values, proportion=False)
         return within(found.low, truth, found.high)
 
@@ -307,12 +353,15 @@ def mean_time(people: int, many: int) -> Once:
 
 
 def switch_cost(people: int, many: int, cost: float) -> Once:
-    """The difference of two conditions in time: people have both, of one person there are answers in each."""
+    """The difference of two conditions in time: people have both, of one person there are answers
+    in each."""
 
     def once(random: Random) -> dict[str, float]:
         if people:
             own, costs = random.normal(TIMES["mu"], 60, people), random.normal(cost, 30, people)
-            values = [np.array([drawn_times(random, many, mean).mean() for mean in level]) for level in (own + costs, own)]
+            values = [
+                np.array([drawn_times(random, many, mean).mean() for mean in level]) for level in (own + costs, own)
+            ]
             ids = [np.arange(people)] * 2
         else:
             values = [drawn_times(random, many, TIMES["mu"] + cost), drawn_times(random, many)]
@@ -324,7 +373,7 @@ def switch_cost(people: int, many: int, cost: float) -> Once:
     return once
 
 
-# blocks of N-back, and units of a network ---------------------------------------------------------------------------------------------------------------
+# blocks of N-back, and units of a network ---------------------------------------------------------
 
 
 def blocks(random: Random, many: int, hit: float = 0.75, alarm: float = 0.2) -> np.ndarray:
@@ -336,24 +385,34 @@ def blocks(random: Random, many: int, hit: float = 0.75, alarm: float = 0.2) -> 
 def nback_measures(many: int, hit: float = 0.75, alarm: float = 0.2) -> Once:
     """Through the table of cells."""
     z_hit, z_alarm = float(ndtri(hit)), float(ndtri(alarm))
-    truth = {"dprime_pooled": z_hit - z_alarm, "criterion_pooled": -(z_hit + z_alarm) / 2, "hit_rate": hit, "false_alarm_rate": alarm}
+    truth = {
+        "dprime_pooled": z_hit - z_alarm,
+        "criterion_pooled": -(z_hit + z_alarm) / 2,
+        "hit_rate": hit,
+        "false_alarm_rate": alarm,
+    }
     truth["accuracy"] = (hit + 2 * (1 - alarm)) / 3
     who = {"paradigm": "nback", "agent_kind": "network", "agent": "net", "participant": "", "session": "s", "n": 2}
 
     def once(random: Random) -> dict[str, float]:
         counts = pd.DataFrame(blocks(random, many, hit, alarm), columns=list(COUNTS))
-        cells = nback_cells(measured(counts.assign(**who), OURS), measures=tuple(truth), resamples=RESAMPLES).set_index("measure")
+        cells = nback_cells(measured(counts.assign(**who), OURS), measures=tuple(truth), resamples=RESAMPLES).set_index(
+            "measure"
+        )
         return {name: within(cells["low"][name], planted, cells["high"][name]) for name, planted in truth.items()}
 
     return once
 
 
 def dprime_over_n(levels: int, many: int) -> Once:
-    """Kruskal and Wallis's test, and whether any pair of levels differs (Bonferroni), where none does."""
+    """Kruskal and Wallis's test, and whether any pair of levels differs (Bonferroni), where none
+    does."""
     who = {"paradigm": "nback", "agent_kind": "network", "agent": "net"}
 
     def once(random: Random) -> dict[str, float]:
-        parts = [pd.DataFrame({"n": n, "dprime": detection(*blocks(random, many).T).dprime}) for n in range(1, levels + 1)]
+        parts = [
+            pd.DataFrame({"n": n, "dprime": detection(*blocks(random, many).T).dprime}) for n in range(1, levels + 1)
+        ]
         table = pd.concat(parts, ignore_index=True).assign(**who)
         whole, pairs = kruskal_wallis(table, "dprime", tuple(who)), mann_whitney(table, "dprime", tuple(who))
         return {"whole": rejects(float(whole["p"].iloc[0])), "pairs": rejects(float(pairs["p_bonferroni"].min()))}
@@ -379,11 +438,12 @@ def lesion(units: int, cluster: int, trials: int) -> Once:
     return once
 
 
-# scores A and B -------------------------------------------------------------------------------------------------------------------------------------------
+# scores A and B -----------------------------------------------------------------------------------
 
 
 def score(kind: str, people: int, against: int) -> Once:
-    """Of a machine (its trials), or of people, against published people (no spread) or measured ones; and against guessing, by somebody who guesses."""
+    """Of a machine (its trials), or of people, against published people (no spread) or measured
+    ones; and against guessing, by somebody who guesses."""
     weight = (np.arange(4) - 1.5) / 5 if kind == "A" else np.full(4, 0.25)
     mine, theirs = np.array([0.9, 0.75, 0.6, 0.45]), np.array([0.9, 0.83, 0.76, 0.69])
     level = np.full(4, 1 / 9)
@@ -391,7 +451,10 @@ def score(kind: str, people: int, against: int) -> Once:
 
     def curve(random: Random, shares: np.ndarray, many: int, seed: int = 0) -> Contrast:
         if many:
-            values = [random.binomial(40, np.clip(share + random.normal(0, 0.05 * (share > 0.2), many), 0, 1)) / 40 for share in shares]
+            values = [
+                random.binomial(40, np.clip(share + random.normal(0, 0.05 * (share > 0.2), many), 0, 1)) / 40
+                for share in shares
+            ]
             ids = [np.arange(many)] * 4
         else:
             values = [random.binomial(4, share, 12) / 4 for share in shares]
@@ -407,11 +470,12 @@ def score(kind: str, people: int, against: int) -> Once:
     return once
 
 
-# models ---------------------------------------------------------------------------------------------------------------------------------------------------
+# models -------------------------------------------------------------------------------------------
 
 
 def of_model(people: int, base: float = 0.5, *, fall: float = 0.0, network: float | None = 0.0) -> Once:
-    """People who differ, and a network so far above them, on the same 36 items of three list lengths: every question that the page asks of the model."""
+    """People who differ, and a network so far above them, on the same 36 items of three list
+    lengths: every question that the page asks of the model."""
     conditions = np.repeat([3, 5, 7], 12)
     sd = {"participant": 0.6, "item": 0.4}
 
@@ -428,9 +492,26 @@ def of_model(people: int, base: float = 0.5, *, fall: float = 0.0, network: floa
             parts.append(
                 pd.DataFrame(
                     {
-                        **{"agent": agent, "agent_kind": kind, "participant": person, "paradigm": "vsr", "oracle": False, "step": 1, "ask": 1, "chance": 0.1},
-                        **{"serial_position": 1.0, "list_length": conditions, "trial_id": [str(one) for one in range(36)], "session": person or agent},
-                        **{"unit_trial": np.arange(36) + 36 * number, "correct": (random.rand(36) < expit(eta)).astype(float)},
+                        **{
+                            "agent": agent,
+                            "agent_kind": kind,
+                            "participant": person,
+                            "paradigm": "vsr",
+                            "oracle": False,
+                            "step": 1,
+                            "ask": 1,
+                            "chance": 0.1,
+                        },
+                        **{
+                            "serial_position": 1.0,
+                            "list_length": conditions,
+                            "trial_id": [str(one) for one in range(36)],
+                            "session": person or agent,
+                        },
+                        **{
+                            "unit_trial": np.arange(36) + 36 * number,
+                            "correct": (random.rand(36) < expit(eta)).astype(float),
+                        },
                     }
                 )
             )
@@ -441,16 +522,23 @@ def of_model(people: int, base: float = 0.5, *, fall: float = 0.0, network: floa
 
 
 def _asked_of(model: Mixed, fall: float, network: float, sd: dict[str, float]) -> dict[str, float]:
-    """Each question's answer: of intervals whether they held what was planted, of tests whether they rejected."""
+    """Each question's answer: of intervals whether they held what was planted, of tests whether
+    they rejected."""
     told = {f"term {row['term']}": rejects(row["p"]) for row in terms(model).to_dict("records")}
     table = contrasts(model)
     slope = {"People": fall, "net": 0.0}
-    planted = {"agents": lambda row: -network, "agents in condition": lambda row: -network + fall * (row["condition"] - 5)}
+    planted = {
+        "agents": lambda row: -network,
+        "agents in condition": lambda row: -network + fall * (row["condition"] - 5),
+    }
     planted |= {"trend": lambda row: slope[row["first"]], "trends": lambda row: fall}
     for row in table[table["kind"].isin(list(planted))].to_dict("records"):
         name = f"{row['kind']} {row['first']}" if row["kind"] == "trend" else row["kind"]
         if row["kind"] != "agents in condition" or row["condition"] == 5:
-            told |= {f"held {name}": within(row["low"], planted[row["kind"]](row), row["high"]), f"test {name}": rejects(row["p"])}
+            told |= {
+                f"held {name}": within(row["low"], planted[row["kind"]](row), row["high"]),
+                f"test {name}": rejects(row["p"]),
+            }
     family = table[table["kind"] == "agents in condition"]
     if len(family):
         told["family"] = rejects(float(family["p_holm"].min()))

@@ -1,4 +1,5 @@
-"""Samples with known truth for figures along any column, choices between two sides, recall, the probit model, reliability and equivalence."""
+"""Samples with known truth for figures along any column, choices between two sides, recall, the
+probit model, reliability and equivalence."""
 
 from __future__ import annotations
 
@@ -37,9 +38,28 @@ def answerers(people: int, trials: int, paradigm: str) -> pd.DataFrame:
     """Rows of so many questions by each of some people, or by one."""
     who = np.repeat([f"P{at}" for at in range(max(1, people))], trials)
     many = np.tile(np.arange(trials), max(1, people))
-    fixed = {"agent": "People", "agent_kind": "participant", "oracle": False, "paradigm": paradigm, "step": 1, "ask": 1, "outcome": "answered", "chance": 0.5}
-    own = {"participant": who, "session": who, "trial": many, "trial_id": many.astype(str), "unit_trial": np.arange(len(many))}
-    return pd.DataFrame(fixed | own | {"block": 1, "practice": False, "output_position": np.nan, "edit_distance": np.nan, "rt_ms": np.nan})
+    fixed = {
+        "agent": "People",
+        "agent_kind": "participant",
+        "oracle": False,
+        "paradigm": paradigm,
+        "step": 1,
+        "ask": 1,
+        "outcome": "answered",
+        "chance": 0.5,
+    }
+    own = {
+        "participant": who,
+        "session": who,
+        "trial": many,
+        "trial_id": many.astype(str),
+        "unit_trial": np.arange(len(many)),
+    }
+    return pd.DataFrame(
+        fixed
+        | own
+        | {"block": 1, "practice": False, "output_position": np.nan, "edit_distance": np.nan, "rt_ms": np.nan}
+    )
 
 
 def _said(random: Random, signal: np.ndarray, dprime: np.ndarray | float, criterion: np.ndarray | float) -> np.ndarray:
@@ -48,46 +68,70 @@ def _said(random: Random, signal: np.ndarray, dprime: np.ndarray | float, criter
 
 
 def _expected(dprime: float, spread: float, criterion: float, questions: int, root: float = 1.0) -> tuple[float, float]:
-    """d' and criterion as they are estimated from so many questions of each kind, over many people: the correction is in the value that is to be held."""
+    """d' and criterion as they are estimated from so many questions of each kind, over many people:
+    the correction is in the value that is to be held."""
     random = np.random.RandomState(0)
     own = root * random.normal(dprime, spread, _LARGE)
-    hits, alarms = random.binomial(questions, ndtr(own / 2 - criterion)), random.binomial(questions, ndtr(-own / 2 - criterion))
+    hits, alarms = (
+        random.binomial(questions, ndtr(own / 2 - criterion)),
+        random.binomial(questions, ndtr(-own / 2 - criterion)),
+    )
     found = detection(hits, questions - hits, alarms, questions - alarms)
     return float(found.dprime.mean()) / root, float(found.criterion.mean())
 
 
-# figures along any column ---------------------------------------------------------------------------------------------------------------------------------
+# figures along any column -------------------------------------------------------------------------
 
-#: Level, slope along the numbers, difference of the panels, and of their slopes; and how people spread about level and slope.
-_PLANTED: Mapping[str, tuple[float, float, float, float]] = {"correct": (0.72, -0.05, -0.06, -0.02), "d_prime": (1.6, -0.2, -0.4, -0.1)}
+#: Level, slope along the numbers, difference of the panels, and of their slopes; and how people
+#: spread about level and slope.
+_PLANTED: Mapping[str, tuple[float, float, float, float]] = {
+    "correct": (0.72, -0.05, -0.06, -0.02),
+    "d_prime": (1.6, -0.2, -0.4, -0.1),
+}
 _IN_TIME = (0.0, 30.0, 40.0, 10.0)
 _SPREAD: Mapping[str, tuple[float, float]] = {"correct": (0.05, 0.01), "d_prime": (0.35, 0.05)}
 
 
 def along(value: str, people: int, repeats: int, planted: bool) -> Once:
-    """Three loads and two probes, everybody has all: slopes along the loads, differences of the panels, and of two named conditions."""
+    """Three loads and two probes, everybody has all: slopes along the loads, differences of the
+    panels, and of two named conditions."""
     base = answerers(people, 12 * repeats, "own")
     at = base["trial"].to_numpy()
     load, probe, signal = 2.0 * (at % 3 - 1), (at // 3) % 2 == 1, (at // 6) % 2 == 1
-    base = base.assign(factor_load=load + 4, factor_probe=probe, correct_answer=np.where(signal, '"yes"', '"no"'), correct=1.0, rt_ms=500.0)
+    base = base.assign(
+        factor_load=load + 4,
+        factor_probe=probe,
+        correct_answer=np.where(signal, '"yes"', '"no"'),
+        correct=1.0,
+        rt_ms=500.0,
+    )
     person = np.repeat(np.arange(max(1, people)), 12 * repeats)
     level, slope, apart, steeper = _PLANTED.get(value, _IN_TIME)
     if not planted:
         slope = apart = steeper = 0.0
-    first, second = conditions_effect(scored(base), "own", "load", "probe", value), conditions_effect(scored(base), "own", "probe", "", value)
+    first, second = (
+        conditions_effect(scored(base), "own", "load", "probe", value),
+        conditions_effect(scored(base), "own", "probe", "", value),
+    )
     where = np.where(probe, apart + (slope + steeper) * load, slope * load)
     spread = _SPREAD.get(value, (60.0, 8.0)) if people else (0.0, 0.0)
     truth = _truth(level, slope, apart, steeper, spread, value, people, repeats)
 
     def once(random: Random) -> dict[str, float]:
-        own, costs = random.normal(0, spread[0], max(1, people))[person], random.normal(0, spread[1], max(1, people))[person]
+        own, costs = (
+            random.normal(0, spread[0], max(1, people))[person],
+            random.normal(0, spread[1], max(1, people))[person],
+        )
         mean = level + where + own + costs * load
         if value == "correct":
             made = {"correct": (random.rand(len(base)) < np.clip(mean, 0, 1)).astype(float)}
         elif value == "d_prime":
             made = {"correct": (_said(random, signal, mean, 0.2) == signal).astype(float)}
         else:
-            made = {"rt_ms": mean + drawn_times(random, len(base)), "correct": (random.rand(len(base)) < 0.9).astype(float)}
+            made = {
+                "rt_ms": mean + drawn_times(random, len(base)),
+                "correct": (random.rand(len(base)) < 0.9).astype(float),
+            }
         part = scored(base.assign(**made))
         told: dict[str, float] = {}
         lines, between, pair = (
@@ -107,7 +151,16 @@ def along(value: str, people: int, repeats: int, planted: bool) -> Once:
     return once
 
 
-def _truth(level: float, slope: float, apart: float, steeper: float, spread: tuple[float, float], value: str, people: int, repeats: int) -> dict[str, float]:
+def _truth(
+    level: float,
+    slope: float,
+    apart: float,
+    steeper: float,
+    spread: tuple[float, float],
+    value: str,
+    people: int,
+    repeats: int,
+) -> dict[str, float]:
     """What contrasts are of; d' of people is as it is estimated."""
     truth = {"slope": slope, "slopes": steeper, "panels": apart, "pair": apart}
     if value != "d_prime" or not slope:
@@ -125,11 +178,15 @@ def _truth(level: float, slope: float, apart: float, steeper: float, spread: tup
 
 
 def _told(name: str, row: Mapping[Hashable, Any], planted: float) -> dict[str, float]:
-    return {f"held {name}": float("nan") if planted != planted else within(row["low"], planted, row["high"]), f"test {name}": rejects(row["p"])}
+    return {
+        f"held {name}": float("nan") if planted != planted else within(row["low"], planted, row["high"]),
+        f"test {name}": rejects(row["p"]),
+    }
 
 
 def intervals_within_people(people: int) -> Once:
-    """Whether the difference of two conditions is as near to what was planted as their intervals within people say."""
+    """Whether the difference of two conditions is as near to what was planted as their intervals
+    within people say."""
     base = answerers(people, 3, "own").assign(factor_load=np.tile([1.0, 2.0, 3.0], people))
 
     def once(random: Random) -> float:
@@ -143,7 +200,7 @@ def intervals_within_people(people: int) -> Once:
     return once
 
 
-# choices between two sides --------------------------------------------------------------------------------------------------------------------------------
+# choices between two sides ------------------------------------------------------------------------
 
 
 def forced_choice(people: int, repeats: int, fall: float, bias: float = 0.3) -> Once:
@@ -154,7 +211,12 @@ def forced_choice(people: int, repeats: int, fall: float, bias: float = 0.3) -> 
     base = base.assign(set_size=size, correct_answer=np.where(signal, '"left"', '"right"'), correct=1.0)
     person = np.repeat(np.arange(max(1, people)), 6 * repeats)
     shown, spread = effect("forced_choice"), 0.4 if people else 0.0
-    planted = {one: _expected(1.2 + fall * (one - 6), spread, bias, repeats, math.sqrt(2)) if people else (1.2 + fall * (one - 6), bias) for one in (4, 6, 8)}
+    planted = {
+        one: _expected(1.2 + fall * (one - 6), spread, bias, repeats, math.sqrt(2))
+        if people
+        else (1.2 + fall * (one - 6), bias)
+        for one in (4, 6, 8)
+    }
     slopes = {"d′": (planted[8][0] - planted[4][0]) / 4, "side bias": (planted[8][1] - planted[4][1]) / 4}
 
     def once(random: Random) -> dict[str, float]:
@@ -172,23 +234,37 @@ def forced_choice(people: int, repeats: int, fall: float, bias: float = 0.3) -> 
     return once
 
 
-# recall ---------------------------------------------------------------------------------------------------------------------------------------------------
+# recall -------------------------------------------------------------------------------------------
 
-#: How often each item at a distance is answered, and something that was not in the list; the rest is right or left out.
+#: How often each item at a distance is answered, and something that was not in the list; the rest
+#: is right or left out.
 _MOVED, _INTRUDED, _RIGHT = np.array([0.0, 0.07, 0.035, 0.015, 0.01, 0.006]), 0.06, 0.62
 
 
 def serial_recall(people: int, lists: int) -> Once:
-    """Lists of 4 and 6 items: transpositions by distance, and kinds of errors. People make more or fewer errors of each kind."""
+    """Lists of 4 and 6 items: transpositions by distance, and kinds of errors. People make more or
+    fewer errors of each kind."""
     lengths = np.tile([4, 6], lists // 2)
     length, place = np.repeat(lengths, lengths), np.concatenate([np.arange(1, one + 1) for one in lengths])
     many = max(1, people)
     base = answerers(people, len(place), "vsr")
     number = np.repeat(np.arange(lists), lengths)
     base = base.assign(
-        **{"list_length": np.tile(length, many).astype(float), "serial_position": np.tile(place, many).astype(float), "step": np.tile(place, many)},
-        **{"ask": np.tile(place, many), "trial": np.tile(number, many), "trial_id": np.tile(number, many).astype(str), "chance": 1 / 9},
-        **{"unit_trial": (np.arange(many)[:, None] * lists + number).ravel(), "correct_answer": np.tile(place, many).astype(str)},
+        **{
+            "list_length": np.tile(length, many).astype(float),
+            "serial_position": np.tile(place, many).astype(float),
+            "step": np.tile(place, many),
+        },
+        **{
+            "ask": np.tile(place, many),
+            "trial": np.tile(number, many),
+            "trial_id": np.tile(number, many).astype(str),
+            "chance": 1 / 9,
+        },
+        **{
+            "unit_trial": (np.arange(many)[:, None] * lists + number).ravel(),
+            "correct_answer": np.tile(place, many).astype(str),
+        },
     )
     # columns of answers: 1 to 6 (an item of the list), 7 (something else), 8 (nothing)
     odds = np.zeros((len(place), 8))
@@ -197,7 +273,11 @@ def serial_recall(people: int, lists: int) -> Once:
         odds[at, 6] = _INTRUDED
         odds[at, 7] = (1 - _RIGHT - odds[at].sum()) / 2
     share = {4: odds[length == 4], 6: odds[length == 6]}
-    errors = {(long, name): value for long in (4, 6) for name, value in zip(("transposition", "intrusion", "omission"), _kinds(share[long]), strict=True)}
+    errors = {
+        (long, name): value
+        for long in (4, 6)
+        for name, value in zip(("transposition", "intrusion", "omission"), _kinds(share[long]), strict=True)
+    }
     moved, kinds = effect("transpositions"), effect("recall_errors")
     right = np.tile(place, many)
 
@@ -228,7 +308,8 @@ def _kinds(odds: np.ndarray) -> tuple[float, float, float]:
 
 
 def _recalled(random: Random, length: int, follows: float, ends: float) -> list[int]:
-    """Positions in the order of recall: the next one with some probability, else any; it may end early."""
+    """Positions in the order of recall: the next one with some probability, else any; it may end
+    early."""
     left = list(range(1, length + 1))
     out = [1 if random.rand() < follows else int(random.choice(left))]
     left.remove(out[0])
@@ -239,7 +320,8 @@ def _recalled(random: Random, length: int, follows: float, ends: float) -> list[
 
 
 def free_recall(people: int, lists: int, follows: float, length: int = 6) -> Once:
-    """A crowd with known means, of which some people and lists are drawn: first recalls, transitions by lag, temporal clustering."""
+    """A crowd with known means, of which some people and lists are drawn: first recalls,
+    transitions by lag, temporal clustering."""
     random = np.random.RandomState(0)
     crowd, each = (60, 40) if people else (1, 1200)
     rows = []
@@ -247,7 +329,9 @@ def free_recall(people: int, lists: int, follows: float, length: int = 6) -> Onc
         own = min(0.9, max(0.0, follows + random.uniform(-0.2, 0.2))) if people and follows else follows
         for number in range(each):
             out = _recalled(random, length, own, 0.08)
-            rows += [(one, number, place, out.index(place) + 1 if place in out else np.nan) for place in range(1, length + 1)]
+            rows += [
+                (one, number, place, out.index(place) + 1 if place in out else np.nan) for place in range(1, length + 1)
+            ]
     found = pd.DataFrame(rows, columns=["person", "list", "serial_position", "output_position"])
     head = {
         "agent": "People",
@@ -261,10 +345,19 @@ def free_recall(people: int, lists: int, follows: float, length: int = 6) -> Onc
         "chance": 1 / 9,
         "edit_distance": np.nan,
     }
-    whole = found.assign(**head, participant=found["person"].map("P{}".format), list_length=float(length), trial=found["list"], rt_ms=np.nan)
+    whole = found.assign(
+        **head,
+        participant=found["person"].map("P{}".format),
+        list_length=float(length),
+        trial=found["list"],
+        rt_ms=np.nan,
+    )
     whole["session"], whole["trial_id"] = whole["participant"], whole["list"].astype(str)
     whole["unit_trial"] = whole["person"] * each + whole["list"]
-    whole["correct"], whole["outcome"] = whole["output_position"].notna().astype(float), np.where(whole["output_position"].notna(), "answered", "omitted")
+    whole["correct"], whole["outcome"] = (
+        whole["output_position"].notna().astype(float),
+        np.where(whole["output_position"].notna(), "answered", "omitted"),
+    )
     asked = {name: _drawn_from(name, whole) for name in ("first_recall", "lag_crp", "temporal_clustering")}
 
     def once(random: Random) -> dict[str, float]:
@@ -275,7 +368,8 @@ def free_recall(people: int, lists: int, follows: float, length: int = 6) -> Onc
             own = [np.arange(starts[one], starts[one + 1]) for one in drawn.ravel()]
             many = np.array([len(one) for one in own])
             part = rows.iloc[np.concatenate(own)].assign(
-                unit_trial=np.repeat(np.arange(len(own)), many), participant=np.repeat(np.repeat([f"P{at}" for at in range(len(which))], lists), many)
+                unit_trial=np.repeat(np.arange(len(own)), many),
+                participant=np.repeat(np.repeat([f"P{at}" for at in range(len(which))], lists), many),
             )
             part = scored(part.assign(session=part["participant"]).reset_index(drop=True))
             for row in shown.table(part, "sfr").to_dict("records"):
@@ -289,7 +383,8 @@ def free_recall(people: int, lists: int, follows: float, length: int = 6) -> Onc
 
 
 def _drawn_from(name: str, whole: pd.DataFrame) -> tuple[Effect, pd.DataFrame, np.ndarray, dict[Hashable, float]]:
-    """An effect of rows that are ready, these rows of every list, where each list has them, and the means of the crowd."""
+    """An effect of rows that are ready, these rows of every list, where each list has them, and the
+    means of the crowd."""
     shown = effect(name)
     assert shown.prepare is not None
     rows = shown.prepare(scored(whole)).items.sort_values("unit_trial", kind="stable").reset_index(drop=True)
@@ -298,19 +393,24 @@ def _drawn_from(name: str, whole: pd.DataFrame) -> tuple[Effect, pd.DataFrame, n
     return replace(shown, prepare=None), rows, starts, means.groupby(level=1, observed=True).mean().to_dict()
 
 
-# the probit model, reliability, equivalence ---------------------------------------------------------------------------------------------------------------
+# the probit model, reliability, equivalence -------------------------------------------------------
 
 
 def of_probit(people: int, apart: float, fall: float) -> Once:
-    """People who differ in sensitivity and criterion, and a network, on the same 72 questions of three set sizes: every contrast that is printed."""
+    """People who differ in sensitivity and criterion, and a network, on the same 72 questions of
+    three set sizes: every contrast that is printed."""
     at = np.arange(72)
     size, signal = 2.0 + 2 * (at % 3), (at // 3) % 2 == 1
     parts = []
     for number in range(people + 1):
         who = {"agent": "People", "agent_kind": "participant", "participant": f"P{number}"}
         who = who if number < people else {"agent": "net", "agent_kind": "network", "participant": ""}
-        parts.append(answerers(0, 72, "cd").assign(**who, session=f"s{number}", unit_trial=at + 72 * number, set_size=size))
-    base = pd.concat(parts, ignore_index=True).assign(serial_position=np.nan, list_length=np.nan, correct_answer=json.dumps("same"), answer='""')
+        parts.append(
+            answerers(0, 72, "cd").assign(**who, session=f"s{number}", unit_trial=at + 72 * number, set_size=size)
+        )
+    base = pd.concat(parts, ignore_index=True).assign(
+        serial_position=np.nan, list_length=np.nan, correct_answer=json.dumps("same"), answer='""'
+    )
     base["correct_answer"] = np.tile(np.where(signal, '"different"', '"same"'), people + 1)
     sizes, signals = np.tile(size, people + 1), np.tile(signal, people + 1)
     net = np.repeat(np.arange(people + 1) == people, 72)
@@ -326,7 +426,9 @@ def of_probit(people: int, apart: float, fall: float) -> Once:
         told: dict[str, float] = {}
         for row in sensitivity_contrasts(model).to_dict("records"):
             planted = (
-                {"agents": -apart, "trend": fall if row["first"] == "People" else 0.0, "trends": fall} if row["measure"] == "d′" else {"agents": -apart / 2}
+                {"agents": -apart, "trend": fall if row["first"] == "People" else 0.0, "trends": fall}
+                if row["measure"] == "d′"
+                else {"agents": -apart / 2}
             )
             if row["kind"] in planted or row["kind"] in ("trend", "trends"):
                 name = f"{row['measure']} {row['kind']}" + (f" {row['first']}" if row["kind"] == "trend" else "")
@@ -342,7 +444,10 @@ def reliability_of(people: int, trials: int, spread: float = 0.12) -> Once:
     base["session"] = base["participant"] + np.where(base["trial"] < trials, "a", "b")
     middle, low, high = 0.7, 0.7 - math.sqrt(3) * spread, 0.7 + math.sqrt(3) * spread
     error = middle * (1 - middle) - spread**2
-    truth = {"split half": spread**2 / (spread**2 + error / (2 * trials)), "retest": spread**2 / (spread**2 + error / trials)}
+    truth = {
+        "split half": spread**2 / (spread**2 + error / (2 * trials)),
+        "retest": spread**2 / (spread**2 + error / trials),
+    }
 
     def once(random: Random) -> dict[str, float]:
         own = np.repeat(random.uniform(low, high, people), 2 * trials)
@@ -353,9 +458,13 @@ def reliability_of(people: int, trials: int, spread: float = 0.12) -> Once:
 
 
 def alike_with_people(people: int, trials: int, margin: float = 5.0) -> Once:
-    """A network that is as far above people as the margin: whether both are called alike, through the table of differences."""
+    """A network that is as far above people as the margin: whether both are called alike, through
+    the table of differences."""
     base = answerers(people, trials, "own")
-    base = pd.concat([base, base.iloc[:trials].assign(agent="net", agent_kind="network", participant="", session="n")], ignore_index=True)
+    base = pd.concat(
+        [base, base.iloc[:trials].assign(agent="net", agent_kind="network", participant="", session="n")],
+        ignore_index=True,
+    )
     base["unit_trial"] = np.arange(len(base))
     declared = (Margin(margin, "points"),)
 

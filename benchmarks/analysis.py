@@ -1,11 +1,14 @@
-"""Ten million answers from one Parquet file to every curve and score: seconds and memory; and whether a quarter and a half of them take a quarter and a half.
+"""Ten million answers from one Parquet file to every curve and score: seconds and memory; and
+whether a quarter and a half of them take a quarter and a half.
 
     python benchmarks/analysis.py [ROWS] [FOLDER]
 
-Curves are made piece by piece, as 'spanlab figure' makes them: by one process, and by two. Scores are made of all answers at once.
+Curves are made piece by piece, as 'spanlab figure' makes them: by one process, and by two. Scores
+are made of all answers at once.
 
-The table has the columns of the record. Answerers are three networks that took many trials of visual serial recall, spatial memory updating, change detection,
-visual serial recognition, complex span, spatial coordination and task switching, in the proportions of the benchmark's test sets.
+The table has the columns of the record. Answerers are three networks that took many trials of
+visual serial recall, spatial memory updating, change detection, visual serial recognition, complex
+span, spatial coordination and task switching, in the proportions of the benchmark's test sets.
 """
 
 from __future__ import annotations
@@ -34,14 +37,22 @@ AGENTS = ("network:one", "network:two", "network:three")
 
 
 def texts(codes: np.ndarray, values: list[str]) -> pyarrow.Array:
-    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes.astype(np.int32)), pyarrow.array(values)).cast(pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes.astype(np.int32)), pyarrow.array(values)).cast(
+        pyarrow.string()
+    )
 
 
 def chunk(paradigm: str, agent: str, rows: int, first: int, random: np.random.RandomState) -> pyarrow.Table:
-    """Whole trials of one paradigm and agent, about ``rows`` rows; trials are numbered from ``first``."""
+    """Whole trials of one paradigm and agent, about ``rows`` rows; trials are numbered from
+    ``first``."""
     trials = rows // {"vsr": 5, "smu": 4, "cd": 1, "vsrec": 5, "cs": 2, "sc": 1, "sts": 16}[paradigm] + 1
     size = random.randint(2, 10, size=trials) if paradigm in ("vsr", "vsrec") else random.randint(1, 9, size=trials)
-    asked = {"cd": np.ones(trials, int), "sc": np.ones(trials, int), "cs": np.full(trials, 2), "sts": np.full(trials, 16)}.get(paradigm, size)
+    asked = {
+        "cd": np.ones(trials, int),
+        "sc": np.ones(trials, int),
+        "cs": np.full(trials, 2),
+        "sts": np.full(trials, 16),
+    }.get(paradigm, size)
     trial = np.repeat(np.arange(trials), asked)
     ask = np.arange(len(trial)) - np.repeat(np.cumsum(asked) - asked, asked) + 1
     size = np.repeat(size, asked)
@@ -51,7 +62,9 @@ def chunk(paradigm: str, agent: str, rows: int, first: int, random: np.random.Ra
     correct = drawn < np.clip(1.05 - 0.08 * size, 0.2, 0.98)
     placed = paradigm in ("vsr", "vsrec", "cs")
     listed = {"vsr": size, "vsrec": size, "cs": np.full(many, 2), "sc": 8 + 2 * (size % 5 + 1)}.get(paradigm)
-    held = {"cd": 2 * (size % 6 + 1), "sts": None, "cs": np.full(many, 2)}.get(paradigm, listed if listed is not None else size)
+    held = {"cd": 2 * (size % 6 + 1), "sts": None, "cs": np.full(many, 2)}.get(
+        paradigm, listed if listed is not None else size
+    )
     per_trial = np.random.RandomState(first).randint(0, 1 << 30, size=trials)[trial]
     answers = ['"same"', '"different"'] if paradigm == "cd" else ["3", "4"]
     columns: dict[str, object] = {
@@ -96,7 +109,11 @@ def chunk(paradigm: str, agent: str, rows: int, first: int, random: np.random.Ra
         "factor_storage": ("cs", per_trial % 2, domains),
         "factor_distractor_domain": ("cs", per_trial // 2 % 2, domains),
         "factor_load": ("cs", per_trial // 4 % 4, ["0", "1", "3", "5"]),
-        "record_cognitive_load": ("cs", per_trial // 4 % 4, ["0.0", "0.17894736842105263", "0.5368421052631579", "0.8947368421052632"]),
+        "record_cognitive_load": (
+            "cs",
+            per_trial // 4 % 4,
+            ["0.0", "0.17894736842105263", "0.5368421052631579", "0.8947368421052632"],
+        ),
         "record_symmetry_offset": ("sc", per_trial % 5, ["0", "2", "4", "6", "8"]),
         "record_transition": ("sts", random.randint(0, 3, size=many), ['"repeat"', '"switch"', '"start"']),
         "factor_switch_probability": ("sts", per_trial % 2, ["0.2", "0"]),
@@ -123,7 +140,8 @@ def write(file: Path, rows: int) -> int:
 
 
 class Laps:
-    """Seconds and processor time since the last one, and the most memory that this process has had so far."""
+    """Seconds and processor time since the last one, and the most memory that this process has had
+    so far."""
 
     def __init__(self) -> None:
         self.mark, self.used = time.perf_counter(), time.process_time()
@@ -131,14 +149,20 @@ class Laps:
     def tell(self, what: str) -> None:
         now, busy = time.perf_counter(), time.process_time()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"{now - self.mark:7.1f} s, {busy - self.used:6.1f} s of processor time  {what} (peak so far {peak:.1f} GiB)", flush=True)
+        print(
+            f"{now - self.mark:7.1f} s, {busy - self.used:6.1f} s of processor time  {what} (peak so far {peak:.1f}"
+            " GiB)",
+            flush=True,
+        )
         self.mark, self.used = time.perf_counter(), time.process_time()
 
 
 def curves(file: Path, pool: WorkerPool | None = None) -> int:
     """Every curve of a table; how many points they have."""
     data = load_scattered([file], [effect.name for effect in EFFECTS], pool=pool)
-    return sum(len(effect.table(data.scored, paradigm)) for effect in EFFECTS for paradigm in effect.applies(data.scored))
+    return sum(
+        len(effect.table(data.scored, paradigm)) for effect in EFFECTS for paradigm in effect.applies(data.scored)
+    )
 
 
 def main() -> None:
@@ -154,7 +178,10 @@ def main() -> None:
         laps.tell(f"all curves of about {many:,} rows: {curves(file)} points")
     with open_pool(2) as both:
         laps.tell("two workers have begun")
-        laps.tell(f"all curves of about {rows:,} rows, by two workers (whose time is not counted): {curves(files[rows], both)} points")
+        laps.tell(
+            f"all curves of about {rows:,} rows, by two workers (whose time is not counted):"
+            f" {curves(files[rows], both)} points"
+        )
     data = load([files[rows]], trial_ids=False)
     laps.tell(f"{len(data.scored.items):,} rows read at once")
     laps.tell(f"scores: {len(scores(data.scored))} rows")

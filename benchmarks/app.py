@@ -1,4 +1,5 @@
-"""How fast the app's pages appear beside many sessions: copies of one session of 100 trials in a folder.
+"""How fast the app's pages appear beside many sessions: copies of one session of 100 trials in a
+folder.
 
 python benchmarks/app.py [SESSIONS ...]     1000 and 10000 when not given
 """
@@ -25,19 +26,25 @@ PAGES = ("/", "/sessions", "/sessions?search=capacity&page=3", "/paradigms/vsr/l
 
 def main(sizes: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        first = spanlab.replay("vsr", agent="capacity:3", trials=100, data=Path(folder) / "one", say=lambda _: None).folder
+        first = spanlab.replay(
+            "vsr", agent="capacity:3", trials=100, data=Path(folder) / "one", say=lambda _: None
+        ).folder
         for size in sizes:
             measure(first, size)
 
 
 def measure(first: Path, size: int) -> None:
-    """The time of each page, the first one with an index that is made, the others with one that is there."""
+    """The time of each page, the first one with an index that is made, the others with one that is
+    there."""
     with tempfile.TemporaryDirectory() as folder:
         data, info = Path(folder), json.loads((first / "session.json").read_text(encoding="utf-8"))
         for number in range(size):
             copy = data / f"{number // 100:03}" / f"s{number}"
             shutil.copytree(first, copy, copy_function=shutil.copyfile)
-            (copy / "session.json").write_text(json.dumps({**info, "session": f"s{number}", "paradigm": "vsr" if number < 20 else "smu"}), encoding="utf-8")
+            (copy / "session.json").write_text(
+                json.dumps({**info, "session": f"s{number}", "paradigm": "vsr" if number < 20 else "smu"}),
+                encoding="utf-8",
+            )
         gate = Gate()
         began = time.perf_counter()
         browser(data, gate).get("/")

@@ -1,12 +1,16 @@
-"""Chat sessions: how close they come to a bare loop of the same client, and what many blocks at once save. The server is a stub in a process of its own.
+"""Chat sessions: how close they come to a bare loop of the same client, and what many blocks at
+once save. The server is a stub in a process of its own.
 
 python benchmarks/chat.py [BLOCKS]        150 blocks of 24 questions when not given
 
-Much of the time of the processor that a request of a session takes is spent in the system: two writes to the connection, reads from it, a look at each idle
-connection whether it is still open, and lines that are on the disk before a reply is used. The rest is shared among the conversation, its record, and HTTP.
+Much of the time of the processor that a request of a session takes is spent in the system: two
+writes to the connection, reads from it, a look at each idle connection whether it is still open,
+and lines that are on the disk before a reply is used. The rest is shared among the conversation,
+its record, and HTTP.
 
-Measured once, 64 at once and without delay, while other programs used the machine (1,536 requests, two rounds in turns): 1.4 and 1.1 ms of the processor's
-time for each request of a session, 5.6 and 5.6 ms for each of the bare loop of the official client.
+Measured once, 64 at once and without delay, while other programs used the machine (1,536 requests,
+two rounds in turns): 1.4 and 1.1 ms of the processor's time for each request of a session, 5.6 and
+5.6 ms for each of the bare loop of the official client.
 """
 
 from __future__ import annotations
@@ -39,7 +43,9 @@ ROUNDS = 3
 @contextmanager
 def server(**options: Any) -> Iterator[str]:
     """The address of a stub server."""
-    process = subprocess.Popen([sys.executable, str(STUB), json.dumps(options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, str(STUB), json.dumps(options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -49,11 +55,16 @@ def server(**options: Any) -> Iterator[str]:
         process.wait()
 
 
-def session(url: str, paradigm: Paradigm, blocks: int, concurrency: int) -> tuple[float, float, list[list[dict[str, Any]]]]:
-    """Take a session: its time, that of the processor, and what was sent, conversation by conversation."""
+def session(
+    url: str, paradigm: Paradigm, blocks: int, concurrency: int
+) -> tuple[float, float, list[list[dict[str, Any]]]]:
+    """Take a session: its time, that of the processor, and what was sent, conversation by
+    conversation."""
     plan = plan_session(paradigm, seed=1, levels={"block_length": [QUESTIONS]}, trials=blocks, design=SessionDesign())
     with tempfile.TemporaryDirectory() as folder:
-        agent = ChatAgent("any", ChatSettings(), Endpoint(url, key_variable=None), RequestLimits(concurrency=concurrency))
+        agent = ChatAgent(
+            "any", ChatSettings(), Endpoint(url, key_variable=None), RequestLimits(concurrency=concurrency)
+        )
         runner = Runner(begin(Path(folder), paradigm, agent, plan, Request(seed=1)), agent)
         began, worked = time.perf_counter(), time.process_time()
         runner.run()
@@ -66,13 +77,17 @@ def conversations(folder: Path) -> list[list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for line in read_transcript(folder):
         if "reply" in line:
-            added = [{"role": message["role"], "content": "\n\n".join(part["text"] for part in message["parts"])} for message in line["sent"]]
+            added = [
+                {"role": message["role"], "content": "\n\n".join(part["text"] for part in message["parts"])}
+                for message in line["sent"]
+            ]
             found.setdefault(line["trial"], []).append({"added": added})
     return [found[key] for key in sorted(found, key=int)]
 
 
 def bare(url: str, talks: list[list[dict[str, Any]]], concurrency: int) -> tuple[float, float]:
-    """The same requests in the plainest loop of the same client: its time, and that of the processor."""
+    """The same requests in the plainest loop of the same client: its time, and that of the
+    processor."""
     import openai
 
     async def work() -> None:
@@ -113,7 +128,9 @@ def main(blocks: int) -> None:
             each = [1000 * statistics.median(worked for _, worked in runs) / requests for runs in (ours, theirs)]
             for name, ms in zip(("session", "bare loop"), each, strict=True):
                 print(f"{name}: time of the processor, {concurrency} at once\t{ms}\tms/request")
-            print(f"time of the processor, session against bare loop, {concurrency} at once\t{100 * each[0] / each[1]}\t%")
+            print(
+                f"time of the processor, session against bare loop, {concurrency} at once\t{100 * each[0] / each[1]}\t%"
+            )
     with server(delay_ms=LATENCY_MS) as url:
         took, worked, talks = session(url, paradigm, blocks, blocks)
         sequential = sum(map(len, talks)) * LATENCY_MS / 1000

@@ -1,4 +1,5 @@
-"""Trials compiled per second, for every paradigm that ships: all combinations of factor levels in turn, a fresh seed each time."""
+"""Trials compiled per second, for every paradigm that ships: all combinations of factor levels in
+turn, a fresh seed each time."""
 
 from __future__ import annotations
 

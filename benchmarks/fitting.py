@@ -1,13 +1,15 @@
-"""Models of memory fitted to a hundred people: processor time and time by the clock, for 200 trials each and three models with closed likelihoods.
+"""Models of memory fitted to a hundred people: processor time and time by the clock, for 200 trials
+each and three models with closed likelihoods.
 
 python benchmarks/fitting.py [PEOPLE [WORKERS]]     100 people and 2 workers when not given
 
-Fits, intervals of all parameters, and held-out answers are included; recovery, which does not grow with the number of people, is not. The aim is two minutes on
-two cores.
+Fits, intervals of all parameters, and held-out answers are included; recovery, which does not grow
+with the number of people, is not. The aim is two minutes on two cores.
 
-Measured on two cores that did nothing else, all 100 people, by the clock and as processor time: 41 s and 80 s for yes-no questions (sdt, sdt-shared,
-threshold), 41 s and 81 s for serial order (simple, primacy, m3), 83 s and 162 s for continuous report (slots, slots-averaging, resource), 63 s and 125 s for
-change detection (slots, resource, sdt-shared). Intervals take more than half of it.
+Measured on two cores that did nothing else, all 100 people, by the clock and as processor time: 41
+s and 80 s for yes-no questions (sdt, sdt-shared, threshold), 41 s and 81 s for serial order
+(simple, primacy, m3), 83 s and 162 s for continuous report (slots, slots-averaging, resource), 63 s
+and 125 s for change detection (slots, resource, sdt-shared). Intervals take more than half of it.
 """
 
 from __future__ import annotations
@@ -53,7 +55,10 @@ def people(kind: Kind, names: tuple[str, ...], many: int) -> list[Answerer]:
 
 def processor() -> float:
     """Processor time of this process and of its ended children, in seconds."""
-    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 def main() -> None:
@@ -64,7 +69,10 @@ def main() -> None:
         with open_pool(workers if workers > 1 else None) as pool:
             for _ in pool.each(fit_job, partial(tuple, (models, 1)), everybody):
                 pass
-        print(f"{kind}: {', '.join(names)}; {many} people: {time.monotonic() - clock:.0f} s by the clock, {processor() - before:.0f} s of processor time")
+        print(
+            f"{kind}: {', '.join(names)}; {many} people: {time.monotonic() - clock:.0f} s by the clock,"
+            f" {processor() - before:.0f} s of processor time"
+        )
 
 
 if __name__ == "__main__":

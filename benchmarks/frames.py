@@ -1,10 +1,13 @@
-"""Training frames (32 × 32) for trials of the fourteen WorM data sets: in batches, and the plain way, in the same run and on one core.
+"""Training frames (32 × 32) for trials of the fourteen WorM data sets: in batches, and the plain
+way, in the same run and on one core.
 
-The plain way draws every step of every trial at 96 × 96 with Pillow (blanks and repeats included), writes it as PNG with Pillow's usual compression, reads
-it back and resizes it, as one does who makes a data set on disk and trains on it; the files go to memory where the system has such a folder. Its frames must
-equal those of the batch. The batch is measured on trials that it has not seen before; tables that serve a whole training run are made in turns that do not
-count. What these took is reported apart, and so is the rate of compiling. Turns of both ways alternate, and medians are reported. With arguments (such as
-``vsr cd_size``), only those data sets are measured.
+The plain way draws every step of every trial at 96 × 96 with Pillow (blanks and repeats included),
+writes it as PNG with Pillow's usual compression, reads it back and resizes it, as one does who
+makes a data set on disk and trains on it; the files go to memory where the system has such a
+folder. Its frames must equal those of the batch. The batch is measured on trials that it has not
+seen before; tables that serve a whole training run are made in turns that do not count. What these
+took is reported apart, and so is the rate of compiling. Turns of both ways alternate, and medians
+are reported. With arguments (such as ``vsr cd_size``), only those data sets are measured.
 """
 
 from __future__ import annotations
@@ -47,7 +50,10 @@ def main(only: Sequence[str]) -> None:
         print(f"PNG files in {folder}")
         for task in tasks:
             ratios[task] = measured(task, *found[task], Path(folder))
-    print(f"all: geometric mean of the {len(ratios)} ratios\t{math.exp(sum(map(math.log, ratios.values())) / len(ratios)):.1f}\ttimes as fast")
+    print(
+        f"all: geometric mean of the {len(ratios)}"
+        f" ratios\t{math.exp(sum(map(math.log, ratios.values())) / len(ratios)):.1f}\ttimes as fast"
+    )
     print(f"all: smallest ratio ({min(ratios, key=ratios.__getitem__)})\t{min(ratios.values()):.1f}\ttimes as fast")
 
 
@@ -77,7 +83,10 @@ def measured(task: str, paradigm: Paradigm, combinations: list[dict[str, Any]], 
     compiling, plain, batch, steps, warm = [], [], [], 0, 0.0
     for turn in range(WARM + TURNS):
         began = time.perf_counter()
-        trials = [compile_trial(paradigm, combinations[number % len(combinations)], turn * many + number) for number in range(many)]
+        trials = [
+            compile_trial(paradigm, combinations[number % len(combinations)], turn * many + number)
+            for number in range(many)
+        ]
         compiling.append((time.perf_counter() - began) / many)
         stimuli = shown(trials)
         gc.collect()

@@ -1,11 +1,13 @@
-"""A network of the published size on a GPU: the same losses as on a processor, trials per second, and how much of the card it uses.
+"""A network of the published size on a GPU: the same losses as on a processor, trials per second,
+and how much of the card it uses.
 
-Everything goes through a training run as `spanlab train` has it, Fabric and all; only the batches are made beforehand where the card alone is measured.
+Everything goes through a training run as `spanlab train` has it, Fabric and all; only the batches
+are made beforehand where the card alone is measured.
 
     python benchmarks/gpu.py losses DEVICE FILE [STEPS]     the loss of each of 100 steps, as JSON; DEVICE: cpu, cuda, or "frames" (cpu, frames not taken apart)
     python benchmarks/gpu.py speed [FILE]                   on the GPU of this machine
     python benchmarks/gpu.py differ FILE FILE [FILE]        how far the losses of runs are from those of the first
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ BATCHES = (10, 40, 160)
 DIFFERENT, STEPS = 6, 40
 
 
-def config_of(device: str, batch: int = 10, trials: int = 1000, workers: int = os.cpu_count() or 1, **values: Any) -> TrainingConfig:
+def config_of(
+    device: str, batch: int = 10, trials: int = 1000, workers: int = os.cpu_count() or 1, **values: Any
+) -> TrainingConfig:
     """LSTM-256 by the published recipe, with few trials for validation and test."""
     joint = config_named("lstm-256")
     tasks = [{**task.model_dump(), "batch": batch, "train_trials": trials} for task in joint.tasks]
@@ -68,7 +72,11 @@ def differ(files: list[str]) -> None:
     first, *others = (json.loads(Path(name).read_text()) for name in files)
     for name, other in zip(files[1:], others, strict=True):
         apart = [abs(one - two) / abs(one) for one, two in zip(first, other, strict=True)]
-        print(f"{name} against {files[0]}: {len(apart)} steps, loss {first[0]:.4f} to {first[-1]:.4f}; relative difference at step 1 {apart[0]:.1e}, ", end="")
+        print(
+            f"{name} against {files[0]}: {len(apart)} steps, loss {first[0]:.4f} to {first[-1]:.4f}; relative"
+            f" difference at step 1 {apart[0]:.1e}, ",
+            end="",
+        )
         print(f"after 10 {max(apart[:10]):.1e}, largest of all {max(apart):.1e}, median {median(apart):.1e}")
 
 
@@ -91,7 +99,8 @@ def peak(kind: torch.dtype) -> float:
 
 
 def speed(file: str | None) -> None:
-    """Trials per second and the share of the card's arithmetic, by precision and size of the batch, beside the published loop."""
+    """Trials per second and the share of the card's arithmetic, by precision and size of the batch,
+    beside the published loop."""
     results: list[dict[str, Any]] = []
 
     def told(**row: Any) -> None:
@@ -100,7 +109,11 @@ def speed(file: str | None) -> None:
         if file:
             Path(file).write_text(json.dumps(results, indent=1))
 
-    told(device=torch.cuda.get_device_name(), memory_GB=round(torch.cuda.get_device_properties(0).total_memory / 1e9, 1), torch=torch.__version__)
+    told(
+        device=torch.cuda.get_device_name(),
+        memory_GB=round(torch.cuda.get_device_properties(0).total_memory / 1e9, 1),
+        torch=torch.__version__,
+    )
     peaks = {}
     for precision in ("float32", "tf32", "bf16"):
         with products_in(precision):
@@ -118,7 +131,9 @@ def speed(file: str | None) -> None:
                     run = started(config_of("cuda", 10, trials=20, precision=precision, fuse=fuse, workers=0))
                     measure(told, run, prepared, peaks[precision], batch=batch, precision=precision, fuse=fuse)
                 except Exception as error:
-                    told(batch=batch, precision=precision, fuse=fuse, error=f"{type(error).__name__}: {str(error)[:300]}")
+                    told(
+                        batch=batch, precision=precision, fuse=fuse, error=f"{type(error).__name__}: {str(error)[:300]}"
+                    )
 
 
 def measure(told: Callable[..., None], run: Run, prepared: list[TrainingBatch], top: float, **row: Any) -> None:

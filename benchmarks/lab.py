@@ -1,9 +1,12 @@
-"""The lab's window on software OpenGL, under a virtual screen: making the largest trial of each paradigm ready, and drawing its busiest display.
+"""The lab's window on software OpenGL, under a virtual screen: making the largest trial of each
+paradigm ready, and drawing its busiest display.
 
-A trial has to be ready within the interval before it (1 s where a design says nothing), and the work for a frame has to leave stage for the frame: under 4 ms.
-What a frame costs is drawing and flip, without waiting for the refresh; an empty frame costs the flip alone, which on a graphics card is nothing, and here
-is the copy of the whole window. Every kind of step is drawn as people see it: with the answering surface, where a question is open. Where the system allows
-it, this runs at real-time priority, as a session should.
+A trial has to be ready within the interval before it (1 s where a design says nothing), and the
+work for a frame has to leave stage for the frame: under 4 ms. What a frame costs is drawing and
+flip, without waiting for the refresh; an empty frame costs the flip alone, which on a graphics card
+is nothing, and here is the copy of the whole window. Every kind of step is drawn as people see it:
+with the answering surface, where a question is open. Where the system allows it, this runs at
+real-time priority, as a session should.
 """
 
 from __future__ import annotations
@@ -27,12 +30,18 @@ FRAMES = 30
 
 
 def largest(name: str) -> tuple[Paradigm, dict[str, Any], Trial]:
-    """The condition whose trial has the most different stimuli, random factors at their largest levels."""
+    """The condition whose trial has the most different stimuli, random factors at their largest
+    levels."""
     paradigm = load_paradigm(name)
     combinations = paradigm.combinations({factor: declared.levels for factor, declared in paradigm.factors.items()})
     some = combinations if len(combinations) <= 60 else combinations[:: len(combinations) // 60]
     trials = [(levels, compile_trial(paradigm, levels, seed=7)) for levels in [*some, combinations[-1]]]
-    levels, trial = max(trials, key=lambda pair: len(dict.fromkeys(display.stimulus for step in pair[1].steps for display in step.percept.displays)))
+    levels, trial = max(
+        trials,
+        key=lambda pair: len(
+            dict.fromkeys(display.stimulus for step in pair[1].steps for display in step.percept.displays)
+        ),
+    )
     return paradigm, levels, trial
 
 
@@ -43,7 +52,10 @@ def main() -> None:
         agent = Participant(WindowOptions(width_cm=34.0), say=lambda sentence: None)
         stage = agent.open()
         window = stage.window
-        print(f"canvas of {stage.canvas_px} pixels in a window of {window.size[0]} x {window.size[1]}, {window.apparatus()['opengl']['renderer']}")
+        print(
+            f"canvas of {stage.canvas_px} pixels in a window of {window.size[0]} x {window.size[1]},"
+            f" {window.apparatus()['opengl']['renderer']}"
+        )
         longest, costliest = (0.0, ""), (0.0, "")
         empty = median_cost(stage, lambda: None)
         print(f"empty frame\t{empty * 1000:.2f}\tms/frame")
@@ -60,20 +72,30 @@ def main() -> None:
             print(f"{name}: costliest display, above an empty frame\t{cost * 1000:.2f}\tms/frame", flush=True)
             longest, costliest = max(longest, (ready, name)), max(costliest, (cost, name))
         agent.close()
-    print(f"all: largest trial made ready ({longest[1]}; the interval is {DEFAULT_INTERVAL_MS:g} ms)\t{longest[0] * 1000:.0f}\tms")
+    print(
+        f"all: largest trial made ready ({longest[1]}; the interval is {DEFAULT_INTERVAL_MS:g}"
+        f" ms)\t{longest[0] * 1000:.0f}\tms"
+    )
     print(f"all: costliest display, above an empty frame ({costliest[1]})\t{costliest[0] * 1000:.2f}\tms/frame")
 
 
 def distinct(trial: Trial) -> list[Step]:
     """One step of each kind: phase, response kind and number of displays."""
-    return list({(step.percept.phase, step.percept.ask and step.percept.ask.kind, len(step.percept.displays)): step for step in trial.steps}.values())
+    return list(
+        {
+            (step.percept.phase, step.percept.ask and step.percept.ask.kind, len(step.percept.displays)): step
+            for step in trial.steps
+        }.values()
+    )
 
 
 def frame_cost(stage: Stage, percept: Percept) -> float:
     """Seconds of work for one frame of the costliest display of a step (median)."""
     sheet = AnswerSheet(percept.ask, 0.0) if percept.ask is not None else None
     if sheet is not None and sheet.surface.several:
-        sheet.marks.extend([region.value for region in sheet.surface.regions][: (sheet.surface.take or len(sheet.surface.regions)) - 1])
+        sheet.marks.extend(
+            [region.value for region in sheet.surface.regions][: (sheet.surface.take or len(sheet.surface.regions)) - 1]
+        )
 
     def draw(display: Display) -> None:
         stage.renderer.draw(display.stimulus)

@@ -1,8 +1,11 @@
-"""Trials per second of networks: learning and looking, against the published loop, and a session in batches against one step by step.
+"""Trials per second of networks: learning and looking, against the published loop, and a session in
+batches against one step by step.
 
-The published loop (here alone, and nowhere in the package) goes through the tasks one by one, through all twenty frames of each trial, padding and all. Both
-learn from the same joint batches, ten trials of each of the fourteen data sets, and have the same weights. Ready-made are for the published loop tensors of
-pixels; for SpanLab the numbers of frames, of which it finds the different ones, and their different parts, while the batch before is learned from. In turns.
+The published loop (here alone, and nowhere in the package) goes through the tasks one by one,
+through all twenty frames of each trial, padding and all. Both learn from the same joint batches,
+ten trials of each of the fourteen data sets, and have the same weights. Ready-made are for the
+published loop tensors of pixels; for SpanLab the numbers of frames, of which it finds the different
+ones, and their different parts, while the batch before is learned from. In turns.
 
     python benchmarks/network.py [TURNS]       3 turns when not given, after one that warms up; a turn takes minutes
 """
@@ -35,7 +38,8 @@ from spanlab.paradigms import Trial, compile_trial, load_paradigm
 PARADIGMS = ("vsr", "sfr", "smu")
 TRIALS = 240
 STEPS = 20
-#: Joint batches that SpanLab goes through in a turn; the published loop takes so much longer that one is enough.
+#: Joint batches that SpanLab goes through in a turn; the published loop takes so much longer that
+#: one is enough.
 BATCHES = 3
 CPU = torch.device("cpu")
 
@@ -49,11 +53,20 @@ class TrainingData:
         for task in config.tasks:
             paradigm = load_paradigm(task.paradigm)
             combinations = len(paradigm.combinations(task.factors))
-            pools.append((make_pool(paradigm, self.store, "train", 1, max(60, combinations), task.factors, "published"), combinations))
+            pools.append(
+                (
+                    make_pool(paradigm, self.store, "train", 1, max(60, combinations), task.factors, "published"),
+                    combinations,
+                )
+            )
             self.tasks[task_of(paradigm, pools[-1][0].blocks[0].levels)] = task_seen_in(view_of(paradigm))
             self.losses.append(pools[-1][0].loss)
         self.rows: list[list[Rows]] = [
-            [pool.take(indices_at(pool.paradigm.name, 1, step, 10, pool.trials, count, "shuffled")) for pool, count in pools] for step in range(BATCHES)
+            [
+                pool.take(indices_at(pool.paradigm.name, 1, step, 10, pool.trials, count, "shuffled"))
+                for pool, count in pools
+            ]
+            for step in range(BATCHES)
         ]
         self.plain = [[self._pixels(rows) for rows in batch] for batch in self.rows[:1]]
 
@@ -66,7 +79,11 @@ class TrainingData:
 
     def batch(self, step: int, gradients: bool = True) -> TrainingBatch:
         frames = self.store.frames()
-        return assemble([(number, rows, frames) for number, rows in enumerate(self.rows[step % BATCHES])], patches=True, gradients=gradients)
+        return assemble(
+            [(number, rows, frames) for number, rows in enumerate(self.rows[step % BATCHES])],
+            patches=True,
+            gradients=gradients,
+        )
 
 
 def plain_outputs(network: Network, pixels: Tensor, task: str) -> Tensor:
@@ -83,7 +100,9 @@ def plain_loss(network: Network, training_data: TrainingData) -> Tensor:
     """The sum of the fourteen mean losses."""
     total = torch.zeros((), device=training_data.plain[0][0].device)
     for rows, pixels, kind in zip(training_data.rows[0], training_data.plain[0], training_data.losses, strict=True):
-        trained, targets = (torch.from_numpy(array).to(pixels.device) for array in (rows.trained, rows.targets[rows.trained]))
+        trained, targets = (
+            torch.from_numpy(array).to(pixels.device) for array in (rows.trained, rows.targets[rows.trained])
+        )
         outputs = plain_outputs(network, pixels, rows.tasks[0])[:, : rows.trained.shape[1]][trained]
         total = total + summed(outputs, targets, kind) / len(outputs)
     return total
@@ -92,7 +111,11 @@ def plain_loss(network: Network, training_data: TrainingData) -> Tensor:
 def compare(architecture: str, units: int, training_data: TrainingData, turns: int) -> None:
     """Learning and looking, the published loop and SpanLab in turns."""
     name = {"transformer": "TRF"}.get(architecture, architecture.upper()) + f"-{units}"
-    network = build(config_named(f"{'trf' if architecture == 'transformer' else architecture}-{units}").model, training_data.tasks, 1)
+    network = build(
+        config_named(f"{'trf' if architecture == 'transformer' else architecture}-{units}").model,
+        training_data.tasks,
+        1,
+    )
     learner = JointLoss(network, training_data.losses, [1.0] * len(training_data.losses))
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-8)
     same(network, learner, training_data, name)
@@ -137,14 +160,20 @@ def compare(architecture: str, units: int, training_data: TrainingData, turns: i
         if turn:  # the first one warms up
             for key, value in zip(times, (learned[1], looked[1], learned[0], looked[0], fastest), strict=True):
                 times[key].append(value)
-    print(f"{name}: of {trials} trials, {len(batches[0].frames)} of {trials * STEPS} frames differ; parts of them: {batches[0].patches.places}")  # type: ignore[union-attr]
+    print(
+        f"{name}: of {trials} trials, {len(batches[0].frames)} of {trials * STEPS} frames differ; parts of them:"
+        f" {batches[0].patches.places}"
+    )  # type: ignore[union-attr]
     for verb, factor in (("learn", 3), ("look", 1)):
         ours, plain = times[verb], times[f"plain {verb}"]
         reached = [factor * work / own / top for own, top in zip(ours, times["peak"], strict=True)]
         reached_plain = [factor * whole / own / top for own, top in zip(plain, times["peak"], strict=True)]
         print(f"{name} {verb}: published loop\t{trials / median(plain)}\ttrials/s")
         print(f"{name} {verb}: SpanLab\t{trials / median(ours)}\ttrials/s")
-        print(f"{name} {verb}: SpanLab / published loop\t{median([other / own for own, other in zip(ours, plain, strict=True)])}\tx")
+        print(
+            f"{name} {verb}: SpanLab / published"
+            f" loop\t{median([other / own for own, other in zip(ours, plain, strict=True)])}\tx"
+        )
         print(f"{name} {verb}: share of peak arithmetic, published loop\t{median(reached_plain)}\t")
         print(f"{name} {verb}: share of peak arithmetic, SpanLab\t{median(reached)}\t")
     print(f"peak (product of two matrices of 3072 x 3072)\t{median(times['peak']) / 1e9}\tGFLOP/s", flush=True)
@@ -160,19 +189,32 @@ def same(network: Network, learner: JointLoss, training_data: TrainingData, name
 
 
 def arithmetic(network: Network, batch: TrainingBatch | None) -> float:
-    """Floating-point operations of a pass forward, of the products alone: of a batch as SpanLab goes through it, or of the published loop."""
+    """Floating-point operations of a pass forward, of the products alone: of a batch as SpanLab
+    goes through it, or of the published loop."""
     convolutions = [layer for layer in network.eye.modules() if isinstance(layer, nn.Conv2d)]
     sizes = [layer.weight.numel() for layer in convolutions]
     memory = sum(parameter.numel() for parameter in network.memory.parameters() if parameter.ndim > 1)
     projection = network.eye.projection.weight.numel()  # type: ignore[operator, union-attr]
     if batch is None:
         frames = 14 * 10 * STEPS
-        return 2.0 * frames * (sum(size * places for size, places in zip(sizes, (1024, 1024, 256, 64), strict=True)) + projection + memory)
+        return (
+            2.0
+            * frames
+            * (
+                sum(size * places for size, places in zip(sizes, (1024, 1024, 256, 64), strict=True))
+                + projection
+                + memory
+            )
+        )
     patches = batch.patches
     assert patches is not None
     inputs = (len(patches.pixels), len(patches.pixels), len(patches.first_pool.parts), len(patches.second_pool.parts))
     steps = sum((end - begin) * many for begin, end, many in batch.groups)
-    return 2.0 * (sum(size * places for size, places in zip(sizes, inputs, strict=True)) + len(batch.frames) * projection + steps * memory)
+    return 2.0 * (
+        sum(size * places for size, places in zip(sizes, inputs, strict=True))
+        + len(batch.frames) * projection
+        + steps * memory
+    )
 
 
 def peak() -> float:

@@ -1,10 +1,13 @@
-"""Record rows written per second: by the whole runner, and separately for its two parts (events synchronised to the disk, compared with plain writing; the
-table made from the events).
+"""Record rows written per second: by the whole runner, and separately for its two parts (events
+synchronised to the disk, compared with plain writing; the table made from the events).
 
-Models declare the shape of a record. Their cost was measured against the commit before they were introduced, in turns on two busy processor cores: processor
-time for the events of 300 trials of SFR and VSR. Writing took .85 and 1.00 times as long as before (medians of 40 turns, with the same bytes), reading .82 and
-.84 times, and making the table .86 and 1.11 times (medians of eight processes). (The models are typed dictionaries. Objects of pydantic models would have to be
-made and taken apart: this takes 2.2 times as long as encoding the line of JSON, and 2.8 times with ``model_construct``.)
+Models declare the shape of a record. Their cost was measured against the commit before they were
+introduced, in turns on two busy processor cores: processor time for the events of 300 trials of SFR
+and VSR. Writing took .85 and 1.00 times as long as before (medians of 40 turns, with the same
+bytes), reading .82 and .84 times, and making the table .86 and 1.11 times (medians of eight
+processes). (The models are typed dictionaries. Objects of pydantic models would have to be made and
+taken apart: this takes 2.2 times as long as encoding the line of JSON, and 2.8 times with
+``model_construct``.)
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ def main() -> None:
 def one_paradigm(name: str, trials: int, data: Path) -> None:
     paradigm = load_paradigm(name)
     agent = make_agent("chance")
-    session = begin(data, paradigm, agent, plan_session(paradigm, seed=1, trials=trials, design=SessionDesign()), Request(seed=1))
+    session = begin(
+        data, paradigm, agent, plan_session(paradigm, seed=1, trials=trials, design=SessionDesign()), Request(seed=1)
+    )
     began = time.perf_counter()
     Runner(session, agent).run()
     elapsed = time.perf_counter() - began
@@ -75,7 +80,8 @@ def recorded(events: Sequence[Event], folder: Path, at_every_trial: bool) -> flo
 
 
 def written_plainly(events: Sequence[Event], path: Path) -> float:
-    """Seconds without a thread and without making sure that anything is on the disk: what writing costs at least."""
+    """Seconds without a thread and without making sure that anything is on the disk: what writing
+    costs at least."""
     began = time.perf_counter()
     with path.open("w", encoding="utf-8") as file:
         for event in events:

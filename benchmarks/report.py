@@ -1,30 +1,39 @@
-"""How a report grows: processor time for many answerers as a multiple of that for few, and what declaring its figures takes beside drawing them.
+"""How a report grows: processor time for many answerers as a multiple of that for few, and what
+declaring its figures takes beside drawing them.
 
 python benchmarks/report.py [FEW MANY]
 python benchmarks/report.py --against PYTHON DATA     a page of these data, here and with another installation's Python, one after the other
 python benchmarks/report.py --parts DATA              what a page of these data takes its processor time for
 
-Measured once: the page of 200 networks that took the same 48 lists (43,200 rows), without models, took 30 s of processor time. The page
-of the demonstration's data took .75 of what it took before figures were declared as plain data (.70 and .77 in two rounds, on a busy machine), and
-.61 to .66 in later rounds, with more figures. Leaving out the code of chat models where there is none, and Bayes factors as sums, took another .09 of a page of
-one network and two yardsticks in two paradigms.
+Measured once: the page of 200 networks that took the same 48 lists (43,200 rows), without models,
+took 30 s of processor time. The page of the demonstration's data took .75 of what it took before
+figures were declared as plain data (.70 and .77 in two rounds, on a busy machine), and .61 to .66
+in later rounds, with more figures. Leaving out the code of chat models where there is none, and
+Bayes factors as sums, took another .09 of a page of one network and two yardsticks in two
+paradigms.
 
-Why it does not halve: of that page (10 figures, without models) 22 to 24 % is importing, and 36 to 39 % is what vl-convert does, which draws: 11 to 12 % from
-Vega-Lite to Vega, 15 to 16 % from there to SVG (most of it measures texts), 10 to 11 % to PDF. A figure takes it nearly 4 % of the page. What is left for
-SpanLab's own code is 40 %: even if it took no time, a page would take more than half.
+Why it does not halve: of that page (10 figures, without models) 22 to 24 % is importing, and 36 to
+39 % is what vl-convert does, which draws: 11 to 12 % from Vega-Lite to Vega, 15 to 16 % from there
+to SVG (most of it measures texts), 10 to 11 % to PDF. A figure takes it nearly 4 % of the page.
+What is left for SpanLab's own code is 40 %: even if it took no time, a page would take more than
+half.
 
-Since then, folded figures are drawn by the page when they are opened, and three of the seven figures of the demonstration's data are still written as
-files. On a busy machine of two cores (load 8 to 14) that page took 12.6 to 14.9 s of processor time before, of which 3.5 s was drawing seven figures (0.8 s
-of them the start of vl-convert). The page of 12 paradigms and 33 answerers (89,100 rows, with models where these are few enough) took 78 s afterwards, of which
-2 s was drawing 3 of its 44 figures, and 470 MB. What took longest there: tables of figures 20 s, models 14 s, tests against guessing 10 s.
+Since then, folded figures are drawn by the page when they are opened, and three of the seven
+figures of the demonstration's data are still written as files. On a busy machine of two cores (load
+8 to 14) that page took 12.6 to 14.9 s of processor time before, of which 3.5 s was drawing seven
+figures (0.8 s of them the start of vl-convert). The page of 12 paradigms and 33 answerers (89,100
+rows, with models where these are few enough) took 78 s afterwards, of which 2 s was drawing 3 of
+its 44 figures, and 470 MB. What took longest there: tables of figures 20 s, models 14 s, tests
+against guessing 10 s.
 
-Then tests against guessing and contrasts of models were computed without small tables of pandas, with the same
-results to the last digit. Reading the answers and testing them against guessing took 18.9 s of processor time before
-and 8.1 s afterwards (both data sets together), the page of 12 paradigms and 33 answerers 74.8 and 63.9 s (455 MB),
-one after the other at a load of 12, where a loop of Python takes nearly twice the processor time of a quiet core. The
-page of the demonstration's data took 13.2 and 14.1 s at that load: no proven gain. A quarter of it is importing, a
-fifth drawing.
-"""
+Then tests against guessing and contrasts of models were computed without small tables of pandas,
+with the same results to the last digit. Reading the answers and testing them against guessing took
+18.9 s of processor time before and 8.1 s afterwards (both data sets together), the page of 12
+paradigms and 33 answerers 74.8 and 63.9 s (455 MB), one after the other at a load of 12, where a
+loop of Python takes nearly twice the processor time of a quiet core. The page of the
+demonstration's data took 13.2 and 14.1 s at that load: no proven gain. A quarter of it is
+importing, a fifth drawing.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -55,7 +64,15 @@ def answers(many: int) -> pd.DataFrame:
     """Networks that took the same 48 lists of 3 to 6 items."""
     items = [(length, at, place) for length in (3, 4, 5, 6) for at in range(12) for place in range(1, length + 1)]
     length, at, place = np.array(items).T
-    base = {"agent_kind": "network", "paradigm": "vsr", "list_length": length, "set_size": length, "serial_position": place, "ask": place, "step": place}
+    base = {
+        "agent_kind": "network",
+        "paradigm": "vsr",
+        "list_length": length,
+        "set_size": length,
+        "serial_position": place,
+        "ask": place,
+        "step": place,
+    }
     base |= {
         "trial": 100 * length + at,
         "trial_id": [f"{n_items}-{two}" for n_items, two in zip(length, at, strict=True)],
@@ -71,8 +88,8 @@ def answers(many: int) -> pd.DataFrame:
 
 
 def against(other: str, data: str) -> None:
-    """What a page takes here, as a share of what it takes with another installation, processor time of all that is run: the quicker of a few rounds each, in
-    turn."""
+    """What a page takes here, as a share of what it takes with another installation, processor time
+    of all that is run: the quicker of a few rounds each, in turn."""
     spent: dict[str, list[float]] = {other: [], sys.executable: []}
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     for number in range(ROUNDS):
@@ -101,11 +118,20 @@ def _timed(name: str, function: Callable[..., object], spent: dict[str, float]) 
 
 
 def parts(data: str) -> None:
-    """Shares of the processor time of a page: importing, what vl-convert does for figures (Vega, SVG, PDF), and everything else."""
+    """Shares of the processor time of a page: importing, what vl-convert does for figures (Vega,
+    SVG, PDF), and everything else."""
     import importlib
 
     began = time.process_time()
-    for name in ("pandas", "spanlab.cli.app", "spanlab.analysis.report.page", "vl_convert", "jinja2", "scipy.special", "scipy.optimize"):
+    for name in (
+        "pandas",
+        "spanlab.cli.app",
+        "spanlab.analysis.report.page",
+        "vl_convert",
+        "jinja2",
+        "scipy.special",
+        "scipy.optimize",
+    ):
         importlib.import_module(name)
     imported = time.process_time() - began
     import vl_convert
@@ -148,7 +174,10 @@ def main() -> None:
     marks.append(time.process_time())
     draw(spec, agents)
     marks.append(time.process_time())
-    print(f"declaring a figure of {few} answerers, times drawing it\t{(marks[1] - marks[0]) / (marks[2] - marks[1]):.2f}\ttimes")
+    print(
+        f"declaring a figure of {few} answerers, times drawing"
+        f" it\t{(marks[1] - marks[0]) / (marks[2] - marks[1]):.2f}\ttimes"
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python benchmarks/run.py [NAME ...]                     only these, such as: compile record
     python benchmarks/run.py --against CHECKOUT [TURNS]     this checkout and another one in turns, as ratios
 
-A benchmark is a program of its own. Every line that it prints as ``measure <tab> value <tab> unit`` is a row of the table; its other lines are notes.
+A benchmark is a program of its own. Every line that it prints as ``measure <tab> value <tab> unit``
+is a row of the table; its other lines are notes.
 """
 
 from __future__ import annotations
@@ -21,12 +22,19 @@ HERE = Path(__file__).resolve().parent
 def main(names: list[str]) -> int:
     if names[:1] == ["--against"]:
         return subprocess.run([sys.executable, HERE / "_against.py", *names[1:]]).returncode
-    programs = {path.stem: path for path in sorted(HERE.glob("*.py")) if path != Path(__file__).resolve() and not path.stem.startswith("_")}
+    programs = {
+        path.stem: path
+        for path in sorted(HERE.glob("*.py"))
+        if path != Path(__file__).resolve() and not path.stem.startswith("_")
+    }
     unknown = set(names) - set(programs)
     if unknown:
         print(f"no benchmark called {', '.join(sorted(unknown))}; there are {', '.join(programs)}", file=sys.stderr)
         return 2
-    print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores, load {_load()}\n", flush=True)
+    print(
+        f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores, load {_load()}\n",
+        flush=True,
+    )
     failed = []
     for name in names or programs:
         began = time.monotonic()

@@ -1,9 +1,11 @@
-"""300 visits of ``spanlab serve`` in one second: how long a page waits for its first page and for acknowledgements, what a visit costs, and whether
-anything is lost; and how much longer others wait for their next trial beside three pages that have everything drawn anew.
+"""300 visits of ``spanlab serve`` in one second: how long a page waits for its first page and for
+acknowledgements, what a visit costs, and whether anything is lost; and how much longer others wait
+for their next trial beside three pages that have everything drawn anew.
 
-The server is a process of its own, and so are the pages: each has a real WebSocket, fetches its frames, shows each display for its planned time, and answers
-after a time of its own, by which its answers are recognised in the record. The assistant's page is open meanwhile. Server and pages share the computer, maybe
-with other programs: so the processor time of the server is measured, too.
+The server is a process of its own, and so are the pages: each has a real WebSocket, fetches its
+frames, shows each display for its planned time, and answers after a time of its own, by which its
+answers are recognised in the record. The assistant's page is open meanwhile. Server and pages share
+the computer, maybe with other programs: so the processor time of the server is measured, too.
 
     python benchmarks/serve.py [VISITS]
     python benchmarks/serve.py hostile
@@ -33,17 +35,27 @@ from websockets.typing import Origin
 VISITS, TRIALS, CANVAS_PX = 300, 3, 600
 #: beside so many hostile pages so many others take so many trials
 HOSTILE, OTHERS, OTHERS_TRIALS = 3, 8, 12
-#: seconds in which all visits come; and in which a server that has started starts its processes, too
+#: seconds in which all visits come; and in which a server that has started starts its processes,
+#: too
 WITHIN_S, START_S = 1.0, 6.0
 FRAME_MS = 1000 / 60
 SCREEN = {
-    **{"canvas_px": CANVAS_PX, "column_px": 700, "high_px": 800, "letter_px": 18, "window_px": [1280, 800], "screen_px": [1280, 800], "pixel_ratio": 1.0},
+    **{
+        "canvas_px": CANVAS_PX,
+        "column_px": 700,
+        "high_px": 800,
+        "letter_px": 18,
+        "window_px": [1280, 800],
+        "screen_px": [1280, 800],
+        "pixel_ratio": 1.0,
+    },
     **{"hz": 60.0, "measured": True, "touch": False, "fullscreen": True, "isolated": True, "browser": "benchmark"},
 }
 
 
 class Page:
-    """A page that takes part in real time, and sends again what was not acknowledged when its line is cut."""
+    """A page that takes part in real time, and sends again what was not acknowledged when its line
+    is cut."""
 
     def __init__(self, port: int, number: int) -> None:
         self.port, self.number, self.name = port, number, f"visit{number:04d}"
@@ -72,10 +84,21 @@ class Page:
         while not (self.over and not self.kept):
             try:
                 async with connect(
-                    f"ws://127.0.0.1:{self.port}/visit", origin=Origin(f"http://127.0.0.1:{self.port}"), max_size=2**24, open_timeout=120, ping_interval=None
+                    f"ws://127.0.0.1:{self.port}/visit",
+                    origin=Origin(f"http://127.0.0.1:{self.port}"),
+                    max_size=2**24,
+                    open_timeout=120,
+                    ping_interval=None,
                 ) as line:
                     self._line = line
-                    hello = {"type": "hello", "participant": self.name, "session": "", "instance": self.instance, "epoch": self.epoch, "last": self.last}
+                    hello = {
+                        "type": "hello",
+                        "participant": self.name,
+                        "session": "",
+                        "instance": self.instance,
+                        "epoch": self.epoch,
+                        "last": self.last,
+                    }
                     await line.send(json.dumps({**hello, "screen": SCREEN}))
                     async for text in line:
                         await self._hear(json.loads(text))
@@ -115,7 +138,15 @@ class Page:
 
     async def _tell(self, c: int, kind: str, body: Mapping[str, Any], place: int = -1) -> None:
         self.count += 1
-        event = {"type": "event", "id": f"{self.instance}:{self.count}", "epoch": self.epoch, "c": c, "kind": kind, "place": place, "body": body}
+        event = {
+            "type": "event",
+            "id": f"{self.instance}:{self.count}",
+            "epoch": self.epoch,
+            "c": c,
+            "kind": kind,
+            "place": place,
+            "body": body,
+        }
         self.kept[event["id"]] = event
         self.sent_at[event["id"]] = time.perf_counter(), kind
         await self._line.send(json.dumps(event))
@@ -133,7 +164,9 @@ class Page:
         elif what == "trial":
             self._trial, self._loaded = message, asyncio.Event()
             loaded = self._loaded
-            frames = {display["frame"] for step in message["steps"] for percept in step for display in percept["displays"]}
+            frames = {
+                display["frame"] for step in message["steps"] for percept in step for display in percept["displays"]
+            }
             await self._fetch(sorted(frames - self._fetched))
             self._fetched |= frames
             loaded.set()
@@ -148,7 +181,9 @@ class Page:
             return
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         for name in names:
-            writer.write(f"GET /frame/{self.secret}/{name}.png HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode())
+            writer.write(
+                f"GET /frame/{self.secret}/{name}.png HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode()
+            )
             head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             assert " 200 " in head, head
             await reader.readexactly(int(head.split("content-length: ")[1].split("\r")[0]))
@@ -164,7 +199,13 @@ class Page:
                 ms = display["ms"] if display["ms"] is not None else rt + 50
                 frames = max(1, round(ms / FRAME_MS))
                 displays.append(
-                    {"onset": at, "end": at + frames * FRAME_MS, "planned": None if display["ms"] is None else frames, "frames": frames, "dropped": 0}
+                    {
+                        "onset": at,
+                        "end": at + frames * FRAME_MS,
+                        "planned": None if display["ms"] is None else frames,
+                        "frames": frames,
+                        "dropped": 0,
+                    }
                 )
                 at += frames * FRAME_MS
             if percept["ask"] is not None:
@@ -172,13 +213,19 @@ class Page:
                 presses.append({"device": "click", "x": (x0 + x1) / 2, "y": (y0 + y1) / 2, "t": onset + rt})
                 self.answers.append(rt)
             await asyncio.sleep((at - onset) / 1000)
-            await self._tell(trial["c"], "step", {"displays": displays, "presses": presses, "complete": percept["ask"] is not None}, place)
+            await self._tell(
+                trial["c"],
+                "step",
+                {"displays": displays, "presses": presses, "complete": percept["ask"] is not None},
+                place,
+            )
         self._ended = time.perf_counter()
         await self._tell(trial["c"], "end", {})
 
 
 class HostilePage(Page):
-    """A page whose window has another size for every trial, and which cuts each trial as soon as it begins."""
+    """A page whose window has another size for every trial, and which cuts each trial as soon as it
+    begins."""
 
     sizes = 0
 
@@ -241,7 +288,9 @@ async def watch(port: int, token: str, times: list[float]) -> None:
     while True:
         began = time.perf_counter()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(f"GET /monitor/now HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n".encode())
+        writer.write(
+            f"GET /monitor/now HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n".encode()  # noqa: E501
+        )
         assert b" 200 " in (await reader.read())[:20]
         writer.close()
         times.append(time.perf_counter() - began)
@@ -254,10 +303,25 @@ def serving(visits: int, trials: int, data: Path) -> Generator[tuple[int, int, s
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    command = [sys.executable, "-m", "spanlab.cli", "serve", "vsr", "--trials", str(trials), "--no-practice", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "spanlab.cli",
+        "serve",
+        "vsr",
+        "--trials",
+        str(trials),
+        "--no-practice",
+        "--port",
+        str(port),
+    ]
     with (data.parent / f"{data.name}.log").open("w") as log:
         server = subprocess.Popen(
-            [*command, "--most", str(visits), "--data", str(data)], stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+            [*command, "--most", str(visits), "--data", str(data)],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         try:
             assert server.stdout is not None
@@ -334,9 +398,17 @@ def report(visits: int) -> None:
         took = time.perf_counter() - began
     waits, firsts = [wait for page in pages for wait in page.waits], [page.first_page or 0.0 for page in pages]
     gaps = [gap for page in pages for gap in page.gaps]
-    print(f"{visits} visits in {WITHIN_S:g} s, {TRIALS} trials of VSR each in real time, canvas of {CANVAS_PX} px; nothing lost, nothing counted twice")
+    print(
+        f"{visits} visits in {WITHIN_S:g} s, {TRIALS} trials of VSR each in real time, canvas of {CANVAS_PX} px;"
+        " nothing lost, nothing counted twice"
+    )
     print(f"load while it ran: {os.getloadavg()[0]:.1f}")
-    measured = {"until the first page": firsts, "acknowledgement of a trial": waits, "until the next trial": gaps, "state of all for the assistant": times}
+    measured = {
+        "until the first page": firsts,
+        "acknowledgement of a trial": waits,
+        "until the next trial": gaps,
+        "state of all for the assistant": times,
+    }
     for name, values in measured.items():
         for at in (0.5, 0.95, 1.0):
             print(f"{name}, {'median' if at == 0.5 else 'maximum' if at == 1 else 'p95'}\t{share(values, at)}\ts")

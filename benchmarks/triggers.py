@@ -1,8 +1,11 @@
-"""Trigger codes: how long after the flip they leave, and how long after it they arrive in another program.
+"""Trigger codes: how long after the flip they leave, and how long after it they arrive in another
+program.
 
-A window under a virtual screen, paced at 60 Hz by the clock, shows a new picture every third frame and sends a code with it: from within the flip (as
-sessions do), and, to compare, once the flip has returned. The serial port is a pseudo-terminal, so there is no wire, no adapter and no box in these numbers;
-the far ends (a reader of the pseudo-terminal, an LSL inlet) are programs of their own. Arrival is when that program has the code, its waking included.
+A window under a virtual screen, paced at 60 Hz by the clock, shows a new picture every third frame
+and sends a code with it: from within the flip (as sessions do), and, to compare, once the flip has
+returned. The serial port is a pseudo-terminal, so there is no wire, no adapter and no box in these
+numbers; the far ends (a reader of the pseudo-terminal, an LSL inlet) are programs of their own.
+Arrival is when that program has the code, its waking included.
 """
 
 from __future__ import annotations
@@ -65,8 +68,11 @@ class Clock:
         return min(read)[1]
 
 
-def flips(window: LabWindow, line: TriggerSender, draw: Sequence[Callable[[], None]], within: bool) -> tuple[list[float], list[Sending]]:
-    """Flip so often, with a code every few frames; times of those flips on the line's clock, and the codes."""
+def flips(
+    window: LabWindow, line: TriggerSender, draw: Sequence[Callable[[], None]], within: bool
+) -> tuple[list[float], list[Sending]]:
+    """Flip so often, with a code every few frames; times of those flips on the line's clock, and
+    the codes."""
     clock, times, sent = Clock(window), [], []
     for number in range(CODES * EVERY):
         picture = draw[number // EVERY % len(draw)]
@@ -99,7 +105,12 @@ def main() -> None:
         window = LabWindow(Screen(fullscreen=False, size_px=(800, 600), width_cm=34.0), lambda sentence: None)
         from psychopy import visual
 
-        pictures = [visual.ImageStim(window.win, image=np.random.RandomState(number).uniform(-1, 1, (512, 512)), size=(512, 512)) for number in range(4)]
+        pictures = [
+            visual.ImageStim(
+                window.win, image=np.random.RandomState(number).uniform(-1, 1, (512, 512)), size=(512, 512)
+            )
+            for number in range(4)
+        ]
         draw = [picture.draw for picture in pictures]
         for draw_display in draw:
             draw_display()
@@ -108,7 +119,10 @@ def main() -> None:
         line = TriggerSender(read_address("dry"), print)
         for within in (True, False):
             times, sent = flips(window, line, draw, within)
-            report(f"dry run, {'within the flip' if within else 'once the flip has returned'}: flip to code", after(times, [sending.at for sending in sent]))
+            report(
+                f"dry run, {'within the flip' if within else 'once the flip has returned'}: flip to code",
+                after(times, [sending.at for sending in sent]),
+            )
         line.close()
 
         master, slave = os.openpty()
@@ -125,18 +139,29 @@ def main() -> None:
         arrived = eval(reader.communicate()[0])
         codes = [at for at, byte in arrived if byte not in (0, 254)]
         report("serial, within the flip: flip to arrival", after(kept, codes[: len(kept)]))
-        report("serial: width of pulses of 5 ms", [(end - at) * 1000 for (at, code), (end, following) in itertools.pairwise(arrived) if code and not following])
+        report(
+            "serial: width of pulses of 5 ms",
+            [
+                (end - at) * 1000
+                for (at, code), (end, following) in itertools.pairwise(arrived)
+                if code and not following
+            ],
+        )
         line.close()
 
         line = TriggerSender(read_address("lsl:spanlab-benchmark,test=0"), print)
-        inlet = subprocess.Popen([sys.executable, "-c", INLET], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        inlet = subprocess.Popen(
+            [sys.executable, "-c", INLET], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         assert inlet.stdout is not None
         inlet.stdout.readline()
         times, sent = flips(window, line, draw, True)
         line.at_once(Sending(254))
         arrived = eval(inlet.communicate()[0])
         report("LSL, within the flip: flip to code", after(times, [sending.at for sending in sent]))
-        report("LSL, within the flip: flip to LSL's time of the code", after(times, [sending.stamp for sending in sent]))
+        report(
+            "LSL, within the flip: flip to LSL's time of the code", after(times, [sending.stamp for sending in sent])
+        )
         report("LSL, within the flip: flip to arrival", after(times, [at for at, code in arrived if code != 254]))
         line.close()
         window.close()

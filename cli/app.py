@@ -1,4 +1,5 @@
-"""The command line, and how errors are shown on it. Only the command line may import everything; each command imports what it needs."""
+"""The command line, and how errors are shown on it. Only the command line may import everything;
+each command imports what it needs."""
 
 from __future__ import annotations
 
@@ -40,7 +41,10 @@ def first_sentence(text: str) -> str:
 
 app = typer.Typer(
     name="spanlab",
-    help="One working-memory experiment for people and machines: run it in the lab, replay it against models, compare the curves.",
+    help=(
+        "One working-memory experiment for people and machines: run it in the lab, replay it against models, compare"
+        " the curves."
+    ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     cls=_Front,
@@ -58,7 +62,8 @@ def command_line() -> TyperGroup:
 
 
 def main() -> None:
-    """Run the command line: every foreseen problem becomes one clear sentence on stderr and a non-zero exit code."""
+    """Run the command line: every foreseen problem becomes one clear sentence on stderr and a
+    non-zero exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a letter shows its number.
         if isinstance(stream, io.TextIOWrapper):
@@ -66,7 +71,9 @@ def main() -> None:
     try:
         for argument in sys.argv[1:]:
             if any("\ud800" <= sign <= "\udfff" for sign in argument):
-                raise SpanLabError(f"the argument {argument!a} is not UTF-8 text; give the file or the person another name")
+                raise SpanLabError(
+                    f"the argument {argument!a} is not UTF-8 text; give the file or the person another name"
+                )
         command_line()(standalone_mode=False, prog_name="spanlab")
     except SpanLabError as error:
         _stop(str(error), 1)
@@ -125,4 +132,8 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="show the version")] = False) -> None: ...
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="show the version")
+    ] = False,
+) -> None: ...

@@ -1,4 +1,5 @@
-"""Options for chat models: limits for requests to their servers, and prices. Part of the command line."""
+"""Options for chat models: limits for requests to their servers, and prices. Part of the command
+line."""
 
 from __future__ import annotations
 
@@ -12,32 +13,70 @@ from ..core.errors import SpanLabError
 from .options import parse_pairs
 
 ConcurrencyOption = Annotated[
-    int | None, typer.Option("--concurrency", help="chat agents: fixed number of parallel requests; by default as many as the server allows", min=1)
+    int | None,
+    typer.Option(
+        "--concurrency",
+        help="chat agents: fixed number of parallel requests; by default as many as the server allows",
+        min=1,
+    ),
 ]
-MaxCostOption = Annotated[float | None, typer.Option("--max-cost", help="chat agents: stop each session before it costs more (needs a price)")]
+MaxCostOption = Annotated[
+    float | None, typer.Option("--max-cost", help="chat agents: stop each session before it costs more (needs a price)")
+]
 MaxTokensOption = Annotated[
-    int | None, typer.Option("--max-tokens", help="chat agents: stop each session before it uses more tokens in total, read and written", min=1)
+    int | None,
+    typer.Option(
+        "--max-tokens",
+        help="chat agents: stop each session before it uses more tokens in total, read and written",
+        min=1,
+    ),
 ]
 PriceOption = Annotated[
     list[str] | None,
-    typer.Option("--price", help="chat agents: price of a million tokens, read and written; for one of several agents AGENT=IN/OUT", metavar="IN/OUT"),
+    typer.Option(
+        "--price",
+        help="chat agents: price of a million tokens, read and written; for one of several agents AGENT=IN/OUT",
+        metavar="IN/OUT",
+    ),
 ]
-CacheOption = Annotated[Path | None, typer.Option("--cache", help="chat agents: folder in which replies are kept for reuse by other sessions", metavar="DIR")]
+CacheOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache", help="chat agents: folder in which replies are kept for reuse by other sessions", metavar="DIR"
+    ),
+]
 FailOnErrorOption = Annotated[
     float | None,
-    typer.Option("--fail-on-error", help="chat agents: stop when more than this share of trials fail (0.1)", metavar="SHARE", min=0, max=1),
+    typer.Option(
+        "--fail-on-error",
+        help="chat agents: stop when more than this share of trials fail (0.1)",
+        metavar="SHARE",
+        min=0,
+        max=1,
+    ),
 ]
 CareOption = Annotated[
     list[str] | None,
-    typer.Option("--care", help="limits for requests to a chat server, such as timeout_s=60 or requests_per_minute=500; may be repeated", metavar="NAME=VALUE"),
+    typer.Option(
+        "--care",
+        help="limits for requests to a chat server, such as timeout_s=60 or requests_per_minute=500; may be repeated",
+        metavar="NAME=VALUE",
+    ),
 ]
 BatchOption = Annotated[
     bool | None,
     typer.Option(
-        "--batch/--no-batch", help="chat agents: submit requests together to the batch API of the provider (half price, up to 24 h)", show_default=False
+        "--batch/--no-batch",
+        help="chat agents: submit requests together to the batch API of the provider (half price, up to 24 h)",
+        show_default=False,
     ),
 ]
-NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="with --batch: submit or fetch, and do not wait; spanlab resume fetches the replies later")]
+NoWaitOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-wait", help="with --batch: submit or fetch, and do not wait; spanlab resume fetches the replies later"
+    ),
+]
 
 
 def batch_given(batch: bool | None, no_wait: bool, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -82,7 +121,13 @@ def care_given(
     SpanLabError
         naming everything that is unknown, out of bounds or said twice.
     """
-    options = {"concurrency": concurrency, "max_cost": max_cost, "max_tokens_in_all": max_tokens, "cache": cache, "fail_on_error": fail_on_error}
+    options = {
+        "concurrency": concurrency,
+        "max_cost": max_cost,
+        "max_tokens_in_all": max_tokens,
+        "cache": cache,
+        "fail_on_error": fail_on_error,
+    }
     chosen = {name: value for name, value in options.items() if value is not None}
     pairs = parse_pairs(more, "--care")
     chosen |= batch or {}

@@ -1,4 +1,5 @@
-"""The commands by name: SpanLab's, and those that other packages add through entry points of the group ``spanlab.commands``. Each is made when it is used."""
+"""The commands by name: SpanLab's, and those that other packages add through entry points of the
+group ``spanlab.commands``. Each is made when it is used."""
 
 from __future__ import annotations
 
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "spanlab.commands"
-#: The entry points in which other packages say under which panel of the help page their commands stand: ``serve = "people"``.
+#: The entry points in which other packages say under which panel of the help page their commands
+#: stand: ``serve = "people"``.
 PANELS_OF_OTHERS = "spanlab.panels"
-#: Panels of the help page, in its order: of each command the module in ``cli/commands``, and the function or the group of commands that it has there.
+#: Panels of the help page, in its order: of each command the module in ``cli/commands``, and the
+#: function or the group of commands that it has there.
 PANELS = {
     "make": {
         "demo": "starting:demo",
@@ -79,7 +82,8 @@ SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
 
 class Commands(MutableMapping[str, Any]):
-    """Commands by name, as typer keeps them. One that another package adds cannot take the name of one of SpanLab's."""
+    """Commands by name, as typer keeps them. One that another package adds cannot take the name of
+    one of SpanLab's."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
@@ -109,13 +113,17 @@ class Commands(MutableMapping[str, Any]):
 
 @functools.cache
 def _points() -> dict[str, EntryPoint]:
-    """The commands of other packages, by name; looked for when SpanLab has no command of a name, or when all are listed."""
+    """The commands of other packages, by name; looked for when SpanLab has no command of a name, or
+    when all are listed."""
     from importlib.metadata import entry_points  # a tenth of the start of a small command
 
     points: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         if point.name in COMMANDS or point.name in points:
-            print(f"NOTE the command '{point.name}' of {_package(point)} is left out: there is one of this name already", file=sys.stderr)
+            print(
+                f"NOTE the command '{point.name}' of {_package(point)} is left out: there is one of this name already",
+                file=sys.stderr,
+            )
         else:
             points[point.name] = point
     return points
@@ -132,7 +140,8 @@ def panel_of(name: str) -> str:
 
 @functools.cache
 def _panels_of_others() -> dict[str, str]:
-    """The panels that other packages name for their commands; reading them once is a third of the help page."""
+    """The panels that other packages name for their commands; reading them once is a third of the
+    help page."""
     from importlib.metadata import entry_points
 
     return {point.name: point.value for point in entry_points(group=PANELS_OF_OTHERS)}
@@ -148,12 +157,15 @@ def _shipped(place: str) -> Any:
 
 
 def _added(point: EntryPoint) -> Any:
-    """Load the command that an entry point names. If it cannot be loaded, return a command that says so: the others
-    still work."""
+    """Load the command that an entry point names. If it cannot be loaded, return a command that
+    says so: the others still work."""
     try:
         return point.load()
     except Exception as error:
-        message = f"the command '{point.name}' of {_package(point)} cannot be loaded ({error}); repair or uninstall that package"
+        message = (
+            f"the command '{point.name}' of {_package(point)} cannot be loaded ({error}); repair or uninstall that"
+            " package"
+        )
 
         def broken() -> None:
             raise SpanLabError(message)

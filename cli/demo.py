@@ -1,4 +1,5 @@
-"""The demonstration: a participant and machines take the same trials, and one page shows the results. Part of the command line."""
+"""The demonstration: a participant and machines take the same trials, and one page shows the
+results. Part of the command line."""
 
 from __future__ import annotations
 
@@ -29,18 +30,24 @@ from ..sessions.people import SessionSeed
 SEED = 7
 #: how many times as fast as people the simulated participant answers
 SPEED = 3.0
-#: what a part of the demonstration needs: its extra, the packages that are imported, and what is left out without them
+#: what a part of the demonstration needs: its extra, the packages that are imported, and what is
+#: left out without them
 PARTS = {
     "lab": (("psychopy", "Xlib"), "the participant at the window"),
     "networks": (("torch",), "the network"),
     "chat": (("openai",), "the chat model"),
 }
-#: one list length, long enough for a middle that is harder than its ends, of which there is a published human curve; and as many lists as few minutes hold
+#: one list length, long enough for a middle that is harder than its ends, of which there is a
+#: published human curve; and as many lists as few minutes hold
 LENGTH = 6
 REPETITIONS = 8
-#: trials of the paradigms that only machines take here, and the levels that they have where these are not all
+#: trials of the paradigms that only machines take here, and the levels that they have where these
+#: are not all
 MACHINE_TRIALS = 96
-LEVELS: dict[str, dict[str, list[Any]]] = {"smu": {}, "nback_spatial": {"lures": ["free"], "grid": [3], "block_length": [24]}}
+LEVELS: dict[str, dict[str, list[Any]]] = {
+    "smu": {},
+    "nback_spatial": {"lures": ["free"], "grid": [3], "block_length": [24]},
+}
 #: paradigms for which the scripted server has rules of its own
 RULED = frozenset({"vsr", "sfr", "smu"})
 #: the other paradigms of ``--all``; blocks of N-back have twenty-four questions each
@@ -61,7 +68,8 @@ _LIMITED_TAKES = frozenset({"vsr", "smu", "cd", "vir", "nback_spatial"})
 
 
 def run_demo(output: Path, me: bool = False, everything: bool = False, browser: bool = False) -> Path:
-    """A participant's session of visual serial recall; the same trials for machines; two more paradigms for machines, or ten; the report.
+    """A participant's session of visual serial recall; the same trials for machines; two more
+    paradigms for machines, or ten; the report.
 
     Whoever needs a package that is not installed is left out, and a line says so.
 
@@ -70,7 +78,8 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
     output : folder for sessions and report; a fresh one beside it when it is taken
     me : whether somebody sits at the screen
     everything : whether machines take the paradigms of :data:`ALL_LEVELS`, too
-    browser : whether the simulated participant sits at a page in Chromium, instead of the PsychoPy window
+    browser : whether the simulated participant sits at a page in Chromium, instead of the PsychoPy
+        window
 
     Returns
     -------
@@ -89,7 +98,9 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
 
     began = time.monotonic()
     if me and browser:
-        raise SpanLabError("--me makes you the participant at the window, --browser a simulated one at a page: choose one of them")
+        raise SpanLabError(
+            "--me makes you the participant at the window, --browser a simulated one at a page: choose one of them"
+        )
     if me:
         need("lab", "psychopy", "a window for participants")
         need_window()
@@ -103,23 +114,49 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
         chat: list[ScriptedServer] = []
         if "chat" in parts:
             with _stage("starting a scripted chat server (fakellm) on this machine"):
-                chat.append(stack.enter_context(ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))])))
+                chat.append(
+                    stack.enter_context(
+                        ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))])
+                    )
+                )
         data, like = output / "data", ""
         if at_page is not None:
-            with _stage(f"a simulated participant at a page in Chromium: {len(plan)} trials of visual serial recall, about {_minutes(plan)}"):
+            with _stage(
+                f"a simulated participant at a page in Chromium: {len(plan)} trials of visual serial recall, about"
+                f" {_minutes(plan)}"
+            ):
                 chosen = ChosenTrials(vsr, [*plan], SEED, "corrected", "demo", vsr.name)
-                like = at_page.take_in_browser(data, vsr, chosen, make_observer("capacity"), SEED, SPEED, 10 * _seconds(plan))
+                like = at_page.take_in_browser(
+                    data, vsr, chosen, make_observer("capacity"), SEED, SPEED, 10 * _seconds(plan)
+                )
         elif "lab" in parts:
             person, label = _participant(me, stack)
-            with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}") as tell:
-                extra = {"seed_from": SessionSeed(SEED).as_json(), "keys": key_request(KeySetting(), "me" if me else "")}
+            with _stage(
+                f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"
+            ) as tell:
+                extra = {
+                    "seed_from": SessionSeed(SEED).as_json(),
+                    "keys": key_request(KeySetting(), "me" if me else ""),
+                }
                 request = Request(SEED, participant="me" if me else "", design="demo", practice=me, extra=extra)
                 like = _take(begin(data, vsr, person, plan, request), person, tell).name
-        for agent in (IdealAgent(), CapacityAgent(), Chance(), *_networks(parts, vsr, plan), *(server.agent() for server in chat)):
+        for agent in (
+            IdealAgent(),
+            CapacityAgent(),
+            Chance(),
+            *_networks(parts, vsr, plan),
+            *(server.agent() for server in chat),
+        ):
             with _stage(f"{agent.name}: the same trials"):
                 _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=like)), agent)
         for paradigm, trials in machines:
-            for agent in (IdealAgent(), CapacityAgent(), Chance(), *_networks(parts, paradigm, trials), *(server.agent() for server in chat)):
+            for agent in (
+                IdealAgent(),
+                CapacityAgent(),
+                Chance(),
+                *_networks(parts, paradigm, trials),
+                *(server.agent() for server in chat),
+            ):
                 with _stage(f"{agent.name}: {len(trials)} trials of {paradigm.name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
         with _stage("comparing"):
@@ -129,7 +166,10 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
         with _stage("drawing the first page"):
             first = first_page([folder for folder in sessions if _real(folder)], sessions, report, words)
     print("", *words, sep="\n")
-    print(f"\ndone in {time.monotonic() - began:.0f} s. Open {first.resolve()} in a browser; the whole report is {report.resolve()}")
+    print(
+        f"\ndone in {time.monotonic() - began:.0f} s. Open {first.resolve()} in a browser; the whole report is"
+        f" {report.resolve()}"
+    )
     return report
 
 
@@ -139,7 +179,8 @@ def _real(folder: Path) -> bool:
 
 
 def _parts(me: bool, browser: bool) -> set[str]:
-    """The extras that are installed; a line names each that is not, and what is left out without it."""
+    """The extras that are installed; a line names each that is not, and what is left out without
+    it."""
     there = set[str]()
     for extra, (packages, what) in PARTS.items():
         if browser and extra == "lab":
@@ -147,12 +188,17 @@ def _parts(me: bool, browser: bool) -> set[str]:
         if all(installed(package) for package in packages if package != "Xlib" or not me):
             there.add(extra)
         else:
-            print(f"· without {what}: it needs packages that are not installed; {how_to_install(extra).replace('install it', 'install them')}", flush=True)
+            print(
+                f"· without {what}: it needs packages that are not installed;"
+                f" {how_to_install(extra).replace('install it', 'install them')}",
+                flush=True,
+            )
     return there
 
 
 def _networks(parts: set[str], paradigm: Paradigm, trials: Sequence[PlannedTrial]) -> list[Agent]:
-    """The network with noise in its memory, or in the paradigms that it does not take one without; none where PyTorch is not installed."""
+    """The network with noise in its memory, or in the paradigms that it does not take one without;
+    none where PyTorch is not installed."""
     if "networks" not in parts:
         return []
     from ..agents.base import AgentOptions
@@ -181,7 +227,8 @@ def _others(machines: Sequence[tuple[Paradigm, Sequence[PlannedTrial]]]) -> Iter
 
 @contextmanager
 def _fresh(output: Path) -> Iterator[Path]:
-    """A folder that holds nothing yet: what was recorded is never overwritten. Where nothing comes to be in it, it goes again."""
+    """A folder that holds nothing yet: what was recorded is never overwritten. Where nothing comes
+    to be in it, it goes again."""
     taken, n = output, 1
     try:
         while taken.exists() and (not taken.is_dir() or any(taken.iterdir())):
@@ -190,7 +237,9 @@ def _fresh(output: Path) -> Iterator[Path]:
         made = [folder for folder in (taken, *taken.parents) if not folder.exists()]
         taken.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SpanLabError(f"cannot write to {output}: {error.strerror or error}; choose another folder with -o") from None
+        raise SpanLabError(
+            f"cannot write to {output}: {error.strerror or error}; choose another folder with -o"
+        ) from None
     try:
         yield taken
     finally:
@@ -207,7 +256,8 @@ def _participant(me: bool, stack: ExitStack) -> tuple[Agent, str]:
     from ..agents.human.display.screen import virtual_screen
     from ..agents.human.simulated import SimulatedParticipant
 
-    # Even where there is a screen, the simulated participant has one of its own: its clicks must not land in somebody's work.
+    # Even where there is a screen, the simulated participant has one of its own: its clicks must
+    # not land in somebody's work.
     stack.enter_context(virtual_screen())
     simulated = SimulatedParticipant("capacity", seed=SEED, speed=SPEED, say=lambda sentence: None)
     return simulated, "a simulated participant (real keys and clicks, invisible screen)"
@@ -247,7 +297,8 @@ def _minutes(plan: Sequence[PlannedTrial]) -> str:
 
 @contextmanager
 def _stage(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A line for a part of the demonstration; what it yields says how many trials of a participant are over."""
+    """A line for a part of the demonstration; what it yields says how many trials of a participant
+    are over."""
     print(f"· {what} ...", end="", flush=True)
     began, live = time.monotonic(), sys.stdout.isatty()
 
@@ -269,7 +320,8 @@ PICTURES = (
     ("smu", "set_size", "Set size"),
     ("nback_spatial", "nback_published", "N-back, with a published language model"),
 )
-#: Widths of the figures on a page of 1,024 px, half of it and whole, and on that of a telephone, which has a drawing of its own.
+#: Widths of the figures on a page of 1,024 px, half of it and whole, and on that of a telephone,
+#: which has a drawing of its own.
 _NARROW_MM, _WIDE_MM, _TELEPHONE_MM = 130.0, 270.0, 92.0
 _STYLE = """
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); gap: 22px 34px; margin: 12px 0 26px; }
@@ -278,7 +330,7 @@ _STYLE = """
 .pictures .telephone { display: none; }
 @media (max-width: 560px) { .pictures .telephone { display: block; } .pictures .desk { display: none; } }
 :root { color-scheme: light; --paper: #fcfbf8; --raised: #ffffff; --ink: #1d1f24; --soft: #565c67; --line: #e3e0d8; --accent: #00558c; }
-"""
+"""  # noqa: E501
 
 
 def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, words: Sequence[str]) -> Path:
@@ -301,13 +353,15 @@ def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, w
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     said = "".join(f"<li>{escape(sentence)}</li>" for sentence in words)
     page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>SpanLab: people and machines</title><style>{css}{_STYLE}</style></head><body><header><div class="bar">'
-        '<span class="mark">SpanLab</span></div><h1>People and machines, one experiment</h1>'
-        '<p class="lead">Published results of people and language models, next to what was run on this computer.</p></header><main>'
-        f'<div class="pictures">{"".join(figures)}</div><section><h2>The result in words</h2><ul>{said}</ul>'
-        "<details><summary>What is simulated or scripted</summary><p>The simulated participant and observers, guessing, and the scripted chat server "
-        f'are in <a href="report/{report.name}">the whole report</a>, with every test and table.</p></details></section></main></body></html>\n'
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,'
+        ' initial-scale=1"><title>SpanLab: people and'
+        f' machines</title><style>{css}{_STYLE}</style></head><body><header><div class="bar"><span'
+        ' class="mark">SpanLab</span></div><h1>People and machines, one experiment</h1><p class="lead">Published'
+        " results of people and language models, next to what was run on this computer.</p></header><main><div"
+        f' class="pictures">{"".join(figures)}</div><section><h2>The result in'
+        f" words</h2><ul>{said}</ul><details><summary>What is simulated or scripted</summary><p>The simulated"
+        f' participant and observers, guessing, and the scripted chat server are in <a href="report/{report.name}">the'
+        " whole report</a>, with every test and table.</p></details></section></main></body></html>\n"
     )
     path = report.parent.parent / "first.html"
     write_whole(path, page.encode())
@@ -315,7 +369,8 @@ def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, w
 
 
 def _drawn(name: str, paradigm: str, sessions: Sequence[Path], widths_mm: Mapping[str, float]) -> str:
-    """A figure as SVG for each kind of screen, so wide that its letters keep their size on the page; empty where these sessions do not have it."""
+    """A figure as SVG for each kind of screen, so wide that its letters keep their size on the
+    page; empty where these sessions do not have it."""
     from ..analysis.figures.charts import draw
     from ..analysis.figures.sheet import Sheet
     from ..api import figure
@@ -326,10 +381,15 @@ def _drawn(name: str, paradigm: str, sessions: Sequence[Path], widths_mm: Mappin
         return ""
     try:
         drawn = figure(name, chosen, paradigm=paradigm)
-        drawings = {screen: draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm)) for screen, width_mm in widths_mm.items()}
+        drawings = {
+            screen: draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm)) for screen, width_mm in widths_mm.items()
+        }
     except SpanLabError:
         return ""
-    return "".join(f'<div class="{screen}">{_with_own_names(drawing, f"{name}-{screen}")}</div>' for screen, drawing in drawings.items())
+    return "".join(
+        f'<div class="{screen}">{_with_own_names(drawing, f"{name}-{screen}")}</div>'
+        for screen, drawing in drawings.items()
+    )
 
 
 def _with_own_names(svg: str, name: str) -> str:
@@ -338,7 +398,8 @@ def _with_own_names(svg: str, name: str) -> str:
 
 
 def result_in_words(sessions: Sequence[Path]) -> list[str]:
-    """For each paradigm the share of correct answers of everyone; where there are published people, at their set sizes, each with the same weight."""
+    """For each paradigm the share of correct answers of everyone; where there are published people,
+    at their set sizes, each with the same weight."""
     from ..analysis.data.style import listed
     from ..sessions.record.reader import read_session
     from ..sessions.result import SessionResult
@@ -348,19 +409,28 @@ def result_in_words(sessions: Sequence[Path]) -> list[str]:
     for folder in sessions:
         info, result = read_session(folder), SessionResult(folder)
         paradigm = str(info["paradigm"])
-        name = {PARTICIPANT.name: "you", SIMULATED.name: "simulated participant"}.get(info["agent_kind"], str(info["agent"]))
+        name = {PARTICIPANT.name: "you", SIMULATED.name: "simulated participant"}.get(
+            info["agent_kind"], str(info["agent"])
+        )
         rows = result.responses
         rows = rows[~rows["practice"].astype(bool)]
         people = _published(paradigm)
         by_size = rows["correct"].astype("Float64").groupby(rows["set_size"]).mean()
         common = [size for size in by_size.index if size in people]
-        at = f" at set sizes {listed([str(int(size)) for size in common])}" if common and len(common) < len(by_size) else ""
+        at = (
+            f" at set sizes {listed([str(int(size)) for size in common])}"
+            if common and len(common) < len(by_size)
+            else ""
+        )
         titles[paradigm] = f"{info.get('paradigm_title', paradigm)}, correct{at}"
         told = shares.setdefault(paradigm, {})
         if common:
             told["published people"] = sum(people[size] for size in common) / len(common)
         told[name] = float(by_size[common].mean()) if common else result.accuracy
-    return [f"{titles[paradigm]}: {', '.join(f'{name} {100 * share:.0f}%' for name, share in told.items())}." for paradigm, told in shares.items()]
+    return [
+        f"{titles[paradigm]}: {', '.join(f'{name} {100 * share:.0f}%' for name, share in told.items())}."
+        for paradigm, told in shares.items()
+    ]
 
 
 def _published(paradigm: str) -> dict[int, float]:

@@ -1,4 +1,5 @@
-"""Options of several commands and how they are read, the progress bar, and the end of a session on the terminal."""
+"""Options of several commands and how they are read, the progress bar, and the end of a session on
+the terminal."""
 
 from __future__ import annotations
 
@@ -21,25 +22,57 @@ if TYPE_CHECKING:
     from ..sessions.conduct import Watcher
 
 
-ParadigmArgument = Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")]
+ParadigmArgument = Annotated[
+    str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")
+]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated", metavar="NAME=LEVEL")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated",
+        metavar="NAME=LEVEL",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="seed of the session", min=0)]
 DataOption = Annotated[Path, typer.Option("--data", help="folder for sessions", metavar="DIR")]
-DesignOption = Annotated[str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")]
+DesignOption = Annotated[
+    str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")
+]
 TriggersOption = Annotated[
     str | None,
-    typer.Option("--triggers", help="port for trigger codes: serial:PORT[@BAUD], parallel:ADDRESS, lsl[:NAME] or dry[:FILE]", metavar="PORT"),
+    typer.Option(
+        "--triggers",
+        help="port for trigger codes: serial:PORT[@BAUD], parallel:ADDRESS, lsl[:NAME] or dry[:FILE]",
+        metavar="PORT",
+    ),
 ]
-GeneratorOption = Annotated[str, typer.Option("--generator", help="trials with the published flaws corrected, or as published", metavar="corrected|published")]
-TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000)]
+GeneratorOption = Annotated[
+    str,
+    typer.Option(
+        "--generator", help="trials with the published flaws corrected, or as published", metavar="corrected|published"
+    ),
+]
+TrialsOption = Annotated[
+    int | None,
+    typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000),
+]
 
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", help="share the work among this many local processes (or jobs, with --scheduler slurm)", min=1, max=10_000)
+    int | None,
+    typer.Option(
+        "--workers",
+        help="share the work among this many local processes (or jobs, with --scheduler slurm)",
+        min=1,
+        max=10_000,
+    ),
 ]
 SchedulerOption = Annotated[
-    str | None, typer.Option("--scheduler", help="share the work among the workers of a Dask scheduler: tcp://HOST:PORT, or slurm", metavar="ADDRESS")
+    str | None,
+    typer.Option(
+        "--scheduler",
+        help="share the work among the workers of a Dask scheduler: tcp://HOST:PORT, or slurm",
+        metavar="ADDRESS",
+    ),
 ]
 
 
@@ -49,7 +82,8 @@ def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[
 
     Parameters
     ----------
-    tally : a text beside it that is asked for as often as the bar is drawn, in place of the time that is left; the bar then appears when it is first told
+    tally : a text beside it that is asked for as often as the bar is drawn, in place of the time
+        that is left; the bar then appears when it is first told
     """
     import time
 
@@ -59,7 +93,14 @@ def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[
         nonlocal bar, task
         if bar is None and (tally is not None or time.monotonic() - began > 2):
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                ProgressColumn,
+                TextColumn,
+                TimeRemainingColumn,
+            )
             from rich.text import Text
 
             class Beside(ProgressColumn):
@@ -67,7 +108,12 @@ def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[
                     return Text(tally() if tally is not None else "", overflow="ellipsis")
 
             beside = TimeRemainingColumn() if tally is None else Beside()
-            columns = (TextColumn("{task.description}", markup=False), BarColumn(40 if tally is None else 16), MofNCompleteColumn(), beside)
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(40 if tally is None else 16),
+                MofNCompleteColumn(),
+                beside,
+            )
             bar = Progress(*columns, console=Console(stderr=True), transient=True)
             bar.start()
             task = bar.add_task(what, total=total)
@@ -105,7 +151,8 @@ def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
 
 
 def parse_pairs(pairs: list[str] | None, option: str) -> dict[str, Any]:
-    """``["temperature=0"]`` to ``{"temperature": 0}``; a value is read as YAML reads it, commas and all.
+    """``["temperature=0"]`` to ``{"temperature": 0}``; a value is read as YAML reads it, commas and
+    all.
 
     Raises
     ------
@@ -124,7 +171,8 @@ def parse_pairs(pairs: list[str] | None, option: str) -> dict[str, Any]:
 
 
 def parse_prices(typed: list[str] | None, agents: Sequence[str]) -> dict[str, Prices]:
-    """``["0.5/2"]``, or ``["chat:a=0.5/2"]`` for one of several agents, to the prices of each chat agent that has prices.
+    """``["0.5/2"]``, or ``["chat:a=0.5/2"]`` for one of several agents, to the prices of each chat
+    agent that has prices.
 
     Raises
     ------
@@ -140,13 +188,18 @@ def parse_prices(typed: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
         if equals and spec not in chats:
             from ..core.registry import nearest
 
-            raise SpanLabError(f"--price is for the agent '{spec}', but this command runs no such agent{nearest(spec, chats)}")
+            raise SpanLabError(
+                f"--price is for the agent '{spec}', but this command runs no such agent{nearest(spec, chats)}"
+            )
         numbers = price.split("/")
         try:
             read, written = (float(number) for number in numbers)
             prices = Prices(input=read, output=written)
         except ValueError:  # pydantic's errors are such, too
-            raise SpanLabError(f"--price takes IN/OUT, the cost of a million tokens read and written, such as 0.5/2, or AGENT=IN/OUT; found '{text}'") from None
+            raise SpanLabError(
+                "--price takes IN/OUT, the cost of a million tokens read and written, such as 0.5/2, or AGENT=IN/OUT;"
+                f" found '{text}'"
+            ) from None
         for model in [spec] if equals else chats:
             if model in prices_of:
                 raise SpanLabError(f"--price gives the price of '{model}' twice")
@@ -167,7 +220,10 @@ PairedOption = Annotated[
     str | None,
     typer.Option(
         "--paired-with",
-        help="use the blocks of this session, or of this paradigm with the same seed: same items and answers, presented as in the variant",
+        help=(
+            "use the blocks of this session, or of this paradigm with the same seed: same items and answers, presented"
+            " as in the variant"
+        ),
         metavar="SESSION_OR_PARADIGM",
     ),
 ]
@@ -177,7 +233,10 @@ ExcludeOption = Annotated[
     Path | None,
     typer.Option(
         "--exclude",
-        help="leave out answers, trials, sessions or participants by the rules in this file, or by a preset: complex_span_85, attention or timing",
+        help=(
+            "leave out answers, trials, sessions or participants by the rules in this file, or by a preset:"
+            " complex_span_85, attention or timing"
+        ),
         metavar="RULES.yaml",
     ),
 ]
@@ -199,12 +258,17 @@ def window_options(
     SpanLabError
         when the display file cannot be read, or the same is said twice.
     """
-    options: dict[str, Any] = {"fullscreen": not windowed, "patch": patch or "", **({} if canvas is None else {"size_deg": canvas})}
+    options: dict[str, Any] = {
+        "fullscreen": not windowed,
+        "patch": patch or "",
+        **({} if canvas is None else {"size_deg": canvas}),
+    }
     options |= {} if screen is None else {"screen": screen}
     if display is not None:
         if width_cm is not None or distance_cm is not None:
             raise SpanLabError(
-                f"{display} has the width and distance of the screen: leave out --screen-width and --distance, or measure again: spanlab display"
+                f"{display} has the width and distance of the screen: leave out --screen-width and --distance, or"
+                " measure again: spanlab display"
             )
         return with_display(options, display)
     return {**options, "width_cm": width_cm, **({} if distance_cm is None else {"distance_cm": distance_cm})}
@@ -216,15 +280,16 @@ def with_display(window: Mapping[str, Any], file: Path) -> dict[str, Any]:
     Raises
     ------
     SpanLabError
-        when the file cannot be read, or is of another screen than the one on which the window is to open.
+        when the file cannot be read, or is of another screen than the one on which the window is to
+        open.
     """
     from ..agents.human.display.file import read_display
 
     display, screen = read_display(file), window.get("screen")
     if screen is not None and screen != display.screen.number:
         raise SpanLabError(
-            f"{file} was measured on screen {display.screen.number}, and the window is to open on screen {screen}: leave out --screen, "
-            f"or measure that screen: spanlab display --screen {screen} -o FILE"
+            f"{file} was measured on screen {display.screen.number}, and the window is to open on screen {screen}:"
+            f" leave out --screen, or measure that screen: spanlab display --screen {screen} -o FILE"
         )
     return {**window, "display": display}
 
@@ -244,7 +309,11 @@ def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) 
     for name, values in levels.items():
         if len(values) > 1:
             raise SpanLabError(f"one trial has one level of '{name}'; found {len(values)}")
-    chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
+    chosen = {
+        name: factor.levels[len(factor.levels) // 2]
+        for name, factor in loaded.factors.items()
+        if factor.mode == "crossed"
+    }
     chosen |= {name: values[0] for name, values in levels.items()}
     return loaded, compile_trial(loaded, chosen, seed, parse_generator(generator))
 
@@ -272,17 +341,29 @@ def print_session(session: Session, span: Mapping[str, Any] | None) -> None:
 
 
 def result_in_words(session: Session) -> str:
-    """How many answers of a session were right, read from its table without the packages of the analysis; empty where nothing was scored.
+    """How many answers of a session were right, read from its table without the packages of the
+    analysis; empty where nothing was scored.
 
-    Practice does not count, and neither do answers for which there is nothing right, such as ratings and intrusions.
+    Practice does not count, and neither do answers for which there is nothing right, such as
+    ratings and intrusions.
     """
     table = session.folder / "responses.csv"
     if not table.exists():  # large sessions have parts
         return ""
     with table.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["practice"] != "true" and row["correct"] and row["correct_answer"]]
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if row["practice"] != "true" and row["correct"] and row["correct_answer"]
+        ]
     if not rows:
         return ""
-    right, chance = sum(row["correct"] == "true" for row in rows), [float(row["chance"]) for row in rows if row["chance"]]
+    right, chance = (
+        sum(row["correct"] == "true" for row in rows),
+        [float(row["chance"]) for row in rows if row["chance"]],
+    )
     level = f"; chance {sum(chance) / len(chance):.0%}" if chance else ""
-    return f"{session.info['agent']}, {session.info['paradigm']}: {right:,} of {len(rows):,} answers right ({right / len(rows):.0%}{level})"
+    return (
+        f"{session.info['agent']}, {session.info['paradigm']}: {right:,} of {len(rows):,} answers right"
+        f" ({right / len(rows):.0%}{level})"
+    )

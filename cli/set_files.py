@@ -36,8 +36,14 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
         check = evaluation_set.check(watcher)
         if check["sessions"]:
             cost = f"; cost about {money(check['cost'])}" if check["cost"] else ""
-            requests = f": about {check['requests']:,.0f} requests and {short(round(check['tokens']))} tokens{cost}" if check["requests"] else ""
-            watcher.say(f"{file.name}: {check['sessions']:,.0f} of {len(evaluation_set.entries):,} sessions to begin{requests}")
+            requests = (
+                f": about {check['requests']:,.0f} requests and {short(round(check['tokens']))} tokens{cost}"
+                if check["requests"]
+                else ""
+            )
+            watcher.say(
+                f"{file.name}: {check['sessions']:,.0f} of {len(evaluation_set.entries):,} sessions to begin{requests}"
+            )
         progress = evaluation_set.run(watcher)
     _print(progress)
     if removed := evaluation_set.removed():
@@ -49,17 +55,25 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
         from ..analysis.report.page import Options, compare
         from ..sessions.transcripts.pages import report_pages
 
-        with_answers = [session.folder for session in progress if session.folder is not None and session.state == "done"]
+        with_answers = [
+            session.folder for session in progress if session.folder is not None and session.state == "done"
+        ]
         if not with_answers:
             raise SpanLabError("no session of the set is done, so there is nothing to report")
         if len(with_answers) < len(progress):
             done, left = len(with_answers), len(progress) - len(with_answers)
             sessions = "session that is" if done == 1 else "sessions that are"
-            watcher.say(f"The report has the {done:,} {sessions} done; {left:,} of the set {'is' if left == 1 else 'are'} not in it.")
+            watcher.say(
+                f"The report has the {done:,} {sessions} done; {left:,} of the set {'is' if left == 1 else 'are'} not"
+                " in it."
+            )
         print(compare(with_answers, report, Options(), report_pages(with_answers, report)))
     unfinished = sum(session.state != "done" for session in progress)
     if unfinished and not status:
-        raise SpanLabError(f"{unfinished:,} of {len(progress):,} sessions are not done; what is finished is saved; run the same command to continue")
+        raise SpanLabError(
+            f"{unfinished:,} of {len(progress):,} sessions are not done; what is finished is saved; run the same"
+            " command to continue"
+        )
 
 
 def _print(progress: Sequence[SetProgress]) -> None:
@@ -82,11 +96,17 @@ def _print(progress: Sequence[SetProgress]) -> None:
         for session in progress
     ]
     header = ("agent", "paradigm", "settings", "repeat", "state", "trials", "failed", "tokens", "cost", "why")
-    shown = [place for place in range(len(header)) if place < 2 or place == 4 or any(row[place] not in ("", "1") for row in rows)]
+    shown = [
+        place
+        for place in range(len(header))
+        if place < 2 or place == 4 or any(row[place] not in ("", "1") for row in rows)
+    ]
     print_table(tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows])
     for why, count in Counter(session.why for session in progress if len(session.why) > _WIDEST).items():
         print(f"{count:,} {'session' if count == 1 else 'sessions'}: {why}")
-    states = {state: sum(session.state == state for session in progress) for state in ("done", "stopped", "begun", "waiting")}
+    states = {
+        state: sum(session.state == state for session in progress) for state in ("done", "stopped", "begun", "waiting")
+    }
     counts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
     print(counts + _taken(progress))
 

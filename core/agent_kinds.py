@@ -1,7 +1,9 @@
-"""Every kind of agent in one table: what it is, whether it was handed the answers, and how lists and figures show it.
+"""Every kind of agent in one table: what it is, whether it was handed the answers, and how lists
+and figures show it.
 
-Colours follow Okabe & Ito (2008, "Color Universal Design"), darkened or lightened to stay legible as thin lines on white and on black. Nothing is told by
-colour alone: people are thick and solid, oracles are dashed, published people are hollow diamonds, guessing is grey.
+Colours follow Okabe & Ito (2008, "Color Universal Design"), darkened or lightened to stay legible
+as thin lines on white and on black. Nothing is told by colour alone: people are thick and solid,
+oracles are dashed, published people are hollow diamonds, guessing is grey.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from .registry import nearest
 #: The entry-point group of agents in other packages.
 AGENT_GROUP = "spanlab.agents"
 
-#: What a kind is there for. ``person`` and ``stand-in`` (a simulated person) sit at a window; a ``model`` is what a study is about; a ``script`` answers in
-#: place of a model; a ``replay`` gives recorded answers again; a ``yardstick`` is there to compare with; ``print`` are means read off print.
+#: What a kind is there for. ``person`` and ``stand-in`` (a simulated person) sit at a window; a
+#: ``model`` is what a study is about; a ``script`` answers in place of a model; a ``replay`` gives
+#: recorded answers again; a ``yardstick`` is there to compare with; ``print`` are means read off
+#: print.
 Role = Literal["person", "stand-in", "model", "script", "replay", "yardstick", "print"]
 
 _SOLID, _DASHED, _DOTTED = (1, 0), (6, 3), (2, 2)
@@ -74,12 +78,14 @@ class AgentKind:
     def __post_init__(self) -> None:
         if self.role not in get_args(Role):
             near = nearest(self.role, get_args(Role)) or "."
-            raise ValueError(f"the role of the kind '{self.name}' is {self.role!r}{near} Roles are {', '.join(get_args(Role))}")
+            raise ValueError(
+                f"the role of the kind '{self.name}' is {self.role!r}{near} Roles are {', '.join(get_args(Role))}"
+            )
 
     @property
     def at_window(self) -> bool:
-        """True if it sits at a window: it gets every step, also those that only people get, and is given practice and
-        pages of text."""
+        """True if it sits at a window: it gets every step, also those that only people get, and is
+        given practice and pages of text."""
         return self.role in ("person", "stand-in")
 
     @property
@@ -89,8 +95,8 @@ class AgentKind:
 
     @property
     def yardstick(self) -> bool:
-        """True if it is there to compare with, and competes with nobody: it enters no test, no family of tests, and
-        stretches no axis."""
+        """True if it is there to compare with, and competes with nobody: it enters no test, no
+        family of tests, and stretches no axis."""
         return self.role in ("stand-in", "yardstick")
 
     @property
@@ -134,7 +140,13 @@ CAPACITY = AgentKind(
     mark=Mark(("#d8bf86", "#e6d4a8"), ("#7d682f", "#63542b"), _DASHED, 1.4, "triangle-right", 38),
 )
 PRECISION = AgentKind(
-    *("precision", "oracle: everything, with limited precision; precision:SD sets it, in degrees of a circle", "yardstick", True, _KNOWS),
+    *(
+        "precision",
+        "oracle: everything, with limited precision; precision:SD sets it, in degrees of a circle",
+        "yardstick",
+        True,
+        _KNOWS,
+    ),
     order=7,
     mark=Mark(("#9a86c2", "#c3b5de"), ("#8f79bd", "#6c5a94"), _DASHED, 1.4, "triangle-left", 38),
 )
@@ -144,7 +156,14 @@ OBSERVER = AgentKind(
     role="yardstick",
     label="gist alone",
     order=7,
-    mark=Mark(("#8a6d3b", "#b08d57", "#6b4f1d", "#c9a56b"), ("#c2a36b", "#9a7b45", "#e0c48f", "#7c6131"), _DOTTED, 1.4, "diamond", 38),
+    mark=Mark(
+        ("#8a6d3b", "#b08d57", "#6b4f1d", "#c9a56b"),
+        ("#c2a36b", "#9a7b45", "#e0c48f", "#7c6131"),
+        _DOTTED,
+        1.4,
+        "diamond",
+        38,
+    ),
 )
 SIMULATED = AgentKind(
     name="simulated",
@@ -174,7 +193,9 @@ PUBLISHED = AgentKind(
 )
 CHAT = AgentKind(
     name="chat",
-    help="a chat model behind an OpenAI-compatible endpoint: chat:MODEL, or chat:MODEL@PROVIDER (see spanlab providers)",
+    help=(
+        "a chat model behind an OpenAI-compatible endpoint: chat:MODEL, or chat:MODEL@PROVIDER (see spanlab providers)"
+    ),
     role="model",
     label="chat model",
     order=2,
@@ -194,15 +215,16 @@ SCRIPTED = AgentKind(
 NETWORK = AgentKind(
     name="network",
     help=(
-        "a trained network: network:laptop ships, network:limited has noise in its memory, network:FILE is a checkpoint of yours, "
-        "network:FILE.yaml one made without SpanLab"
+        "a trained network: network:laptop ships, network:limited has noise in its memory, network:FILE is a checkpoint"
+        " of yours, network:FILE.yaml one made without SpanLab"
     ),
     role="model",
     label="trained network",
     order=1,
     mark=Mark(("#0069b0", "#4d9fd6", "#00406b"), ("#5cb3f0", "#a3d5f8", "#2e86c4"), _SOLID, 2.0, "square", 42),
 )
-#: published human data in curve tables, which are means of groups; sessions of the kind ``published`` hold what a model answered, trial by trial
+#: published human data in curve tables, which are means of groups; sessions of the kind
+#: ``published`` hold what a model answered, trial by trial
 PRINTED = AgentKind(
     name="group means",
     help="published means of groups of people",
@@ -221,20 +243,38 @@ PARTICIPANT = AgentKind(
 )
 
 #: All kinds that SpanLab has, in the order in which figures draw them: later ones lie on top.
-KINDS = (CHANCE, IDEAL, CAPACITY, PRECISION, OBSERVER, SIMULATED, RECORDED, PUBLISHED, CHAT, SCRIPTED, NETWORK, PRINTED, PARTICIPANT)
+KINDS = (
+    CHANCE,
+    IDEAL,
+    CAPACITY,
+    PRECISION,
+    OBSERVER,
+    SIMULATED,
+    RECORDED,
+    PUBLISHED,
+    CHAT,
+    SCRIPTED,
+    NETWORK,
+    PRINTED,
+    PARTICIPANT,
+)
 _BY_NAME = {kind.name: kind for kind in KINDS}
 #: Those that records have, in the order of lists.
-RECORDED_KINDS = tuple(sorted((kind for kind in KINDS if kind.role not in ("script", "print")), key=lambda kind: kind.order))
+RECORDED_KINDS = tuple(
+    sorted((kind for kind in KINDS if kind.role not in ("script", "print")), key=lambda kind: kind.order)
+)
 
 
 def kind_named(name: str) -> AgentKind:
-    """The kind that a record names. One of another package looks as that package says, where it is installed, and else like any model."""
+    """The kind that a record names. One of another package looks as that package says, where it is
+    installed, and else like any model."""
     return _BY_NAME.get(name) or _installed(name) or AgentKind(name)
 
 
 @cache
 def _installed(name: str) -> AgentKind | None:
-    """The kind of an agent from another package; None where there is none, or the package cannot be loaded."""
+    """The kind of an agent from another package; None where there is none, or the package cannot be
+    loaded."""
     from importlib.metadata import entry_points
 
     for point in entry_points(group=AGENT_GROUP):
@@ -247,7 +287,8 @@ def _installed(name: str) -> AgentKind | None:
     return None
 
 
-#: What became of checkpoints that shipped before, by the SHA-256 of their file, as session records keep it.
+#: What became of checkpoints that shipped before, by the SHA-256 of their file, as session records
+#: keep it.
 _FORMER = {
     "72e7fc0fdef3f3c13581a2ec84bbecb01ce93996a3324534703a792d6d63d6e3": "network:wired-nback, with the same weights",
     "ff68406f4c70c6f9c14febd9fcd0645dc3abea76904e3a169c4602c223850f18": "",
@@ -255,7 +296,8 @@ _FORMER = {
 
 
 def former_network(settings: Mapping[str, Any]) -> str:
-    """Say which network took a session whose network ships no longer under its recorded name; empty for all others.
+    """Say which network took a session whose network ships no longer under its recorded name; empty
+    for all others.
 
     Parameters
     ----------
@@ -270,4 +312,8 @@ def former_network(settings: Mapping[str, Any]) -> str:
     if now is None:
         return ""
     name = settings.get("checkpoint")
-    return f"the network that was called {name} then is {now}" if now else f"the network that was called {name} then ships no longer"
+    return (
+        f"the network that was called {name} then is {now}"
+        if now
+        else f"the network that was called {name} then ships no longer"
+    )

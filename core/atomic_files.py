@@ -1,6 +1,8 @@
-"""Files and folders that appear whole or not at all, whatever happens while they are written, and folders with one writer at a time.
+"""Files and folders that appear whole or not at all, whatever happens while they are written, and
+folders with one writer at a time.
 
-Everybody who replaces a file does it here. The lock on a folder is the operating system's, and ends with the process, however that ends.
+Everybody who replaces a file does it here. The lock on a folder is the operating system's, and ends
+with the process, however that ends.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class TakenError(SpanLabError):
 
 @contextmanager
 def only_writer(folder: Path, patience_s: float = 0.0) -> Generator[None]:
-    """Be the only process that writes a folder. The operating system ends the lock with the process, however that ends.
+    """Be the only process that writes a folder. The operating system ends the lock with the
+    process, however that ends.
 
     Parameters
     ----------
@@ -103,7 +106,8 @@ def _refused(path: Path, error: OSError, remedy: str) -> SpanLabError:
 
 @contextmanager
 def replacing(path: Path, remedy: str = "", folders: Folders = "none", together: bool = False) -> Generator[Path]:
-    """The name of a file to write, beside the place that it takes when the block ends well; it is on the disk then. A file that was there is replaced.
+    """The name of a file to write, beside the place that it takes when the block ends well; it is
+    on the disk then. A file that was there is replaced.
 
     Parameters
     ----------
@@ -134,7 +138,9 @@ def replacing(path: Path, remedy: str = "", folders: Folders = "none", together:
         raise
 
 
-def write_whole(path: Path, content: bytes | memoryview, remedy: str = "", folders: Folders = "none", together: bool = False) -> None:
+def write_whole(
+    path: Path, content: bytes | memoryview, remedy: str = "", folders: Folders = "none", together: bool = False
+) -> None:
     """Write a file, whole or not at all, as :func:`replacing` does."""
     with replacing(path, remedy, folders, together) as partial:
         partial.write_bytes(content)
@@ -142,19 +148,22 @@ def write_whole(path: Path, content: bytes | memoryview, remedy: str = "", folde
 
 @contextmanager
 def whole_file(path: Path) -> Generator[TextIO]:
-    """A text file to write (UTF-8, lines end as in every system alike), whole or not at all, as :func:`replacing` does."""
+    """A text file to write (UTF-8, lines end as in every system alike), whole or not at all, as
+    :func:`replacing` does."""
     with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 @contextmanager
 def whole_folder(path: Path) -> Generator[Path]:
-    """A new folder to fill, under another name beside its place. It takes its place when the block ends well, and is removed otherwise.
+    """A new folder to fill, under another name beside its place. It takes its place when the block
+    ends well, and is removed otherwise.
 
     Raises
     ------
     SpanLabError
-        when there is something at its place already (an empty folder will do), or it cannot be written.
+        when there is something at its place already (an empty folder will do), or it cannot be
+        written.
     """
     partial = path.with_name(f".{path.name}.part")
     try:
@@ -178,7 +187,8 @@ def whole_folder(path: Path) -> Generator[Path]:
 
 
 def first_free_folder(parent: Path, names: Iterable[str], fill: Callable[[Path, str], object]) -> Path:
-    """Make a folder together with its first files, under the first name that nothing has: it is there with all of them, or not at all.
+    """Make a folder together with its first files, under the first name that nothing has: it is
+    there with all of them, or not at all.
 
     Parameters
     ----------
@@ -221,7 +231,8 @@ def first_free_folder(parent: Path, names: Iterable[str], fill: Callable[[Path, 
 
 @contextmanager
 def whole_path(path: Path) -> Generator[Path]:
-    """The name of a new file or folder to write, in a hidden folder beside its place. It takes its place when the block ends well, and is removed otherwise.
+    """The name of a new file or folder to write, in a hidden folder beside its place. It takes its
+    place when the block ends well, and is removed otherwise.
 
     Raises
     ------
@@ -288,8 +299,8 @@ def json_line(content: Mapping[str, Any]) -> bytes:
 
 
 def append_line(path: Path, content: Mapping[str, Any]) -> None:
-    """Add a line of JSON to a file; it is on the disk when this returns. A last line that a power cut has left unfinished is removed first: nobody has been
-    told that it is there.
+    """Add a line of JSON to a file; it is on the disk when this returns. A last line that a power
+    cut has left unfinished is removed first: nobody has been told that it is there.
 
     Raises
     ------
@@ -309,7 +320,9 @@ def append_line(path: Path, content: Mapping[str, Any]) -> None:
         if new:
             sync_folder(path.parent)
     except OSError as error:
-        raise UnwritableError(f"cannot write {path}: {error.strerror or error}; free some space, or check the disk") from None
+        raise UnwritableError(
+            f"cannot write {path}: {error.strerror or error}; free some space, or check the disk"
+        ) from None
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,5 @@
-"""Doors of rooms: the names that a room gives to others, each loaded when it is first used. The one border to lazy_loader, which has no types."""
+"""Doors of rooms: the names that a room gives to others, each loaded when it is first used. The one
+border to lazy_loader, which has no types."""
 
 from __future__ import annotations
 
@@ -11,12 +12,14 @@ Door = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
 def door(package: str, file: str) -> Door:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names stand in the ``__init__.pyi`` beside ``file``."""
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names stand in the
+    ``__init__.pyi`` beside ``file``."""
     return cast("Door", lazy_loader.attach_stub(package, file))  # pyright: ignore[reportUnknownMemberType]
 
 
 def with_others(doors: Door, group: str) -> Door:
-    """Return a door that also has the names which other packages add to it through entry points of a group.
+    """Return a door that also has the names which other packages add to it through entry points of
+    a group.
 
     Parameters
     ----------

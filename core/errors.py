@@ -39,7 +39,9 @@ class Problem:
 
 def _one_line(text: str, longest: int = 1500) -> str:
     """Text from a file as part of a message: one line, nothing that steers a terminal, not endless."""
-    text = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text[: longest + 1])
+    text = "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text[: longest + 1]
+    )
     return text if len(text) <= longest else text[:longest] + "..."
 
 

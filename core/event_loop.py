@@ -1,5 +1,5 @@
-"""Coroutines run to their end from ordinary functions, also inside a running event loop, as notebooks have one; and
-signals that end a program as Ctrl-C does."""
+"""Coroutines run to their end from ordinary functions, also inside a running event loop, as
+notebooks have one; and signals that end a program as Ctrl-C does."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LOOK_S = 0.1
 
 
 def run_to_end(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run a coroutine and return its result. If an event loop is running already, it gets its own thread and loop;
-    Ctrl-C cancels it there.
+    """Run a coroutine and return its result. If an event loop is running already, it gets its own
+    thread and loop; Ctrl-C cancels it there.
 
     Raises
     ------
@@ -75,11 +75,13 @@ ENDING = ("SIGTERM", "SIGHUP")
 
 @contextmanager
 def catching(handler: Callable[[int, Any], object] | signal.Handlers, *names: str) -> Generator[None]:
-    """Have signals handled by a function until the block ends. Outside the main thread nothing changes.
+    """Have signals handled by a function until the block ends. Outside the main thread nothing
+    changes.
 
     Parameters
     ----------
-    names : of the signals; those that this system does not know, or that a parent wants to have ignored (nohup), are passed over
+    names : of the signals; those that this system does not know, or that a parent wants to have
+        ignored (nohup), are passed over
     """
     numbers = [number for name in names if (number := getattr(signal, name, None)) is not None]
     here = threading.current_thread() is threading.main_thread()
@@ -94,5 +96,6 @@ def catching(handler: Callable[[int, Any], object] | signal.Handlers, *names: st
 
 
 def ending_as_ctrl_c() -> Any:
-    """Have the signals that end a program stop what runs as Ctrl-C does: by a ``KeyboardInterrupt``, so that it is recorded and can go on."""
+    """Have the signals that end a program stop what runs as Ctrl-C does: by a
+    ``KeyboardInterrupt``, so that it is recorded and can go on."""
     return catching(signal.default_int_handler, *ENDING)

@@ -1,4 +1,5 @@
-"""Packages that come with an extra of the installation, such as ``spanlab[lab]``: whether they are there, before anything begins that needs them."""
+"""Packages that come with an extra of the installation, such as ``spanlab[lab]``: whether they are
+there, before anything begins that needs them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from importlib.util import find_spec
 
 from .errors import SpanLabError
 
-#: What each extra brings that sessions cannot begin without: the module that is imported, and what it is called.
+#: What each extra brings that sessions cannot begin without: the module that is imported, and what
+#: it is called.
 _PACKAGES: dict[str, dict[str, str]] = {
     "lab": {"psychopy": "PsychoPy", "PyQt6": "PyQt6", "Xlib": "python-xlib"},
     "chat": {"openai": "the openai package"},
@@ -28,14 +30,17 @@ def installed(package: str) -> bool:
 
 
 def how_to_install(extra: str) -> str:
-    """Say how to install an extra, as the end of a sentence. PsychoPy does not support every Python version that
-    SpanLab does.
+    """Say how to install an extra, as the end of a sentence. PsychoPy does not support every Python
+    version that SpanLab does.
 
     >>> how_to_install("chat")
     "install it with: pip install 'spanlab[chat]'"
     """
     if extra == "lab" and sys.version_info >= (3, 13):
-        return f"PsychoPy does not support Python {sys.version_info[0]}.{sys.version_info[1]}: install 'spanlab[lab]' with Python 3.11 or 3.12"
+        return (
+            f"PsychoPy does not support Python {sys.version_info[0]}.{sys.version_info[1]}: install 'spanlab[lab]' with"
+            " Python 3.11 or 3.12"
+        )
     return f"install it with: pip install 'spanlab[{extra}]'"
 
 

@@ -5,7 +5,26 @@ from __future__ import annotations
 from typing import Any, NoReturn, cast
 
 #: What people and programs write where there is nothing, in small letters.
-NOTHING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "nil", "null", "none", "missing", "unknown", "undefined", "-", "--", "?", "."))
+NOTHING = frozenset(
+    (
+        "",
+        "na",
+        "n/a",
+        "#n/a",
+        "<na>",
+        "nan",
+        "nil",
+        "null",
+        "none",
+        "missing",
+        "unknown",
+        "undefined",
+        "-",
+        "--",
+        "?",
+        ".",
+    )
+)
 
 
 def as_tuple(value: Any) -> Any:

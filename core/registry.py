@@ -1,8 +1,9 @@
 """Registered components: stimuli, samplers and response kinds.
 
-A component is one small class that declares its parameters once, as pydantic fields with a type, a default and one line of help. Validation, help, JSON
-Schema and documentation follow from that. Third parties add theirs through the entry-point groups ``spanlab.stimuli``, ``spanlab.samplers`` and
-``spanlab.responses``.
+A component is one small class that declares its parameters once, as pydantic fields with a type, a
+default and one line of help. Validation, help, JSON Schema and documentation follow from that.
+Third parties add theirs through the entry-point groups ``spanlab.stimuli``, ``spanlab.samplers``
+and ``spanlab.responses``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ Places = Annotated[tuple[str | None, ...], BeforeValidator(as_tuple)]
 
 
 class Component(BaseModel):
-    """A registered class with declared parameters: immutable, hashable, unknown keys refused, no silent conversion."""
+    """A registered class with declared parameters: immutable, hashable, unknown keys refused, no
+    silent conversion."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -59,7 +61,8 @@ def nearest(name: object, names: Iterable[str]) -> str:
 
 
 class Declarations(Generic[V]):
-    """Things by their name: those of SpanLab, and those of other packages, which are loaded when somebody first asks for one that is not there, or for all.
+    """Things by their name: those of SpanLab, and those of other packages, which are loaded when
+    somebody first asks for one that is not there, or for all.
 
     Parameters
     ----------
@@ -104,7 +107,8 @@ class Declarations(Generic[V]):
         Raises
         ------
         SpanLabError
-            when one of another package cannot be loaded; the others are known then (see :meth:`loaded`).
+            when one of another package cannot be loaded; the others are known then (see
+            :meth:`loaded`).
         """
         self._load(self._points())
         return self._known
@@ -142,7 +146,9 @@ class Declarations(Generic[V]):
                 waiting.remove(point)
             except Exception as error:
                 where = f" of {point.dist.name}" if point.dist is not None else ""
-                failure = failure or SpanLabError(f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); repair or uninstall that package")
+                failure = failure or SpanLabError(
+                    f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); repair or uninstall that package"
+                )
                 failure.__cause__ = failure.__cause__ or error
         if failure is not None:
             raise failure
@@ -207,7 +213,8 @@ class Registry(Declarations[type[C]]):
 
 
 class Instances(Declarations[V]):
-    """Declared objects with a ``name``, in the order in which they were declared; those of other packages follow.
+    """Declared objects with a ``name``, in the order in which they were declared; those of other
+    packages follow.
 
     Parameters
     ----------
@@ -239,7 +246,8 @@ class Instances(Declarations[V]):
 class Parameter:
     """One declared parameter of a component, for help pages.
 
-    ``type`` is in words; ``default`` is None for a parameter that has none (then it is ``required``) and for one that is nothing by default.
+    ``type`` is in words; ``default`` is None for a parameter that has none (then it is
+    ``required``) and for one that is nothing by default.
     """
 
     name: str
@@ -270,7 +278,8 @@ class ComponentHelp:
 
 
 def describe(registry: Registry[Any]) -> tuple[ComponentHelp, ...]:
-    """Every component of a registry with its parameters: types, defaults and lines of help, as declared."""
+    """Every component of a registry with its parameters: types, defaults and lines of help, as
+    declared."""
     described: list[ComponentHelp] = []
     for name in registry:
         cls = registry.get(name)
@@ -278,7 +287,9 @@ def describe(registry: Registry[Any]) -> tuple[ComponentHelp, ...]:
         parameters = tuple(
             Parameter(
                 key,
-                _type_in_words(part, schema.get("$defs", {})).removesuffix(" or null" if "default" in part and part["default"] is None else ""),
+                _type_in_words(part, schema.get("$defs", {})).removesuffix(
+                    " or null" if "default" in part and part["default"] is None else ""
+                ),
                 part.get("description", ""),
                 key in schema.get("required", ()),
                 part.get("default"),
@@ -290,7 +301,8 @@ def describe(registry: Registry[Any]) -> tuple[ComponentHelp, ...]:
 
 
 def json_schema(registry: Registry[Any]) -> dict[str, Any]:
-    """A JSON Schema of ``{name: parameters}`` for editors. Every value may be an expression, a string that begins with ``=``."""
+    """A JSON Schema of ``{name: parameters}`` for editors. Every value may be an expression, a
+    string that begins with ``=``."""
     definitions: dict[str, Any] = {"expression": {"type": "string", "pattern": "^=", "description": "an expression"}}
     properties: dict[str, Any] = {}
     for name in registry:
@@ -358,9 +370,14 @@ def _type_in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) ->
             if {"anyOf", "$ref", "enum", "items", "prefixItems"} & items.keys()
             else f"list of {each.replace('whole number', 'whole numbers', 1)}"
         )
-    word = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "null": "null", "object": "mapping"}.get(
-        schema.get("type", ""), "anything"
-    )
+    word = {
+        "integer": "whole number",
+        "number": "number",
+        "string": "text",
+        "boolean": "true or false",
+        "null": "null",
+        "object": "mapping",
+    }.get(schema.get("type", ""), "anything")
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is None:
         return word

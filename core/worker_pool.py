@@ -1,4 +1,5 @@
-"""Work shared out: jobs done here, one after the other, or by Dask workers, on this machine or a cluster. Whatever becomes of a worker, every job is done.
+"""Work shared out: jobs done here, one after the other, or by Dask workers, on this machine or a
+cluster. Whatever becomes of a worker, every job is done.
 
 Here is the border to Dask, whose types are incomplete.
 """
@@ -35,13 +36,17 @@ Work = Callable[[Any, Any], Any]
 class WorkerPool(Protocol):
     """A pool of workers that take the parts of a large run."""
 
-    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
+    def each(
+        self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]
+    ) -> Generator[tuple[int, Any], None, None]:
         """Do all jobs.
 
         Parameters
         ----------
-        work : a function of a module (so that it can be sent), of what ``shared`` gives and of one job
-        shared : a recipe for what all jobs need, followed once by every worker; it must be possible to send it
+        work : a function of a module (so that it can be sent), of what ``shared`` gives and of one
+            job
+        shared : a recipe for what all jobs need, followed once by every worker; it must be possible
+            to send it
         jobs : things that can be sent
 
         Returns
@@ -63,7 +68,9 @@ class WorkerPool(Protocol):
 class SerialPool:
     """This process does everything, one job after the other."""
 
-    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
+    def each(
+        self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]
+    ) -> Generator[tuple[int, Any], None, None]:
         """See :class:`WorkerPool`."""
         ready = shared()
         for number, job in enumerate(jobs):
@@ -82,7 +89,8 @@ class _Fault:
 
 #: what a worker has made ready, by what it was made from
 _ready: dict[bytes, Any] = {}
-#: one job at a time in a process: training has random states and numbers of threads that belong to the whole process
+#: one job at a time in a process: training has random states and numbers of threads that belong to
+#: the whole process
 _one = threading.Lock()
 
 
@@ -112,12 +120,15 @@ class DaskPool:
     def described(self) -> str:
         return self._name
 
-    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
+    def each(
+        self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]
+    ) -> Generator[tuple[int, Any], None, None]:
         """See :class:`WorkerPool`."""
         from distributed import as_completed
 
         places = self._staffed()
-        # The recipe is a task of its own: it is sent once, workers get it from each other, and it is made again when those that had it are gone.
+        # The recipe is a task of its own: it is sent once, workers get it from each other, and it
+        # is made again when those that had it are gone.
         recipe = self._client.submit(_same, pickle.dumps(shared), pure=False)
         packed, numbers = pickle.dumps(work), {}
         following = iter(enumerate(jobs))
@@ -149,13 +160,18 @@ class DaskPool:
             result = future.result()
         except KilledWorker as error:
             raise SpanLabError(
-                f"a job failed: {error.allowed_failures + 1} workers died while running it ({self._name}). Is there enough memory for each of them? "
-                "Fewer workers need less"
+                f"a job failed: {error.allowed_failures + 1} workers died while running it ({self._name}). Is there"
+                " enough memory for each of them? Fewer workers need less"
             ) from None
         except (ImportError, AttributeError) as error:
-            raise SpanLabError(f"the workers of {self._name} cannot do the work ({error}); install this version of spanlab on them, too") from None
+            raise SpanLabError(
+                f"the workers of {self._name} cannot do the work ({error}); install this version of spanlab on"
+                " them, too"
+            ) from None
         except (OSError, TimeoutError) as error:
-            raise SpanLabError(f"the workers of {self._name} were lost ({str(error) or type(error).__name__})") from None
+            raise SpanLabError(
+                f"the workers of {self._name} were lost ({str(error) or type(error).__name__})"
+            ) from None
         if isinstance(result, _Fault):
             raise SpanLabError(result.message)
         return result
@@ -166,10 +182,15 @@ class DaskPool:
         try:
             self._client.wait_for_workers(1, timeout=_STAFFED_S)
         except TimeoutError:
-            raise SpanLabError(f"{self._name} has had no worker for {_STAFFED_S / 60:.0f} minutes; start some ({start})") from None
+            raise SpanLabError(
+                f"{self._name} has had no worker for {_STAFFED_S / 60:.0f} minutes; start some ({start})"
+            ) from None
         threads: Any = self._client.nthreads()
         if any(many > 1 for many in threads.values()):
-            raise SpanLabError(f"{self._name} has workers with several threads, but a worker does one job at a time; start each with one thread ({start})")
+            raise SpanLabError(
+                f"{self._name} has workers with several threads, but a worker does one job at a time; start each with"
+                f" one thread ({start})"
+            )
         return max(1, len(threads))
 
 
@@ -184,7 +205,8 @@ def open_pool(workers: int | None = None, scheduler: str | None = None) -> Gener
     Parameters
     ----------
     workers : processes on this machine; with ``scheduler`` ``slurm``, jobs to ask SLURM for
-    scheduler : address of a Dask scheduler (``tcp://HOST:PORT``), or ``slurm``; with neither of the two, this process works alone
+    scheduler : address of a Dask scheduler (``tcp://HOST:PORT``), or ``slurm``; with neither of the
+        two, this process works alone
 
     Raises
     ------
@@ -219,17 +241,26 @@ def open_pool(workers: int | None = None, scheduler: str | None = None) -> Gener
 def _here(workers: int) -> Generator[WorkerPool]:
     from distributed import Client, LocalCluster
 
-    # Each worker has one thread and computes with one: that many processes keep that many processors busy.
+    # Each worker has one thread and computes with one: that many processes keep that many
+    # processors busy.
     no_page: Any = None
     with _deaf_to_interrupts():
-        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=no_page, silence_logs=50, memory_limit=0)
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=no_page,
+            silence_logs=50,
+            memory_limit=0,
+        )
     with cluster, Client(cluster) as client:
         yield DaskPool(client, f"{workers} processes")
 
 
 @contextmanager
 def _deaf_to_interrupts() -> Generator[None]:
-    """Processes that begin meanwhile do not hear Ctrl-C: it is for the one that began them, which finishes what is under way and ends them."""
+    """Processes that begin meanwhile do not hear Ctrl-C: it is for the one that began them, which
+    finishes what is under way and ends them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -247,7 +278,10 @@ def _at(address: str) -> Generator[WorkerPool]:
     try:
         client = Client(address, timeout=_REACHED_S)
     except (OSError, TimeoutError, ValueError) as error:
-        raise SpanLabError(f"there is no Dask scheduler at {address} ({error}); its address looks like tcp://HOST:8786; 'dask scheduler' prints it") from None
+        raise SpanLabError(
+            f"there is no Dask scheduler at {address} ({error}); its address looks like tcp://HOST:8786; 'dask"
+            " scheduler' prints it"
+        ) from None
     with client:
         yield DaskPool(client, f"the scheduler {address}")
 
@@ -260,18 +294,20 @@ def _slurm(jobs: int) -> Generator[WorkerPool]:
         from dask_jobqueue.config import reconfigure
         from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
-        raise SpanLabError('asking SLURM for workers needs dask-jobqueue; install it with: pip install "spanlab[cluster]"') from None
+        raise SpanLabError(
+            'asking SLURM for workers needs dask-jobqueue; install it with: pip install "spanlab[cluster]"'
+        ) from None
     from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]
 
-    reconfigure()  # its defaults are gone where it was first imported under settings that held for a while (dask.config.set)
+    reconfigure()  # its defaults are gone where it was first imported under settings that held for a while (dask.config.set)  # noqa: E501
     # A job of several cores is as many workers: each computes with one thread.
     cores = dask_config.get("jobqueue.slurm.cores", None)
     try:
         cluster = SLURMCluster() if cores is None else SLURMCluster(processes=cores)
     except ValueError as error:
         raise SpanLabError(
-            f"no settings for SLURM ({' '.join(str(error).split())}); give them under jobqueue: slurm: in {_config_folder()}/jobqueue.yaml "
-            "(cores, memory, queue, walltime ...)"
+            f"no settings for SLURM ({' '.join(str(error).split())}); give them under jobqueue: slurm: in"
+            f" {_config_folder()}/jobqueue.yaml (cores, memory, queue, walltime ...)"
         ) from None
     with cluster, Client(cluster) as client:
         cluster.scale(jobs=jobs)

@@ -1,6 +1,7 @@
 """Formats: the name of each, what it reads and writes, and its options.
 
-A format declares these once, and its commands follow from them: ``spanlab import NAME`` for what it reads, ``spanlab export NAME`` for what it writes.
+A format declares these once, and its commands follow from them: ``spanlab import NAME`` for what it
+reads, ``spanlab export NAME`` for what it writes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ..paradigms.paradigm import Generator
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Trials that nobody has answered yet, answers that others have published, sessions recorded here, a table of answers that others recorded, or protocols.
+#: Trials that nobody has answered yet, answers that others have published, sessions recorded here,
+#: a table of answers that others recorded, or protocols.
 Content = Literal["trials", "results", "sessions", "table", "presets"]
 #: Levels to use for some factors.
 Levels = Mapping[str, Sequence[Any]]
@@ -47,7 +49,11 @@ class Options(BaseModel):
 
 
 SkipMalformed = Annotated[bool, Field(description="leave out malformed items, instead of importing nothing")]
-AsParadigm = Annotated[str | None, Field(description="the paradigm, if names do not determine it, or to choose another one"), Flag("--as", "PARADIGM")]
+AsParadigm = Annotated[
+    str | None,
+    Field(description="the paradigm, if names do not determine it, or to choose another one"),
+    Flag("--as", "PARADIGM"),
+]
 OfGenerator = Annotated[Generator, Field(description="corrected or published trials")]
 
 
@@ -78,11 +84,13 @@ class Side:
 
     Parameters
     ----------
-    content : trials, results, sessions, a table or presets. Trials are read into trials files, results and sessions into sessions, a table into a response
-        table, and presets into files of chat settings
+    content : trials, results, sessions, a table or presets. Trials are read into trials files,
+        results and sessions into sessions, a table into a response table, and presets into files of
+        chat settings
     help : what comes of it, in a sentence
     options : what there is to choose
-    source : what is read, or what is written: a paradigm, of which trials are made, or folders of sessions
+    source : what is read, or what is written: a paradigm, of which trials are made, or folders of
+        sessions
     target : where it is written; for what is read, SpanLab says so itself
     """
 
@@ -138,7 +146,8 @@ class Format(Generic[R, W]):
         Parameters
         ----------
         sources : files or folders; one, unless ``reads.source.many``
-        output : for trials a new folder for trials files, for a table a new file, otherwise the folder for sessions, which may hold others already
+        output : for trials a new folder for trials files, for a table a new file, otherwise the
+            folder for sessions, which may hold others already
         options : of the class ``reads.options``
         report : is told what was made
 
@@ -154,7 +163,8 @@ class Format(Generic[R, W]):
 
         Parameters
         ----------
-        sources : where trials are written, one paradigm (name or file), otherwise folders of sessions
+        sources : where trials are written, one paradigm (name or file), otherwise folders of
+            sessions
         output : where
         options : of the class ``writes.options``
         report : is told what was made

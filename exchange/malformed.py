@@ -1,4 +1,5 @@
-"""Malformed data in an import: all faults are reported, and nothing is imported unless the user asks to leave the malformed part out."""
+"""Malformed data in an import: all faults are reported, and nothing is imported unless the user
+asks to leave the malformed part out."""
 
 from __future__ import annotations
 
@@ -15,4 +16,8 @@ def format_problems(problems: Sequence[Problem]) -> list[str]:
 
 def refused(problems: Sequence[Problem]) -> SpanLabError:
     """Return the error that says why nothing was imported."""
-    return SpanLabError("\n".join([*format_problems(problems), "nothing was imported; correct this, or use --skip-malformed to leave it out"]))
+    return SpanLabError(
+        "\n".join(
+            [*format_problems(problems), "nothing was imported; correct this, or use --skip-malformed to leave it out"]
+        )
+    )

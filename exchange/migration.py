@@ -1,8 +1,10 @@
 """Migration: the record of a finished session in the newest format.
 
-What was recorded (the events, the transcripts, the parts of large sessions) stays as it is, to the byte. What changes is ``session.json``, which says what
-older formats left to be known, and the response table, which is made again with all columns of today. Before anything is replaced, every answer is scored
-again, and the old table is compared with the new one; the old files are kept in the session's folder.
+What was recorded (the events, the transcripts, the parts of large sessions) stays as it is, to the
+byte. What changes is ``session.json``, which says what older formats left to be known, and the
+response table, which is made again with all columns of today. Before anything is replaced, every
+answer is scored again, and the old table is compared with the new one; the old files are kept in
+the session's folder.
 """
 
 from __future__ import annotations
@@ -83,7 +85,8 @@ class Migrated:
 
 
 def migrate(paths: Iterable[str | Path]) -> list[Migrated]:
-    """Write the records of sessions in the newest format, each in its place. What was interrupted goes on when it is called again.
+    """Write the records of sessions in the newest format, each in its place. What was interrupted
+    goes on when it is called again.
 
     Parameters
     ----------
@@ -98,7 +101,8 @@ def migrate(paths: Iterable[str | Path]) -> list[Migrated]:
 
 
 def migrate_beside(source: Path, output: Path) -> list[Migrated]:
-    """Copy a session, or a folder of sessions with all else in it, to a new folder, and migrate the copy. The original is not changed.
+    """Copy a session, or a folder of sessions with all else in it, to a new folder, and migrate the
+    copy. The original is not changed.
 
     Raises
     ------
@@ -115,7 +119,10 @@ def migrate_beside(source: Path, output: Path) -> list[Migrated]:
             migrated = [_migrate(folder, keep=False) for folder in find_sessions([copy])]
     except shutil.Error as error:
         raise SpanLabError(f"{source} cannot be copied: {error.args[0][0][2]}") from None
-    return [Migrated(output / one.folder.relative_to(copy), one.became, one.why.replace(str(copy), str(output))) for one in migrated]
+    return [
+        Migrated(output / one.folder.relative_to(copy), one.became, one.why.replace(str(copy), str(output)))
+        for one in migrated
+    ]
 
 
 def _refuse_under_way(folder: Path) -> None:
@@ -175,14 +182,17 @@ def _replace(folder: Path, info: SessionInfo, keep: bool) -> str:
             (staged / name).replace(folder / name)
         sync_folder(folder)
     except OSError as error:
-        raise SpanLabError(f"cannot be written: {error.strerror or error}; free some space, or check the disk") from None
+        raise SpanLabError(
+            f"cannot be written: {error.strerror or error}; free some space, or check the disk"
+        ) from None
     finally:
         shutil.rmtree(staged, ignore_errors=True)
     return f"format {version} is now format {FORMAT_VERSION}"
 
 
 def _newest(info: SessionInfo) -> dict[str, Any]:
-    """``session.json`` in the newest format: the random streams are named, also where they are the first."""
+    """``session.json`` in the newest format: the random streams are named, also where they are the
+    first."""
     content: dict[str, Any] = {}
     for name, value in info.items():
         content[name] = FORMAT_VERSION if name == "format_version" else value
@@ -192,7 +202,8 @@ def _newest(info: SessionInfo) -> dict[str, Any]:
 
 
 def _keep(folder: Path, names: list[str], place: Path) -> None:
-    """Copy the old files into a hidden folder of the session; once they are there they are never written again."""
+    """Copy the old files into a hidden folder of the session; once they are there they are never
+    written again."""
     if place.exists():
         return
     with whole_folder(place) as made:
@@ -210,22 +221,42 @@ def _check_scores(session: Session, events: list[Event]) -> None:
             line = next((line for line in one.questions if line["step"] == step.index + 1), None)
             if line is None or step.percept.ask is None:
                 continue
-            judged = judge(step.percept.ask, step.truth, Response(as_tuple(line["value"]), line["rt_ms"], None, line["outcome"], {}))
-            if judged.response.outcome != line["outcome"] or list(map(_of_item, judged.scores)) != list(map(_of_item, line["scores"])):
-                raise SpanLabError(f"is scored otherwise today (trial {one.key}, question {line['ask']}), and is left unchanged")
+            judged = judge(
+                step.percept.ask,
+                step.truth,
+                Response(as_tuple(line["value"]), line["rt_ms"], None, line["outcome"], {}),
+            )
+            if judged.response.outcome != line["outcome"] or list(map(_of_item, judged.scores)) != list(
+                map(_of_item, line["scores"])
+            ):
+                raise SpanLabError(
+                    f"is scored otherwise today (trial {one.key}, question {line['ask']}), and is left unchanged"
+                )
 
 
 def _of_item(score: Score) -> tuple[Any, ...]:
-    return score["answer"], score["correct_answer"], score["correct"], score["serial_position"], score["output_position"]
+    return (
+        score["answer"],
+        score["correct_answer"],
+        score["correct"],
+        score["serial_position"],
+        score["output_position"],
+    )
 
 
 def _check_table(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> None:
     """The new table says what the old one says, in every column that that one has."""
     if len(old) != len(new):
-        raise SpanLabError(f"has {len(old)} rows in its table, and {len(new)} by its events: restore its files from a copy")
+        raise SpanLabError(
+            f"has {len(old)} rows in its table, and {len(new)} by its events: restore its files from a copy"
+        )
     for number, (before, after) in enumerate(zip(old, new, strict=True), start=1):
-        if name := next((name for name, value in before.items() if name not in after or not _alike(value, after[name])), None):
-            raise SpanLabError(f"differs between its table and its events (row {number}, {name}): restore its files from a copy")
+        if name := next(
+            (name for name, value in before.items() if name not in after or not _alike(value, after[name])), None
+        ):
+            raise SpanLabError(
+                f"differs between its table and its events (row {number}, {name}): restore its files from a copy"
+            )
 
 
 def _alike(before: Any, after: Any) -> bool:

@@ -1,4 +1,5 @@
-"""Formats by name: those that SpanLab knows, and those of other packages (entry points ``spanlab.formats``)."""
+"""Formats by name: those that SpanLab knows, and those of other packages (entry points
+``spanlab.formats``)."""
 
 from __future__ import annotations
 
@@ -31,12 +32,19 @@ class FormatRegistry(Registry[Format[Any, Any]]):
             raise ValueError(f"{value!r} is not a subclass of Format")
         cls: type[Format[Any, Any]] = value
         if not _NAME.fullmatch(cls.name):
-            raise ValueError(f"{cls.__name__} needs a name of small letters, digits and hyphens, such as name = '{cls.__name__.lower()}'; found '{cls.name}'")
+            raise ValueError(
+                f"{cls.__name__} needs a name of small letters, digits and hyphens, such as name ="
+                f" '{cls.__name__.lower()}'; found '{cls.name}'"
+            )
         if cls.reads is None and cls.writes is None:
             raise ValueError(f"{cls.__name__} neither reads nor writes anything")
         if not all(side.help for side in (cls.reads, cls.writes) if side is not None):
             raise ValueError(f"{cls.__name__} does not say what it is: help = '...'")
-        base, methods = (TrialsFormat, ("read_trials", "write_trials")) if issubclass(cls, TrialsFormat) else (Format, ("read", "write"))
+        base, methods = (
+            (TrialsFormat, ("read_trials", "write_trials"))
+            if issubclass(cls, TrialsFormat)
+            else (Format, ("read", "write"))
+        )
         for side, method in zip(("reads", "writes"), methods, strict=True):
             if (getattr(cls, side) is None) != (getattr(cls, method) is getattr(base, method)):
                 raise ValueError(f"{cls.__name__} has '{side}' or '{method}', and not the other; they belong together")

@@ -1,4 +1,5 @@
-"""Sessions that appear whole or not at all: they are written to a hidden folder beside their destination and moved when all of them are finished."""
+"""Sessions that appear whole or not at all: they are written to a hidden folder beside their
+destination and moved when all of them are finished."""
 
 from __future__ import annotations
 
@@ -19,10 +20,12 @@ _PATIENCE_S = 60.0
 
 @contextmanager
 def all_or_none(data: Path) -> Iterator[Path]:
-    """A hidden folder for sessions in the making. When the block ends without an error, they are moved to ``data``; otherwise they are removed.
+    """A hidden folder for sessions in the making. When the block ends without an error, they are
+    moved to ``data``; otherwise they are removed.
 
-    Readers of data folders pass hidden folders by. What a killed process has left there is removed by the next one. Imports into one folder wait for each
-    other, so that each sees what the other has imported, and no two take the same names.
+    Readers of data folders pass hidden folders by. What a killed process has left there is removed
+    by the next one. Imports into one folder wait for each other, so that each sees what the other
+    has imported, and no two take the same names.
 
     Parameters
     ----------
@@ -39,7 +42,9 @@ def all_or_none(data: Path) -> Iterator[Path]:
         _sweep(data)
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=data))
     except OSError as error:
-        raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder") from None
+        raise SpanLabError(
+            f"cannot write sessions to {data}: {error.strerror or error}; choose another folder"
+        ) from None
     try:
         with only_writer(folder), only_writer(data, _PATIENCE_S):
             yield folder
@@ -53,7 +58,8 @@ def all_or_none(data: Path) -> Iterator[Path]:
 
 
 def _move(folder: Path, data: Path) -> None:
-    """Move all sessions, or none: their names are taken first, so that no session that begins meanwhile can have one of them."""
+    """Move all sessions, or none: their names are taken first, so that no session that begins
+    meanwhile can have one of them."""
     sessions = sorted(path for path in folder.iterdir() if path.is_dir())
     taken: list[Path] = []
     try:

@@ -1,6 +1,8 @@
-"""Formats that hold trials one by one: a subclass reads and writes them, and everything that all of them share is done here.
+"""Formats that hold trials one by one: a subclass reads and writes them, and everything that all of
+them share is done here.
 
-However trials are read, they become trials files in one way (:func:`import_sets`): all sets or none, and malformed trials are reported or left out.
+However trials are read, they become trials files in one way (:func:`import_sets`): all sets or
+none, and malformed trials are reported or left out.
 """
 
 from __future__ import annotations
@@ -31,9 +33,12 @@ class ReadingOptions(Options):
 
 
 class WritingOptions(Options):
-    """The options of everybody who writes trials: the same trials as ``spanlab replay`` takes with the same options."""
+    """The options of everybody who writes trials: the same trials as ``spanlab replay`` takes with
+    the same options."""
 
-    trials: Annotated[int | None, Field(ge=1, le=1_000_000, description="number of trials, shared out over the factor levels")] = None
+    trials: Annotated[
+        int | None, Field(ge=1, le=1_000_000, description="number of trials, shared out over the factor levels")
+    ] = None
     design: Annotated[str | None, Field(description="design in the paradigm's file; 'human' when not given")] = None
     seed: Annotated[int, Field(ge=0, description="seed of the trials")] = 1
     generator: OfGenerator = "corrected"
@@ -52,9 +57,11 @@ class TrialSet:
     Parameters
     ----------
     paradigm : whose trials these are
-    trials : each with its name, a level for every factor and a value for everything that is drawn at random; what is malformed is a ``Problem`` in its place
+    trials : each with its name, a level for every factor and a value for everything that is drawn
+        at random; what is malformed is a ``Problem`` in its place
     generator : corrected or published
-    source : what the record is to say of where they come from, besides the format and the name of the file
+    source : what the record is to say of where they come from, besides the format and the name of
+        the file
     stem : what the trials file is called; after the paradigm when not given
     """
 
@@ -102,7 +109,8 @@ def import_sets(
     most_named: int | None = None,
     unit: str = "trial",
 ) -> list[ImportedSet[S]]:
-    """Write sets of trials as trials files, all of them or none; the sets are gone through once, one after the other.
+    """Write sets of trials as trials files, all of them or none; the sets are gone through once,
+    one after the other.
 
     Parameters
     ----------
@@ -110,13 +118,15 @@ def import_sets(
     output : new folder for the trials files
     skip_malformed : leave out what is malformed, instead of importing nothing
     problems : what is wrong besides; what is left out is named with the first set
-    most_named : malformed trials of a set that are named one by one when they are left out; all when not given
+    most_named : malformed trials of a set that are named one by one when they are left out; all
+        when not given
     unit : what a trial is called
 
     Raises
     ------
     SpanLabError
-        when no trial can be read, or (unless it is left out) for everything that is malformed; nothing is left behind then.
+        when no trial can be read, or (unless it is left out) for everything that is malformed;
+        nothing is left behind then.
     """
     malformed = [*problems]
     imported: list[ImportedSet[S]] = []
@@ -132,15 +142,20 @@ def import_sets(
             if not skip_malformed:
                 malformed.append(item)
                 if most_named is not None and len(malformed) == MAX_PROBLEMS - 1:
-                    raise refused([*malformed, Problem(item.where, "", "so many trials are malformed that the rest was not read")])
+                    raise refused(
+                        [*malformed, Problem(item.where, "", "so many trials are malformed that the rest was not read")]
+                    )
 
     with whole_folder(output) as partial:
         for one in sets:
             done = ImportedSet(one, output / f"{one.stem or one.paradigm.name}.jsonl")
             trials = well_formed(done)
             if (first := next(trials, None)) is not None:
-                # What a set's source says may be known only when all have been read; the first line of the file is written last.
-                done.trials = write_trials(partial / done.file.name, one.paradigm, one.generator, one.source, chain([first], trials))
+                # What a set's source says may be known only when all have been read; the first line
+                # of the file is written last.
+                done.trials = write_trials(
+                    partial / done.file.name, one.paradigm, one.generator, one.source, chain([first], trials)
+                )
             if done.trials or done.skipped:
                 imported.append(done)
         if malformed and not skip_malformed:
@@ -154,7 +169,8 @@ def import_sets(
 
 
 class TrialsFormat(Format[R, W]):
-    """A format for trials: ``help`` says what it is, ``read_trials`` and ``write_trials`` (or one of them) do the work."""
+    """A format for trials: ``help`` says what it is, ``read_trials`` and ``write_trials`` (or one
+    of them) do the work."""
 
     help: ClassVar[str] = ""
 
@@ -166,7 +182,8 @@ class TrialsFormat(Format[R, W]):
             cls.writes = Side("trials", cls.help, WritingOptions, LIBRARY)
 
     def read_trials(self, source: Path, options: R) -> Iterable[TrialSet]:
-        """The trials in a file or folder, one set for each paradigm. The caller checks and writes them."""
+        """The trials in a file or folder, one set for each paradigm. The caller checks and writes
+        them."""
         raise self._refusal("read", None)
 
     def write_trials(self, trials: TrialSet, output: Path, options: W) -> None:
@@ -188,12 +205,19 @@ class TrialsFormat(Format[R, W]):
         (paradigm,) = sources
         chosen = plan_trials(paradigm, options.seed, options.levels, options.trials, options.design, options.generator)
         if any(planned.varies for planned in chosen.plan):
-            raise SpanLabError(f"the design '{chosen.design}' of {paradigm} chooses levels by the answers: name another one with --design")
+            raise SpanLabError(
+                f"the design '{chosen.design}' of {paradigm} chooses levels by the answers: name another one with"
+                " --design"
+            )
 
         def trials() -> Iterator[GivenTrial]:
             for number, planned in enumerate(chosen.plan, start=1):
                 levels = resolve_levels(chosen.paradigm, planned.levels, planned.seed)
-                yield GivenTrial(f"trial_{number:06d}", levels, drawn_values(chosen.paradigm, levels, planned.seed, options.generator))
+                yield GivenTrial(
+                    f"trial_{number:06d}",
+                    levels,
+                    drawn_values(chosen.paradigm, levels, planned.seed, options.generator),
+                )
 
         source = {"paradigm": chosen.paradigm.name, "design": chosen.design, "seed": options.seed}
         with whole_path(output) as partial:
@@ -202,9 +226,13 @@ class TrialsFormat(Format[R, W]):
             except (SpanLabError, OSError):
                 raise
             except Exception as error:
-                raise SpanLabError(f"{output} cannot be written by the format '{self.name}' ({type(error).__name__}: {error})") from error
+                raise SpanLabError(
+                    f"{output} cannot be written by the format '{self.name}' ({type(error).__name__}: {error})"
+                ) from error
             if not partial.exists():
-                raise SpanLabError(f"the format '{self.name}' has written nothing to {output}; this is a fault of the format")
+                raise SpanLabError(
+                    f"the format '{self.name}' has written nothing to {output}; this is a fault of the format"
+                )
         report.done(f"{output}: {counted(len(chosen.plan), 'trial')}")
 
     def _sets(self, source: Path, options: R) -> Iterator[TrialSet]:
@@ -213,13 +241,17 @@ class TrialsFormat(Format[R, W]):
         for given in self._guarded(source, lambda: self.read_trials(source, options), TrialSet):
             name = given.stem or given.paradigm.name
             if name in names:
-                raise SpanLabError(f"{source}: the format '{self.name}' gives two sets of trials of {name}; expected one for each paradigm")
+                raise SpanLabError(
+                    f"{source}: the format '{self.name}' gives two sets of trials of {name}; expected one for each"
+                    " paradigm"
+                )
             names.add(name)
             origin = {"format": self.name, "file": source.name, **given.source}
             yield replace(given, trials=self._checked(source, given, origin), source=origin)
 
     def _checked(self, source: Path, given: TrialSet, origin: dict[str, Any]) -> Iterator[GivenTrial | Problem]:
-        """The trials that are well-formed, and what is wrong with the others; their number goes into ``origin``."""
+        """The trials that are well-formed, and what is wrong with the others; their number goes
+        into ``origin``."""
         names: set[str] = set()
         left_out = 0
         for item in self._guarded(source, lambda: given.trials, (GivenTrial, Problem)):
@@ -231,7 +263,12 @@ class TrialsFormat(Format[R, W]):
     def _looked_into(self, source: Path, given: TrialSet, item: GivenTrial, names: set[str]) -> GivenTrial | Problem:
         """A trial that is well-formed and has a name of its own, or what is wrong with it."""
         try:
-            if not (isinstance(item.name, str) and 0 < len(item.name) <= 200 and isinstance(item.levels, Mapping) and isinstance(item.draws, Mapping)):
+            if not (
+                isinstance(item.name, str)
+                and 0 < len(item.name) <= 200
+                and isinstance(item.levels, Mapping)
+                and isinstance(item.draws, Mapping)
+            ):
                 raise SpanLabError("expected a name, levels and draws")
             trial = given_trial(given.paradigm, item.name, item.levels, item.draws)
             check_draws(given.paradigm, trial.levels, given.generator, trial.draws)
@@ -242,15 +279,22 @@ class TrialsFormat(Format[R, W]):
         names.add(trial.name)
         return trial
 
-    def _guarded(self, source: Path, items: Callable[[], Iterable[T]], expected: type[T] | tuple[type[T], ...]) -> Iterator[T]:
+    def _guarded(
+        self, source: Path, items: Callable[[], Iterable[T]], expected: type[T] | tuple[type[T], ...]
+    ) -> Iterator[T]:
         """Yield what a format gives; whatever goes wrong in it is told in a sentence."""
         try:
             for item in items():
                 if not isinstance(item, expected):
-                    raise SpanLabError(f"the format '{self.name}' gives {item!r:.200} while it reads {source}; this is a fault of the format")
+                    raise SpanLabError(
+                        f"the format '{self.name}' gives {item!r:.200} while it reads {source}; this is a fault of the"
+                        " format"
+                    )
                 yield item
         except SpanLabError:
             raise
         except Exception as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
+            why = (
+                error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
+            )
             raise SpanLabError(f"{source} cannot be read by the format '{self.name}' ({why})") from error

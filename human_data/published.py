@@ -1,7 +1,7 @@
 """Read the published human curves.
 
-The files hold group means that the authors of WorM (NeurIPS 2023) read off printed figures: no spread, no number of people, and a third decimal that means
-nothing.
+The files hold group means that the authors of WorM (NeurIPS 2023) read off printed figures: no
+spread, no number of people, and a third decimal that means nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns that every answer of :func:`published` has; ``factor_<name>`` and ``record_<name>`` columns, named as in the response
-#: table, follow where a study varied more.
-PUBLISHED_COLUMNS = ("study", "paradigm", "list_length", "set_size", "serial_position", "retention_steps", "accuracy", "measure", "source")
+#: Columns that every answer of :func:`published` has; ``factor_<name>`` and ``record_<name>``
+#: columns, named as in the response table, follow where a study varied more.
+PUBLISHED_COLUMNS = (
+    "study",
+    "paradigm",
+    "list_length",
+    "set_size",
+    "serial_position",
+    "retention_steps",
+    "accuracy",
+    "measure",
+    "source",
+)
 #: Of more levels the first and the last are named.
 _MOST_LEVELS = 6
 #: Columns that are no levels of an experimenter: positions vary within a trial.
@@ -25,7 +35,11 @@ _WHOLE = ("list_length", "set_size", "serial_position", "retention_steps")
 
 def studies() -> list[str]:
     """Names of the files that hold one study each, such as ``avons1998``."""
-    return sorted(file.name.removesuffix(".csv") for file in files(__name__.rpartition(".")[0]).iterdir() if file.name.endswith(".csv"))
+    return sorted(
+        file.name.removesuffix(".csv")
+        for file in files(__name__.rpartition(".")[0]).iterdir()
+        if file.name.endswith(".csv")
+    )
 
 
 def published(paradigm: str | None = None) -> pd.DataFrame:
@@ -38,21 +52,31 @@ def published(paradigm: str | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        :data:`PUBLISHED_COLUMNS` and the ``factor_<name>`` and ``record_<name>`` columns in use; ``accuracy`` is a proportion in 0..1, whole numbers are
-        nullable integers. Empty when no digitised numbers exist for the paradigm.
+        :data:`PUBLISHED_COLUMNS` and the ``factor_<name>`` and ``record_<name>`` columns in use;
+        ``accuracy`` is a proportion in 0..1, whole numbers are nullable integers. Empty when no
+        digitised numbers exist for the paradigm.
     """
     return _points(paradigm).copy()
 
 
 def conditions(paradigm: str) -> list[tuple[str, str, str]]:
-    """The levels at which a paradigm has published people: ``(paradigm, study, levels)`` for each study, empty when there is none."""
+    """The levels at which a paradigm has published people: ``(paradigm, study, levels)`` for each
+    study, empty when there is none."""
     table = _points(paradigm)
     rows = []
     for study, points in table.groupby("study", sort=False):
-        factors = {name.removeprefix("factor_").removeprefix("record_"): points[name].dropna().unique() for name in points.columns if name not in _NO_LEVELS}
+        factors = {
+            name.removeprefix("factor_").removeprefix("record_"): points[name].dropna().unique()
+            for name in points.columns
+            if name not in _NO_LEVELS
+        }
         repeated = "list_length" in factors and len(factors["list_length"]) > 0
-        shown = {name: levels for name, levels in factors.items() if len(levels) and not (name == "set_size" and repeated)}
-        rows.append((paradigm, str(study), "; ".join(f"{name} {_levels(sorted(levels))}" for name, levels in shown.items())))
+        shown = {
+            name: levels for name, levels in factors.items() if len(levels) and not (name == "set_size" and repeated)
+        }
+        rows.append(
+            (paradigm, str(study), "; ".join(f"{name} {_levels(sorted(levels))}" for name, levels in shown.items()))
+        )
     return rows
 
 

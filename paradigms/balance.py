@@ -1,15 +1,22 @@
-"""Balanced sessions: answers and random factors that come equally often, and short runs of one answer, by a choice among seeds.
+"""Balanced sessions: answers and random factors that come equally often, and short runs of one
+answer, by a choice among seeds.
 
-A trial stays what its paradigm, levels and seed make of it: nothing is overridden. What a trial is to have (its correct answers, its levels of random factors)
-is decided first, and then a seed is looked for whose trial has it. The candidates are the seeds of the session in order (index 0, 1, 2, ... of
-:func:`.identity.trial_seed` for the purpose ``session``); each is tried for one combination of levels only, and taken once at most. So the seeds of two
-trials never meet, nor do those of different sessions, of practice, replacements or data sets, which differ in the master seed or the purpose.
+A trial stays what its paradigm, levels and seed make of it: nothing is overridden. What a trial is
+to have (its correct answers, its levels of random factors) is decided first, and then a seed is
+looked for whose trial has it. The candidates are the seeds of the session in order (index 0, 1, 2,
+... of :func:`.identity.trial_seed` for the purpose ``session``); each is tried for one combination
+of levels only, and taken once at most. So the seeds of two trials never meet, nor do those of
+different sessions, of practice, replacements or data sets, which differ in the master seed or the
+purpose.
 
-Where trials have few questions, answers are dealt over the trials of each combination (its *cell*), for every place of a question in the trial by itself:
-the counts of two answers differ by at most one, in a cell as over the whole session. The order of answers is grown from question to question: among the
-answers that the cell has left, and that the longest run allows, each is equally likely. A coin is harder to foresee than a deck of cards, so that answers
-become predictable only where a cell has nothing else left. Where trials have many questions, or not always equally many, whole trials are chosen one after
-the other, so that no run becomes too long and the counts of a cell end up even.
+Where trials have few questions, answers are dealt over the trials of each combination (its *cell*),
+for every place of a question in the trial by itself: the counts of two answers differ by at most
+one, in a cell as over the whole session. The order of answers is grown from question to question:
+among the answers that the cell has left, and that the longest run allows, each is equally likely. A
+coin is harder to foresee than a deck of cards, so that answers become predictable only where a cell
+has nothing else left. Where trials have many questions, or not always equally many, whole trials
+are chosen one after the other, so that no run becomes too long and the counts of a cell end up
+even.
 """
 
 from __future__ import annotations
@@ -40,10 +47,12 @@ Chosen = tuple[Any, ...]
 _MOST_KINDS = 1024
 #: trials that are looked at to know which questions a cell has
 _PROBES = 3
-#: candidates for one kind of trial, before it is taken for one that does not come; and for one trial where trials are chosen one by one
+#: candidates for one kind of trial, before it is taken for one that does not come; and for one
+#: trial where trials are chosen one by one
 _PER_KIND, _PER_TRIAL = 200, 20_000
 _GROWN = 50
-#: weights of orders grow no further than by so many forced answers: more in one trial are rare, and every one more would double the candidates
+#: weights of orders grow no further than by so many forced answers: more in one trial are rare, and
+#: every one more would double the candidates
 _FORCED = 3
 _CHANGING = "the answers that are allowed change from trial to trial, so none can come equally often"
 
@@ -74,7 +83,9 @@ class BalanceError(SpanLabError):
         super().__init__(f"{paradigm}: {key}: {message}")
 
 
-def balanced(paradigm: Paradigm, seed: int, design: SessionDesign, planned: Sequence[PlannedTrial], generator: Generator) -> list[PlannedTrial]:
+def balanced(
+    paradigm: Paradigm, seed: int, design: SessionDesign, planned: Sequence[PlannedTrial], generator: Generator
+) -> list[PlannedTrial]:
     """The planned trials, with seeds that give the balance and the runs that the design asks for.
 
     Parameters
@@ -90,22 +101,36 @@ def balanced(paradigm: Paradigm, seed: int, design: SessionDesign, planned: Sequ
     return _Balancer(paradigm, seed, design, planned, generator).result()
 
 
-def answers_of(paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator, phase: str | None = None) -> Answers:
+def answers_of(
+    paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator, phase: str | None = None
+) -> Answers:
     """The correct answers of a trial, without building it."""
-    return tuple(step.ask.answer(names) for step, names in asking_steps(paradigm, levels, seed, generator, phase) if step.ask is not None)
+    return tuple(
+        step.ask.answer(names)
+        for step, names in asking_steps(paradigm, levels, seed, generator, phase)
+        if step.ask is not None
+    )
 
 
 def replaced_seed(
-    paradigm: Paradigm, design: SessionDesign, levels: Mapping[str, Any], planned: PlannedTrial, generator: Generator, candidates: Iterator[int]
+    paradigm: Paradigm,
+    design: SessionDesign,
+    levels: Mapping[str, Any],
+    planned: PlannedTrial,
+    generator: Generator,
+    candidates: Iterator[int],
 ) -> int | None:
-    """The first seed of a trial that has the same answers as the planned one, though it is another trial; None when no candidate has.
+    """The first seed of a trial that has the same answers as the planned one, though it is another
+    trial; None when no candidate has.
 
     Parameters
     ----------
     levels : of all factors, random ones too
     """
     answers = answers_of(paradigm, planned.levels, planned.seed, generator, design.question)
-    return next((seed for seed in candidates if answers_of(paradigm, levels, seed, generator, design.question) == answers), None)
+    return next(
+        (seed for seed in candidates if answers_of(paradigm, levels, seed, generator, design.question) == answers), None
+    )
 
 
 @dataclass
@@ -117,7 +142,8 @@ class _Cell:
     levels : of the crossed factors
     members : their numbers in the plan (from 0), block by block
     factors : the balanced random factors with their levels
-    options : of every question in order, the allowed answers; None where trials are chosen one by one
+    options : of every question in order, the allowed answers; None where trials are chosen one by
+        one
     """
 
     levels: Mapping[str, Any]
@@ -132,7 +158,14 @@ class _Cell:
 
 
 class _Balancer:
-    def __init__(self, paradigm: Paradigm, seed: int, design: SessionDesign, planned: Sequence[PlannedTrial], generator: Generator) -> None:
+    def __init__(
+        self,
+        paradigm: Paradigm,
+        seed: int,
+        design: SessionDesign,
+        planned: Sequence[PlannedTrial],
+        generator: Generator,
+    ) -> None:
         self.paradigm, self.seed, self.design, self.planned = paradigm, seed, design, planned
         self.generator: Generator = generator
         self.random = stream(paradigm.name, seed, "balance")
@@ -153,7 +186,7 @@ class _Balancer:
             self._match(chosen, dict.fromkeys(range(len(self.planned)), ()))
         return [replace(trial, seed=self.found[n]) for n, trial in enumerate(self.planned)]
 
-    # -- what there is -----------------------------------------------------------------------------------------------------------------------------
+    # -- what there is -----------------------------------------------------------------------------
 
     def _cells(self) -> Iterator[_Cell]:
         numbers: dict[str, dict[int, list[int]]] = {}
@@ -164,12 +197,21 @@ class _Balancer:
             numbers.setdefault(name, defaultdict(list))[trial.block].append(n)
         for blocks in numbers.values():
             levels = self.planned[next(iter(blocks.values()))[0]].levels
-            # Crossed levels are balanced already, those of random factors that were chosen for the session, too.
-            factors = {name: self.paradigm.factors[name].levels for name in self.design.balance if name != ANSWER and name not in levels}
+            # Crossed levels are balanced already, those of random factors that were chosen for the
+            # session, too.
+            factors = {
+                name: self.paradigm.factors[name].levels
+                for name in self.design.balance
+                if name != ANSWER and name not in levels
+            }
             yield _Cell(
                 levels,
                 list(blocks.values()),
-                {name: levels_of_factor for name, levels_of_factor in factors.items() if self.paradigm.factors[name].mode == "random"},
+                {
+                    name: levels_of_factor
+                    for name, levels_of_factor in factors.items()
+                    if self.paradigm.factors[name].mode == "random"
+                },
             )
 
     def _candidate(self, cell: _Cell) -> tuple[int, Chosen]:
@@ -191,9 +233,15 @@ class _Balancer:
             seed, chosen = self._candidate(cell)
             steps = asking_steps(self.paradigm, cell.levels, seed, self.generator, self.design.question)
             question_options.add(
-                tuple(self._options(step.ask.kind.build(names)) for step, names in steps if step.ask is not None and step.ask.kind is not None)
+                tuple(
+                    self._options(step.ask.kind.build(names))
+                    for step, names in steps
+                    if step.ask is not None and step.ask.kind is not None
+                )
             )
-            self.probed[number].append((seed, chosen, tuple(step.ask.answer(names) for step, names in steps if step.ask is not None)))
+            self.probed[number].append(
+                (seed, chosen, tuple(step.ask.answer(names) for step, names in steps if step.ask is not None))
+            )
         if len({len(options) for options in question_options}) == 1 and len(question_options) > 1:
             raise BalanceError(self.paradigm.name, "balance", _CHANGING)
         cell.options = next(iter(question_options)) if len(question_options) == 1 else None
@@ -203,19 +251,26 @@ class _Balancer:
     def _options(self, kind: Any) -> Answers:
         options = tuple(kind.parse(written) for written in kind.written_answers())
         if not options:
-            raise BalanceError(self.paradigm.name, "balance", f"the answers of '{kind.name}' are too many to come equally often")
+            raise BalanceError(
+                self.paradigm.name, "balance", f"the answers of '{kind.name}' are too many to come equally often"
+            )
         return options
 
-    # -- what is wished ----------------------------------------------------------------------------------------------------------------------------
+    # -- what is wished ----------------------------------------------------------------------------
 
     def _dealt_factors(self) -> dict[int, list[Any]]:
-        """Levels of the balanced random factors for every trial: in each cell, in each block of it and over the session as evenly as possible."""
+        """Levels of the balanced random factors for every trial: in each cell, in each block of it
+        and over the session as evenly as possible."""
         chosen: dict[int, list[Any]] = {n: [] for n in range(len(self.planned))}
         for name in dict.fromkeys(name for cell in self.cells for name in cell.factors):
             having = [cell for cell in self.cells if name in cell.factors]
             levels = self.paradigm.factors[name].levels
-            for cell, counts in zip(having, dealt(self.random, [len(cell.trials) for cell in having], len(levels)), strict=True):
-                for block, share in zip(cell.members, spread(self.random, counts, [len(block) for block in cell.members]), strict=True):
+            for cell, counts in zip(
+                having, dealt(self.random, [len(cell.trials) for cell in having], len(levels)), strict=True
+            ):
+                for block, share in zip(
+                    cell.members, spread(self.random, counts, [len(block) for block in cell.members]), strict=True
+                ):
                     for n, level in zip(block, shuffled(self.random, share), strict=True):
                         chosen[n].append(levels[level])
         return chosen
@@ -231,11 +286,13 @@ class _Balancer:
         raise BalanceError(
             self.paradigm.name,
             "max_run",
-            f"no order with at most {self.design.run_of_answers} of the same answer in a row was found; allow longer runs, or run more trials",
+            f"no order with at most {self.design.run_of_answers} of the same answer in a row was found; allow longer"
+            " runs, or run more trials",
         )
 
     def _hands(self, decks: dict[tuple[int, int, int], list[int]]) -> list[tuple[int, tuple[int, int, int], Answers]]:
-        """All questions of the session in order, each with its trial, its deck and the allowed answers; ``decks`` gets how often each answer is to come."""
+        """All questions of the session in order, each with its trial, its deck and the allowed
+        answers; ``decks`` gets how often each answer is to come."""
         by_options: dict[Answers, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for number, cell in enumerate(self.cells):
             for place, options in enumerate(cell.options or ()):
@@ -244,17 +301,30 @@ class _Balancer:
             sizes = [len(self.cells[number].trials) * len(places) for number, places in having.items()]
             for (number, places), in_cell in zip(having.items(), dealt(self.random, sizes, len(options)), strict=True):
                 cell = self.cells[number]
-                for place, counts in zip(places, spread(self.random, in_cell, [len(cell.trials)] * len(places)), strict=True):
-                    for block, share in enumerate(spread(self.random, counts, [len(members) for members in cell.members])):
+                for place, counts in zip(
+                    places, spread(self.random, in_cell, [len(cell.trials)] * len(places)), strict=True
+                ):
+                    for block, share in enumerate(
+                        spread(self.random, counts, [len(members) for members in cell.members])
+                    ):
                         decks[number, place, block] = share
-        where = {n: (number, block) for number, cell in enumerate(self.cells) for block, members in enumerate(cell.members) for n in members}
+        where = {
+            n: (number, block)
+            for number, cell in enumerate(self.cells)
+            for block, members in enumerate(cell.members)
+            for n in members
+        }
         hands: list[tuple[int, tuple[int, int, int], Answers]] = []
         for n in range(len(self.planned)):
             number, block = where[n]
-            hands += [(n, (number, place, block), options) for place, options in enumerate(self.cells[number].options or ())]
+            hands += [
+                (n, (number, place, block), options) for place, options in enumerate(self.cells[number].options or ())
+            ]
         return hands
 
-    def _grow_once(self, hands: Sequence[tuple[int, tuple[int, int, int], Answers]], left: dict[tuple[int, int, int], list[int]]) -> dict[int, Answers] | None:
+    def _grow_once(
+        self, hands: Sequence[tuple[int, tuple[int, int, int], Answers]], left: dict[tuple[int, int, int], list[int]]
+    ) -> dict[int, Answers] | None:
         most = self.design.run_of_answers or len(hands)
         dealt: list[Any] = []
         earlier: dict[tuple[int, int, int], list[int]] = defaultdict(list)
@@ -268,7 +338,8 @@ class _Balancer:
                 counts[drawn] -= 1
                 dealt.append(options[drawn])
             else:
-                # The deck has nothing left but the answer whose run is as long as it may be: an earlier trial of the deck changes places with this one.
+                # The deck has nothing left but the answer whose run is as long as it may be: an
+                # earlier trial of the deck changes places with this one.
                 drawn = next(n for n, option in enumerate(options) if counts[n] and option == last)
                 counts[drawn] -= 1
                 if not self._exchanged(dealt, earlier[deck], options[drawn], most):
@@ -283,7 +354,8 @@ class _Balancer:
         return {n: tuple(of_trial) for n, of_trial in answers.items()}
 
     def _exchanged(self, dealt: list[Any], places: Sequence[int], answer: Any, most: int) -> bool:
-        """Give ``answer`` to an earlier question of the same deck, and what that one had to the last; whether that was possible without a run too long."""
+        """Give ``answer`` to an earlier question of the same deck, and what that one had to the
+        last; whether that was possible without a run too long."""
         for turn in self.random.permutation(len(places)):
             place = places[int(turn)]
             other = dealt[place]
@@ -298,7 +370,8 @@ class _Balancer:
         return False
 
     def _pair(self, chosen: dict[int, list[Any]], answers: Mapping[int, Answers]) -> None:
-        """Share out the levels of random factors evenly over the answers, where trials have one question."""
+        """Share out the levels of random factors evenly over the answers, where trials have one
+        question."""
         for cell in self.cells:
             if len(cell.options or ()) != 1:
                 continue
@@ -307,11 +380,15 @@ class _Balancer:
                 for block in cell.members:
                     groups = list(_grouped(block, answers).values())
                     counts = Counter(chosen[n][place] for n in block)
-                    for group, share in zip(groups, spread(self.random, [counts[level] for level in levels], [len(group) for group in groups]), strict=True):
+                    for group, share in zip(
+                        groups,
+                        spread(self.random, [counts[level] for level in levels], [len(group) for group in groups]),
+                        strict=True,
+                    ):
                         for n, level in zip(group, shuffled(self.random, share), strict=True):
                             chosen[n][place] = levels[level]
 
-    # -- seeds -------------------------------------------------------------------------------------------------------------------------------------
+    # -- seeds -------------------------------------------------------------------------------------
 
     def _match(self, chosen: Mapping[int, Sequence[Any]], answers: Mapping[int, Answers]) -> None:
         """Find a seed for every trial that has what the trial is to have."""
@@ -320,7 +397,9 @@ class _Balancer:
             for n in cell.trials:
                 waiting[tuple(chosen[n]), answers[n]].append(n)
             useful = {levels for levels, _ in waiting}
-            ways = math.prod(len(options) for options in cell.options or ()) * math.prod(map(len, cell.factors.values()))
+            ways = math.prod(len(options) for options in cell.options or ()) * math.prod(
+                map(len, cell.factors.values())
+            )
             probed, tries = iter(self.probed.get(number, ())), 0
             while waiting:
                 if tries > _PER_KIND * ways + 50 * len(cell.trials):
@@ -342,10 +421,14 @@ class _Balancer:
         levels = dict(zip(cell.factors, kind[0], strict=True))
         at = ", ".join(f"{name} = {level}" for name, level in {**cell.levels, **levels}.items())
         having = f" with the answer {listed(kind[1])}" if kind[1] else ""
-        return f"among {tries} trials{f' ({at})' if at else ''} there was none{having}, so it cannot come as often as others"
+        return (
+            f"among {tries} trials{f' ({at})' if at else ''} there was none{having}, so it cannot come as often as"
+            " others"
+        )
 
     def _one_by_one(self, chosen: Mapping[int, Sequence[Any]]) -> None:
-        """Choose whole trials in their order, so that no run of answers becomes too long, and answers come equally often if that is wished."""
+        """Choose whole trials in their order, so that no run of answers becomes too long, and
+        answers come equally often if that is wished."""
         even = ANSWER in self.design.balance
         most = self.design.run_of_answers
         where = {n: number for number, cell in enumerate(self.cells) for n in cell.trials}
@@ -376,7 +459,9 @@ class _Balancer:
                     continue
                 break
             else:
-                raise BalanceError(self.paradigm.name, "balance" if even else "max_run", self._no_trial(cell, even, most))
+                raise BalanceError(
+                    self.paradigm.name, "balance" if even else "max_run", self._no_trial(cell, even, most)
+                )
             self.found[n], counts[number] = seed, sum_
             tail = [*tail, *got][-max(most or 0, 1) :]
             if left[number] == 0:
@@ -384,12 +469,15 @@ class _Balancer:
 
     def _options_of(self, steps: Sequence[Any]) -> Answers:
         """All answers that the questions of a trial allow."""
-        return tuple(dict.fromkeys(answer for step, names in steps for answer in self._options(step.ask.kind.build(names))))
+        return tuple(
+            dict.fromkeys(answer for step, names in steps for answer in self._options(step.ask.kind.build(names)))
+        )
 
     def _fits(self, tail: Sequence[Any], got: Answers, most: int, options: int) -> bool:
-        """Return whether the answers continue without too long a run. Of those that do, some are left out by chance:
-        what is left is as if each answer had been
-        drawn by itself, and another one only where the run is as long as it may be. Otherwise answers would change more often, which can be foreseen."""
+        """Return whether the answers continue without too long a run. Of those that do, some are
+        left out by chance: what is left is as if each answer had been drawn by itself, and another
+        one only where the run is as long as it may be. Otherwise answers would change more often,
+        which can be foreseen."""
         run, last, forced = run_at_end(tail), tail[-1] if tail else None, 0
         for answer in got:
             if run == most:
@@ -399,12 +487,17 @@ class _Balancer:
             run = run + 1 if answer == last and run else 1
             last = answer
         bound = min((len(got) + most - 1) // most, _FORCED) if len(got) > 1 else forced
-        return bound == forced or float(self.random.random_sample()) < (options / max(options - 1, 1)) ** (min(forced, bound) - bound)
+        return bound == forced or float(self.random.random_sample()) < (options / max(options - 1, 1)) ** (
+            min(forced, bound) - bound
+        )
 
     def _no_trial(self, cell: _Cell, even: bool, most: int | None) -> str:
         at = ", ".join(f"{name} = {show(level)}" for name, level in cell.levels.items())
         wish = " and ".join(
-            [*(["equally many of each answer"] if even else []), *([f"at most {most} of the same answer in a row"] if most is not None else [])]
+            [
+                *(["equally many of each answer"] if even else []),
+                *([f"at most {most} of the same answer in a row"] if most is not None else []),
+            ]
         )
         return f"among {_PER_TRIAL} trials{f' ({at})' if at else ''} there was none that gives {wish}; wish for less"
 
@@ -417,8 +510,8 @@ def _grouped(block: Sequence[int], answers: Mapping[int, Answers]) -> dict[Answe
 
 
 def _even(counts: Mapping[Any, int], options: Answers, to_come: int, finished: Mapping[Any, int]) -> bool:
-    """Return whether the counts of a cell are even enough: able to level out before its end, and at its end within
-    one, also with those of finished cells."""
+    """Return whether the counts of a cell are even enough: able to level out before its end, and at
+    its end within one, also with those of finished cells."""
     values = [counts.get(option, 0) for option in options]
     apart = max(values) - min(values)
     if to_come:
@@ -443,8 +536,8 @@ def run_around(answers: Sequence[Any], place: int) -> int:
 
 
 def dealt(random: np.random.RandomState, sizes: Sequence[int], kinds: int) -> list[list[int]]:
-    """Distribute kinds over groups of these sizes, evenly in each group and in all groups together: counts differ by
-    at most one."""
+    """Distribute kinds over groups of these sizes, evenly in each group and in all groups together:
+    counts differ by at most one."""
     deck: list[int] = []
     counts: list[list[int]] = []
     for size in sizes:
@@ -461,7 +554,8 @@ def dealt(random: np.random.RandomState, sizes: Sequence[int], kinds: int) -> li
 
 
 def spread(random: np.random.RandomState, counts: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
-    """Share things of several kinds out over groups, so that each group has them as evenly as possible.
+    """Share things of several kinds out over groups, so that each group has them as evenly as
+    possible.
 
     Parameters
     ----------

@@ -14,7 +14,8 @@ from .language.limits import MAX_COMBINATIONS
 from .paradigm import GENERATORS, Generator, Paradigm
 from .trial import Step, Trial
 
-#: Of each condition, so many trials are compiled: within a condition, they rarely differ in their questions.
+#: Of each condition, so many trials are compiled: within a condition, they rarely differ in their
+#: questions.
 _TRIALS = 2
 
 
@@ -24,14 +25,18 @@ class ChanceRow:
 
     Parameters
     ----------
-    phase : in which the questions are asked, as decisions between items and the items themselves are two things
+    phase : in which the questions are asked, as decisions between items and the items themselves
+        are two things
     levels : for every factor the levels that these conditions have, every one with every other
     generators : that make these trials
     items : fewest and most scored items in this phase of a trial
     chance : expected share of correct items when every answer is a uniform guess
-    blind : that of the best guess of somebody who knows the paradigm, the condition and which question it is, but has not looked
-    all_right : lowest and highest probability that all of them are correct when every answer is a uniform guess
-    varies : whether trials of the same condition differ in this, so that some may have more or fewer items than those that were looked at
+    blind : that of the best guess of somebody who knows the paradigm, the condition and which
+        question it is, but has not looked
+    all_right : lowest and highest probability that all of them are correct when every answer is a
+        uniform guess
+    varies : whether trials of the same condition differ in this, so that some may have more or
+        fewer items than those that were looked at
     """
 
     phase: str
@@ -45,7 +50,8 @@ class ChanceRow:
 
 
 def chance_rows(paradigm: Paradigm) -> list[ChanceRow]:
-    """Chance and the best blind guess in every condition of both generators, random factors included; conditions with the same numbers share a row.
+    """Chance and the best blind guess in every condition of both generators, random factors
+    included; conditions with the same numbers share a row.
 
     Raises
     ------
@@ -54,22 +60,33 @@ def chance_rows(paradigm: Paradigm) -> list[ChanceRow]:
     """
     axes: list[tuple[Any, ...]] = [GENERATORS, *(factor.levels for factor in paradigm.factors.values())]
     if math.prod(map(len, axes)) > MAX_COMBINATIONS:
-        raise SpanLabError(f"{paradigm.name}: more than {MAX_COMBINATIONS} conditions, random factors included; too many to go through")
+        raise SpanLabError(
+            f"{paradigm.name}: more than {MAX_COMBINATIONS} conditions, random factors included; too many to go through"
+        )
     alike: dict[tuple[str, float, float], dict[tuple[int, ...], _Guessing]] = {}
     for place in itertools.product(*(range(len(axis)) for axis in axes)):
         generator, *levels = (axis[n] for axis, n in zip(axes, place, strict=True))
-        trials = [compile_trial(paradigm, dict(zip(paradigm.factors, levels, strict=True)), seed, generator) for seed in range(_TRIALS)]
+        trials = [
+            compile_trial(paradigm, dict(zip(paradigm.factors, levels, strict=True)), seed, generator)
+            for seed in range(_TRIALS)
+        ]
         for phase, guessing in _guessing(trials).items():
             alike.setdefault((phase, round(guessing.chance, 9), round(guessing.blind, 9)), {})[place] = guessing
     rows = []
     for (phase, chance, blind), members in alike.items():
         for box in boxes(list(members)):
             guessing = [members[place] for place in itertools.product(*box)]
-            items, odds = [n for question in guessing for n in question.items], [odd for question in guessing for odd in question.all_right]
+            items, odds = (
+                [n for question in guessing for n in question.items],
+                [odd for question in guessing for odd in question.all_right],
+            )
             rows.append(
                 ChanceRow(
                     phase=phase,
-                    levels={name: tuple(axis[n] for n in some) for name, axis, some in zip(paradigm.factors, axes[1:], box[1:], strict=True)},
+                    levels={
+                        name: tuple(axis[n] for n in some)
+                        for name, axis, some in zip(paradigm.factors, axes[1:], box[1:], strict=True)
+                    },
                     generators=tuple(GENERATORS[n] for n in box[0]),
                     items=(min(items), max(items)),
                     chance=chance,
@@ -95,7 +112,10 @@ def _guessing(trials: Sequence[Trial]) -> dict[str, _Guessing]:
     """By phase, in the order of first questions."""
     questions = [[step for step in trial.steps if step.percept.ask is not None] for trial in trials]
     phases = dict.fromkeys(step.percept.phase for steps in questions for step in steps)
-    return {phase: _of_phase([[step for step in steps if step.percept.phase == phase] for steps in questions]) for phase in phases}
+    return {
+        phase: _of_phase([[step for step in steps if step.percept.phase == phase] for steps in questions])
+        for phase in phases
+    }
 
 
 def _of_phase(questions: Sequence[Sequence[Step]]) -> _Guessing:
@@ -110,9 +130,11 @@ def _of_phase(questions: Sequence[Sequence[Step]]) -> _Guessing:
 
 
 def guess_odds(step: Step) -> tuple[float, ...]:
-    """The probability of 0, 1, 2 ... correct items when the answer to a step's question is a uniform guess.
+    """The probability of 0, 1, 2 ... correct items when the answer to a step's question is a
+    uniform guess.
 
-    A file may know better than the response kind how likely an item is right (``chance``); that counts where the answer is one item.
+    A file may know better than the response kind how likely an item is right (``chance``); that
+    counts where the answer is one item.
     """
     assert step.percept.ask is not None
     odds, chance = step.percept.ask.kind.right_by_guessing(), step.truth.chance
@@ -120,7 +142,8 @@ def guess_odds(step: Step) -> tuple[float, ...]:
 
 
 def boxes(points: Sequence[tuple[Hashable, ...]]) -> Iterator[tuple[tuple[Any, ...], ...]]:
-    """Points as products of sets: for each product, the coordinates along every axis, each with each of the others. Together they are the points, each once."""
+    """Points as products of sets: for each product, the coordinates along every axis, each with
+    each of the others. Together they are the points, each once."""
     if not points or not points[0]:
         yield from [()] * bool(points)
         return

@@ -1,4 +1,5 @@
-"""Checking a paradigm by compiling it: every combination of factor levels, several seeds, both generators; and by drawing a trial of each combination."""
+"""Checking a paradigm by compiling it: every combination of factor levels, several seeds, both
+generators; and by drawing a trial of each combination."""
 
 from __future__ import annotations
 
@@ -47,11 +48,15 @@ VERDICTS = (
     VerdictRule(
         name="a paradigm is fine",
         says=("… is fine (… condition…, … trials compiled… drawn)",),
-        rests_on="trials of every combination of levels with both generators, and of as many as possible with three "
-        "seeds, compiled; one of each combination drawn, and one of each level that is drawn at random; keys, "
-        "triggers, translations and designs. Where there are too many, the sentence says how many were compiled and "
-        "drawn",
-        says_no_when="any of these trials cannot be compiled, drawn, described or answered, or the example lacks what its file declares",
+        rests_on=(
+            "trials of every combination of levels with both generators, and of as many as possible with three seeds,"
+            " compiled; one of each combination drawn, and one of each level that is drawn at random; keys, triggers,"
+            " translations and designs. Where there are too many, the sentence says how many were compiled and drawn"
+        ),
+        says_no_when=(
+            "any of these trials cannot be compiled, drawn, described or answered, or the example lacks what its file"
+            " declares"
+        ),
         tests=(
             "tests/cli/test_check_files.py::test_a_stimulus_that_can_be_drawn_passes_and_levels_drawn_at_random_are_looked_at_too",
             "tests/cli/test_check_files.py::test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback",
@@ -60,8 +65,11 @@ VERDICTS = (
 )
 
 
-def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None] = lambda paradigm, trial: None) -> str:
-    """Validate a paradigm, compile trials of it and draw one of each combination of levels; one line that says what was checked.
+def check_paradigm(
+    source: str | Path, inspect: Callable[[Paradigm, Trial], None] = lambda paradigm, trial: None
+) -> str:
+    """Validate a paradigm, compile trials of it and draw one of each combination of levels; one
+    line that says what was checked.
 
     Parameters
     ----------
@@ -105,7 +113,9 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
         problems.setdefault((problem.where, problem.key), problem)
     if not problems:
         for text, where in lacking_in_examples(paradigm).items():
-            problem = paradigm.reader.document.problem(("example", "shows", text), f"the example does not show this: {text} ({where or 'the only condition'})")
+            problem = paradigm.reader.document.problem(
+                ("example", "shows", text), f"the example does not show this: {text} ({where or 'the only condition'})"
+            )
             problems.setdefault((problem.where, text), problem)
     if problems:
         raise ParadigmError(in_order(problems.values()))
@@ -117,13 +127,18 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
     reached = min(compiled, most) // len(GENERATORS)
     many += f" of the first {reached} conditions alone" if reached < len(combinations) else ""
     many += f", without {len(needed) - compiled} levels drawn at random" if len(once) <= compiled < len(needed) else ""
-    extent = "all drawn" if drawn_of >= len(combinations) else f"{drawn_of} conditions drawn, which are {look.count} displays"
+    extent = (
+        "all drawn"
+        if drawn_of >= len(combinations)
+        else f"{drawn_of} conditions drawn, which are {look.count} displays"
+    )
     file = paradigm.reader.document.name
     return f"{'' if file == f'{paradigm.name}.yaml' else f'{file}: '}{paradigm.name} is fine ({many}, {extent})"
 
 
 def _problems_of_file(paradigm: Paradigm, kinds: dict[ResponseKind, None], deaf: str) -> Iterator[Problem]:
-    """What is wrong whatever the trial: words that cannot be written, keys that no question has, and a network that cannot take part.
+    """What is wrong whatever the trial: words that cannot be written, keys that no question has,
+    and a network that cannot take part.
 
     Parameters
     ----------
@@ -151,13 +166,18 @@ def _check_designs(paradigm: Paradigm) -> None:
             try:
                 plan_session(paradigm, 0, design)
             except BalanceError as error:
-                raise ParadigmError([paradigm.reader.document.problem(("designs", name, error.key), error.why)]) from None
+                raise ParadigmError(
+                    [paradigm.reader.document.problem(("designs", name, error.key), error.why)]
+                ) from None
             except SpanLabError as error:
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name), str(error))]) from None
 
 
-def _random_levels(paradigm: Paradigm, combinations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any], Generator]]:
-    """A trial for each level of the factors that are drawn at random, with the first combination of the others."""
+def _random_levels(
+    paradigm: Paradigm, combinations: list[dict[str, Any]]
+) -> Iterator[tuple[int, dict[str, Any], Generator]]:
+    """A trial for each level of the factors that are drawn at random, with the first combination of
+    the others."""
     for name, factor in paradigm.factors.items():
         if factor.mode == "random":
             for level in factor.levels[:_MAX_TRIALS]:
@@ -165,7 +185,8 @@ def _random_levels(paradigm: Paradigm, combinations: list[dict[str, Any]]) -> It
 
 
 class _Look:
-    """Looks at the displays of trials, each different one once: in pixels, in shapes and in words; and at the words of their questions."""
+    """Looks at the displays of trials, each different one once: in pixels, in shapes and in words;
+    and at the words of their questions."""
 
     def __init__(self, paradigm: Paradigm) -> None:
         self._paradigm = paradigm
@@ -219,11 +240,15 @@ class _Look:
 
     def _problem(self, trial: Trial, step: Step, part: str, what: str, error: Exception) -> ParadigmError:
         document = self._paradigm.reader.document
-        path = next(_paths_to(self._paradigm.data.get("timeline"), ("timeline",), lambda key, value: key == part), ("timeline",))
+        path = next(
+            _paths_to(self._paradigm.data.get("timeline"), ("timeline",), lambda key, value: key == part), ("timeline",)
+        )
         why = str(error) if isinstance(error, SpanLabError) else f"{type(error).__name__}: {error}"
         why = f"{what} ({why})" if what else why
         levels = "".join(f"{name} = {level}, " for name, level in trial.levels.items())
-        return ParadigmError([document.problem(path, f"{why}, in step {step.index + 1} of a trial with {levels}seed {trial.seed}")])
+        return ParadigmError(
+            [document.problem(path, f"{why}, in step {step.index + 1} of a trial with {levels}seed {trial.seed}")]
+        )
 
 
 def _stimuli(step: Step) -> Iterator[Stimulus]:
@@ -233,7 +258,9 @@ def _stimuli(step: Step) -> Iterator[Stimulus]:
 def _not_heard_by_networks(trial: Trial) -> str:
     """Why no network can take a trial that has sounds; empty where none is for machines."""
     try:
-        refuse_sounds((step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)), "networks")
+        refuse_sounds(
+            (step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)), "networks"
+        )
     except SpanLabError as error:
         return str(error)
     return ""
@@ -241,23 +268,36 @@ def _not_heard_by_networks(trial: Trial) -> str:
 
 def _not_for_networks(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[Problem]:
     """Questions that no network can answer, in a paradigm for networks."""
-    if paradigm.network is not None and (kind := next((kind for kind in kinds if kind.not_for_networks), None)) is not None:
+    if (
+        paradigm.network is not None
+        and (kind := next((kind for kind in kinds if kind.not_for_networks), None)) is not None
+    ):
         yield paradigm.reader.document.problem(
-            ("network",), f"networks cannot answer the question '{kind.name}': {kind.not_for_networks}; or leave out 'network'"
+            ("network",),
+            f"networks cannot answer the question '{kind.name}': {kind.not_for_networks}; or leave out 'network'",
         )
 
 
 def _dead_keys(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[Problem]:
-    """Keys of questions that no press can be told of, at the place in the file where they are given."""
+    """Keys of questions that no press can be told of, at the place in the file where they are
+    given."""
     for kind in kinds:
         surface = kind.surface()
         for key, value in surface.keys:
             why = key_problem(key)
             if why and not (surface.ordered is not None and any(region.value == value for region in surface.regions)):
-                named = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, values, key=key: at == "keys" and _holds(values, key))
-                paths = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, values, kind=kind: at == kind.name)
+                named = _paths_to(
+                    paradigm.data.get("timeline"),
+                    ("timeline",),
+                    lambda at, values, key=key: at == "keys" and _holds(values, key),
+                )
+                paths = _paths_to(
+                    paradigm.data.get("timeline"), ("timeline",), lambda at, values, kind=kind: at == kind.name
+                )
                 path = next(itertools.chain(named, paths), ("timeline",))
-                yield paradigm.reader.document.problem(path, f"the answer '{kind.label(value)}' could not be given: {why}")
+                yield paradigm.reader.document.problem(
+                    path, f"the answer '{kind.label(value)}' could not be given: {why}"
+                )
 
 
 def _holds(values: Any, key: str) -> bool:
@@ -265,7 +305,8 @@ def _holds(values: Any, key: str) -> bool:
 
 
 def _paths_to(value: Any, path: YamlPath, matches: Callable[[str, Any], bool]) -> Iterator[YamlPath]:
-    """The paths below ``path`` whose last key (with what stands there) is wanted, as they come in the file."""
+    """The paths below ``path`` whose last key (with what stands there) is wanted, as they come in
+    the file."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, below in inner:
         if isinstance(key, str) and matches(key, below):

@@ -1,7 +1,7 @@
 """The compiler: (paradigm, factor levels, seed, generator) to a trial.
 
-The draws of a trial are made from its random streams, or given (trials that come from elsewhere). A planned trial is what a design plans, and what a session
-compiles.
+The draws of a trial are made from its random streams, or given (trials that come from elsewhere). A
+planned trial is what a design plans, and what a session compiles.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class GivenDrawError(SpanLabError):
 
 
 def is_random(draw: Draw) -> bool:
-    """Return whether a draw needs a stream; expressions, lists and arrangements follow from what was drawn before."""
+    """Return whether a draw needs a stream; expressions, lists and arrangements follow from what
+    was drawn before."""
     return draw.sampler is not None and not draw.sampler.cls.arranges
 
 
@@ -62,7 +63,10 @@ def given_draws(paradigm: Paradigm, draws: Draws) -> dict[str, Any]:
             raise SpanLabError(f"{paradigm.name} has no draw '{name}'{nearest(name, names) or hint}")
     for name in needed:
         if name not in draws:
-            raise SpanLabError(f"{paradigm.name}: the draw '{name}' is missing; draws are given together or not at all ({listed(needed)})")
+            raise SpanLabError(
+                f"{paradigm.name}: the draw '{name}' is missing; draws are given together or not at all"
+                f" ({listed(needed)})"
+            )
     copies: dict[str, Any] = {}
     for name, value in draws.items():
         try:
@@ -94,7 +98,9 @@ def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, prescribed: Dra
         path = ("draw", draw.name)
         if draw.sampler is None:
             assert draw.value is not None
-            env[draw.name] = prescribed[draw.name] if prescribed and draw.name in prescribed else reader.fill(draw.value, path, env)
+            env[draw.name] = (
+                prescribed[draw.name] if prescribed and draw.name in prescribed else reader.fill(draw.value, path, env)
+            )
             continue
         sampler = draw.sampler.build(env)
         if prescribed is not None and draw.name in prescribed:
@@ -136,7 +142,8 @@ def network_tasks(paradigm: Paradigm, trials: Iterable[PlannedTrial]) -> frozens
 
 
 def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
-    """All factor levels of a trial, in the order of the file: the given ones; random factors that are not given are drawn from the trial's streams.
+    """All factor levels of a trial, in the order of the file: the given ones; random factors that
+    are not given are drawn from the trial's streams.
 
     Raises
     ------
@@ -146,7 +153,11 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
     chosen = dict(levels or {})
     for name, level in chosen.items():
         chosen[name] = paradigm.level(name, level)
-    crossed = {name: chosen.get(name, factor.levels[0]) for name, factor in paradigm.factors.items() if factor.mode == "crossed"}
+    crossed = {
+        name: chosen.get(name, factor.levels[0])
+        for name, factor in paradigm.factors.items()
+        if factor.mode == "crossed"
+    }
     root = trial_root(paradigm.name, paradigm.streams, seed, crossed)
     resolved: dict[str, Any] = {}
     for name, factor in paradigm.factors.items():
@@ -163,7 +174,11 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
 
 
 def compile_trial(
-    paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected", draws: Draws | None = None
+    paradigm: Paradigm,
+    levels: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    generator: Generator = "corrected",
+    draws: Draws | None = None,
 ) -> Trial:
     """Compile one trial: the same on every machine, for every agent, forever.
 
@@ -173,8 +188,9 @@ def compile_trial(
     levels : a level for every crossed factor; random factors may be given or are drawn
     seed : 0 ... 2**63 - 1
     generator : ``corrected`` or ``published``
-    draws : values to use instead of drawing them, by name, for trials that come from elsewhere. Every random draw must be among them; those that follow
-        from others (expressions, lists, arrangements) may be. Uniform durations still come from the seed.
+    draws : values to use instead of drawing them, by name, for trials that come from elsewhere.
+        Every random draw must be among them; those that follow from others (expressions, lists,
+        arrangements) may be. Uniform durations still come from the seed.
 
     Raises
     ------
@@ -194,7 +210,9 @@ def compile_trial(
     except ParadigmError as error:
         at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
         context = f" (with {at + ', ' if at else ''}seed {seed}{'' if prescribed is None else ', draws given'})"
-        raise ParadigmError([Problem(problem.where, problem.key, problem.message + context) for problem in error.problems]) from None
+        raise ParadigmError(
+            [Problem(problem.where, problem.key, problem.message + context) for problem in error.problems]
+        ) from None
     return Trial(
         paradigm=paradigm.name,
         version=paradigm.version,
@@ -208,9 +226,11 @@ def compile_trial(
     )
 
 
-def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected") -> dict[str, Any]:
-    """Return the random draws of a trial, by name. With them and the trial's levels, :func:`compile_trial` makes the
-    same steps again.
+def drawn_values(
+    paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected"
+) -> dict[str, Any]:
+    """Return the random draws of a trial, by name. With them and the trial's levels,
+    :func:`compile_trial` makes the same steps again.
 
     Raises
     ------
@@ -222,9 +242,14 @@ def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, se
 
 
 def asking_steps(
-    paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected", phase: str | None = None
+    paradigm: Paradigm,
+    levels: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    generator: Generator = "corrected",
+    phase: str | None = None,
 ) -> list[tuple[StepSpec, dict[str, Any]]]:
-    """The steps of a trial that ask for a right answer, each with the names that hold for it: enough to know their answers, much faster than the whole trial.
+    """The steps of a trial that ask for a right answer, each with the names that hold for it:
+    enough to know their answers, much faster than the whole trial.
 
     Parameters
     ----------
@@ -236,7 +261,11 @@ def asking_steps(
         as :func:`compile_trial`.
     """
     env = _drawn(paradigm, levels, seed, generator)
-    return [(step, names) for step, names in paradigm.timeline.unroll(dict(env)) if step.ask is not None and step.ask.scored and phase in (None, step.phase)]
+    return [
+        (step, names)
+        for step, names in paradigm.timeline.unroll(dict(env))
+        if step.ask is not None and step.ask.scored and phase in (None, step.phase)
+    ]
 
 
 def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Generator, draws: Draws) -> None:
@@ -249,17 +278,26 @@ def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Genera
     """
     resolved = _checked(paradigm, levels, 0, generator)
     start_trial()
-    draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, 0, resolved), given_draws(paradigm, draws))
+    draw_all(
+        paradigm,
+        {"generator": generator, **resolved},
+        trial_root(paradigm.name, paradigm.streams, 0, resolved),
+        given_draws(paradigm, draws),
+    )
 
 
 def _drawn(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
     """Everything that a trial is built from: generator, factor levels and draws, by name."""
     resolved = _checked(paradigm, levels, seed, generator)
     start_trial()
-    return draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, seed, resolved))
+    return draw_all(
+        paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, seed, resolved)
+    )
 
 
-def drawn_names(paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator = "corrected") -> dict[str, Any]:
+def drawn_names(
+    paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator = "corrected"
+) -> dict[str, Any]:
     """Return everything that a trial is built from: generator, factor levels and draws, by name.
 
     Raises
@@ -275,7 +313,9 @@ def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, ge
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
         raise SpanLabError(f"a seed is a whole number from 0 to {_MAX_SEED}; found {show(seed)}")
     if generator not in GENERATORS:
-        raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}")
+        raise SpanLabError(
+            f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}"
+        )
     return resolve_levels(paradigm, levels, seed)
 
 
@@ -297,7 +337,13 @@ def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[
         ask = steps[-1].percept.ask
         has_question, scored = has_question or ask is not None, scored or (ask is not None and ask.kind.scored)
     if not has_question:
-        raise ParadigmError([paradigm.reader.document.problem(("timeline",), "a trial without a question: no step asks" if steps else "a trial without steps")])
+        raise ParadigmError(
+            [
+                paradigm.reader.document.problem(
+                    ("timeline",), "a trial without a question: no step asks" if steps else "a trial without steps"
+                )
+            ]
+        )
     return tuple(steps)
 
 
@@ -325,11 +371,19 @@ def _ask_data(ask: Ask | None) -> list[Any] | None:
 
 def percept_bytes(percept: Percept) -> bytes:
     """A percept as bytes: equal bytes, equal percepts."""
-    return canonical([percept.phase, [_display_data(display) for display in percept.displays], _ask_data(percept.ask), percept.model_step]).encode("ascii")
+    return canonical(
+        [
+            percept.phase,
+            [_display_data(display) for display in percept.displays],
+            _ask_data(percept.ask),
+            percept.model_step,
+        ]
+    ).encode("ascii")
 
 
 def fingerprint(trial: Trial) -> str:
-    """A hash of everything in a trial: steps, percepts, truth. Golden tests hold it fixed over machines and numpy versions."""
+    """A hash of everything in a trial: steps, percepts, truth. Golden tests hold it fixed over
+    machines and numpy versions."""
     steps = [
         [
             percept_bytes(step.percept).decode("ascii"),
@@ -358,10 +412,13 @@ class PlannedTrial:
     seed : of the trial
     practice : whether it is practice
     interval_ms : blank time before the trial, for people
-    draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None = drawn from the seed
+    draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None =
+        drawn from the seed
     name : of a trial that comes from elsewhere, such as ``train_000012``
-    paired : of a trial that has what was drawn for a trial of another paradigm (:mod:`.pairing`), the ``trial_id`` of that one
-    varies : in an adaptive design, the factor whose level is decided when the trials before are finished; ``levels`` has the first trial's
+    paired : of a trial that has what was drawn for a trial of another paradigm (:mod:`.pairing`),
+        the ``trial_id`` of that one
+    varies : in an adaptive design, the factor whose level is decided when the trials before are
+        finished; ``levels`` has the first trial's
     """
 
     block: int
@@ -378,7 +435,9 @@ class PlannedTrial:
     def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
         """The trial itself; one that was compiled a while ago is not compiled again."""
         key = (repr(dict(self.levels)), self.seed, generator)
-        return paradigm.compiled.get(key, self.draws, lambda: compile_trial(paradigm, self.levels, self.seed, generator, self.draws))
+        return paradigm.compiled.get(
+            key, self.draws, lambda: compile_trial(paradigm, self.levels, self.seed, generator, self.draws)
+        )
 
 
 def one_of_each(plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:

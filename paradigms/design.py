@@ -1,4 +1,5 @@
-"""Designs: which trials a session or a data set has, in which order. Everything follows from the design and one seed."""
+"""Designs: which trials a session or a data set has, in which order. Everything follows from the
+design and one seed."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from .paradigm import Generator, Paradigm, same_level
 #: whole orders are tried so often, of long sessions less often; then orders are grown
 _SHUFFLES, _SHUFFLE_WORK, _GROWN = 2000, 1_000_000, 20
 
-#: replacements that keep their answers: number of the first seed, attempts and seeds for each, and for how many trials there is room
+#: replacements that keep their answers: number of the first seed, attempts and seeds for each, and
+#: for how many trials there is room
 _KEEPING, _ATTEMPTS, _KEEPING_TRIES = 2**29, 32, 2048
 _KEEPING_TRIALS = 2**29 // (_ATTEMPTS * _KEEPING_TRIES)
 
@@ -30,7 +32,8 @@ Split = Literal["train", "validation", "test"]
 
 
 def session_design(paradigm: Paradigm, name: str | None = None) -> SessionDesign:
-    """A named session design; ``human`` when none is named, and one trial of each combination when the paradigm has none.
+    """A named session design; ``human`` when none is named, and one trial of each combination when
+    the paradigm has none.
 
     Raises
     ------
@@ -41,9 +44,14 @@ def session_design(paradigm: Paradigm, name: str | None = None) -> SessionDesign
         return SessionDesign()
     design = paradigm.designs.get(name or "human")
     if design is None:
-        raise SpanLabError(f"{paradigm.name} has no design '{name}'{nearest(name, paradigm.designs)}; there are {', '.join(paradigm.designs) or 'none'}")
+        raise SpanLabError(
+            f"{paradigm.name} has no design '{name}'{nearest(name, paradigm.designs)}; there are"
+            f" {', '.join(paradigm.designs) or 'none'}"
+        )
     if isinstance(design, DatasetDesign):
-        raise SpanLabError(f"the design '{name}' of {paradigm.name} is a data set for networks, not a session for people")
+        raise SpanLabError(
+            f"the design '{name}' of {paradigm.name} is a data set for networks, not a session for people"
+        )
     return design
 
 
@@ -60,9 +68,11 @@ def plan_session(
     Parameters
     ----------
     seed : of the session
-    design : a session design, or the name of one of the paradigm's; ``human``, or one trial of each combination where there is none, when not given
+    design : a session design, or the name of one of the paradigm's; ``human``, or one trial of each
+        combination where there is none, when not given
     levels : levels to use for some factors: one level or a list of them
-    trials : how many trials instead of the design's repetitions: shared out over the combinations as evenly as possible
+    trials : how many trials instead of the design's repetitions: shared out over the combinations
+        as evenly as possible
     generator : of the session's trials; where the design balances answers, they depend on it
 
     Raises
@@ -70,7 +80,8 @@ def plan_session(
     BalanceError
         when the design asks for a balance of answers that cannot be had.
     SpanLabError
-        for unknown factors or levels, or when the design leaves no trials or asks for an impossible order.
+        for unknown factors or levels, or when the design leaves no trials or asks for an impossible
+        order.
     """
     if trials is not None and (isinstance(trials, bool) or not isinstance(trials, int) or trials < 1):
         raise SpanLabError(f"a session has at least one trial; found {show(trials)}")
@@ -83,7 +94,8 @@ def plan_session(
     if trials is None:
         shares = [design.repetitions] * len(combinations)
     else:
-        # The remainder goes to combinations drawn at random, so that none is favoured over many sessions.
+        # The remainder goes to combinations drawn at random, so that none is favoured over many
+        # sessions.
         lucky = set(random.permutation(len(combinations))[: trials % len(combinations)])
         shares = [trials // len(combinations) + (n in lucky) for n in range(len(combinations))]
     many = sum(shares) * blocks
@@ -93,13 +105,19 @@ def plan_session(
     for _ in range(blocks):
         for group in _groups(combinations, design.blocked_by, random):
             pool = [combinations[n] for turn in range(max(shares)) for n in group if turn < shares[n]]
-            pools.append(pool if design.order == "fixed" or not pool else _shuffled(pool, random, design.run_of_levels, paradigm.name))
+            pools.append(
+                pool
+                if design.order == "fixed" or not pool
+                else _shuffled(pool, random, design.run_of_levels, paradigm.name)
+            )
     planned: list[PlannedTrial] = []
     for block, pool in enumerate((pool for pool in pools if pool), start=1):
         for combination in pool:
             index = len(planned)
             interval = _interval(design, random)
-            planned.append(PlannedTrial(block, index + 1, combination, trial_seed("session", seed, index), interval_ms=interval))
+            planned.append(
+                PlannedTrial(block, index + 1, combination, trial_seed("session", seed, index), interval_ms=interval)
+            )
     return balanced(paradigm, seed, design, planned, generator) if planned and design.chooses else planned
 
 
@@ -114,20 +132,34 @@ def _adaptive(
 ) -> list[PlannedTrial]:
     """As many trials as an adaptive session may have, all at the level of the first one."""
     if adaptive.factor in levels:
-        raise SpanLabError(f"{paradigm.name}: this design is adaptive and chooses {adaptive.factor} itself: leave out --set {adaptive.factor}")
+        raise SpanLabError(
+            f"{paradigm.name}: this design is adaptive and chooses {adaptive.factor} itself: leave out --set"
+            f" {adaptive.factor}"
+        )
     others, stairs = _stairs_of(combinations, adaptive, paradigm.name)
-    many = adaptive.trials if adaptive.rule == "staircase" else adaptive.lists * sum(level >= adaptive.start for level in stairs)
+    many = (
+        adaptive.trials
+        if adaptive.rule == "staircase"
+        else adaptive.lists * sum(level >= adaptive.start for level in stairs)
+    )
     random = stream(paradigm.name, seed, "design")
     first = {**others, adaptive.factor: adaptive.start}
     return [
-        PlannedTrial(1, n + 1, first, trial_seed("session", seed, n), interval_ms=_interval(design, random), varies=adaptive.factor)
+        PlannedTrial(
+            1,
+            n + 1,
+            first,
+            trial_seed("session", seed, n),
+            interval_ms=_interval(design, random),
+            varies=adaptive.factor,
+        )
         for n in range(many if trials is None else trials)
     ]
 
 
 def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTrial]) -> dict[str, Any] | None:
-    """Describe how the levels of planned trials are decided, for the record of a session; None if they are fixed
-    already.
+    """Describe how the levels of planned trials are decided, for the record of a session; None if
+    they are fixed already.
 
     Parameters
     ----------
@@ -144,19 +176,26 @@ def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTri
     chosen = paradigm.designs.get(design)
     adaptive = chosen.adaptive if isinstance(chosen, SessionDesign) else None
     if adaptive is None or varies != {adaptive.factor}:
-        raise SpanLabError(f"{paradigm.name}: these trials leave {', '.join(sorted(varies - {''}))} open, and the design '{design}' does not decide it")
+        raise SpanLabError(
+            f"{paradigm.name}: these trials leave {', '.join(sorted(varies - {''}))} open, and the design '{design}'"
+            " does not decide it"
+        )
     assert isinstance(chosen, SessionDesign)
     fixed = {name: level for name, level in planned[0].levels.items() if name != adaptive.factor}
     _, stairs = _stairs_of(combinations_of(paradigm, chosen, fixed), adaptive, paradigm.name)
     return adaptive.to_record(len(planned), stairs)
 
 
-def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequence[Mapping[str, Any]] | None = None) -> list[PlannedTrial]:
-    """The practice trials of one round (rounds count from 1); empty when the paradigm has no practice.
+def plan_practice(
+    paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequence[Mapping[str, Any]] | None = None
+) -> list[PlannedTrial]:
+    """The practice trials of one round (rounds count from 1); empty when the paradigm has no
+    practice.
 
     Parameters
     ----------
-    levels : the combinations of factor levels to draw from (:func:`.practice_levels.practice_levels`); all that fit the file's wishes when not given
+    levels : the combinations of factor levels to draw from
+        (:func:`.practice_levels.practice_levels`); all that fit the file's wishes when not given
     """
     practice = paradigm.practice
     if practice is None:
@@ -165,15 +204,24 @@ def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequen
     random = stream(paradigm.name, seed, f"practice:{round_}")
     start = (round_ - 1) * practice.trials
     chosen = [combinations[int(random.randint(len(combinations)))] for _ in range(practice.trials)]
-    return [PlannedTrial(round_, start + n + 1, combination, trial_seed("practice", seed, start + n), practice=True) for n, combination in enumerate(chosen)]
+    return [
+        PlannedTrial(round_, start + n + 1, combination, trial_seed("practice", seed, start + n), practice=True)
+        for n, combination in enumerate(chosen)
+    ]
 
 
 def replacement(
-    paradigm: Paradigm, planned: PlannedTrial, seed: int, attempt: int, design: SessionDesign | None = None, generator: Generator = "corrected"
+    paradigm: Paradigm,
+    planned: PlannedTrial,
+    seed: int,
+    attempt: int,
+    design: SessionDesign | None = None,
+    generator: Generator = "corrected",
 ) -> PlannedTrial:
-    """Plan the trial that replaces an interrupted one: the same levels of all factors, random ones too, with other
-    stimuli; and the same answers,
-    where the design balances them or limits their runs. Where trials have so many questions that no other has these answers, the answers are others.
+    """Plan the trial that replaces an interrupted one: the same levels of all factors, random ones
+    too, with other stimuli; and the same answers, where the design balances them or limits their
+    runs. Where trials have so many questions that no other has these answers, the answers are
+    others.
 
     A trial whose draws are given cannot be drawn anew, and comes again as it is.
 
@@ -190,22 +238,27 @@ def replacement(
     levels = resolve_levels(paradigm, planned.levels, planned.seed)
     new_seed = None
     if design is not None and design.of_answers and not planned.practice:
-        new_seed = replaced_seed(paradigm, design, levels, planned, generator, _candidates(seed, planned.trial, attempt))
+        new_seed = replaced_seed(
+            paradigm, design, levels, planned, generator, _candidates(seed, planned.trial, attempt)
+        )
     if new_seed is None:
         new_seed = trial_seed("replacement", seed, place * MAX_SESSION_TRIALS + planned.trial - 1)
     return replace(planned, levels=levels, seed=new_seed)
 
 
 def _candidates(seed: int, trial: int, attempt: int) -> Iterator[int]:
-    """Seeds for a replacement that is to have certain answers. Their numbers lie above those of replacements that need none, and no two trials or attempts
-    share one."""
+    """Seeds for a replacement that is to have certain answers. Their numbers lie above those of
+    replacements that need none, and no two trials or attempts share one."""
     first = _KEEPING + ((trial - 1) * _ATTEMPTS + attempt - 2) * _KEEPING_TRIES
     room = trial <= _KEEPING_TRIALS and attempt - 2 < _ATTEMPTS
     return (trial_seed("replacement", seed, first + n) for n in range(_KEEPING_TRIES if room else 0))
 
 
-def plan_dataset(paradigm: Paradigm, seed: int, split: Split, count: int, restrict: Mapping[str, Any] | None = None, start: int = 0) -> Iterator[PlannedTrial]:
-    """``count`` trials of one split of a data set, from number ``start`` on, going round the combinations so that each has the same share.
+def plan_dataset(
+    paradigm: Paradigm, seed: int, split: Split, count: int, restrict: Mapping[str, Any] | None = None, start: int = 0
+) -> Iterator[PlannedTrial]:
+    """``count`` trials of one split of a data set, from number ``start`` on, going round the
+    combinations so that each has the same share.
 
     Splits come from streams of seeds that cannot overlap (:func:`..identity.trial_seed`).
     """
@@ -214,8 +267,11 @@ def plan_dataset(paradigm: Paradigm, seed: int, split: Split, count: int, restri
         yield PlannedTrial(1, index + 1, combinations[index % len(combinations)], trial_seed(split, seed, index))
 
 
-def combinations_of(paradigm: Paradigm, design: SessionDesign, levels: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """The combinations of factor levels that a design leaves; ``levels`` are those chosen for some factors.
+def combinations_of(
+    paradigm: Paradigm, design: SessionDesign, levels: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """The combinations of factor levels that a design leaves; ``levels`` are those chosen for some
+    factors.
 
     Raises
     ------
@@ -226,14 +282,20 @@ def combinations_of(paradigm: Paradigm, design: SessionDesign, levels: Mapping[s
     combinations = [
         combination
         for combination in paradigm.combinations(restrict)
-        if not any(same_level(combination.get(name), held) is not None for name, held in design.hold_out.items() if name not in (levels or {}))
+        if not any(
+            same_level(combination.get(name), held) is not None
+            for name, held in design.hold_out.items()
+            if name not in (levels or {})
+        )
     ]
     if not combinations:
         raise SpanLabError(f"{paradigm.name}: the design leaves no factor levels to run")
     return combinations
 
 
-def _groups(combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], random: np.random.RandomState) -> list[list[int]]:
+def _groups(
+    combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], random: np.random.RandomState
+) -> list[list[int]]:
     """The combinations (by number) that share a block, in random order of blocks."""
     if not blocked_by:
         return [list(range(len(combinations)))]
@@ -244,9 +306,12 @@ def _groups(combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], r
     return [ordered[n] for n in random.permutation(len(ordered))]
 
 
-def _shuffled(pool: list[dict[str, Any]], random: np.random.RandomState, max_run: int | None, name: str) -> list[dict[str, Any]]:
-    """A random order without a run of the same levels longer than ``max_run``: uniform among them where such orders are common, else grown trial by trial.
-    Trials that all have the same levels are one run by necessity: no limit can be meant for them."""
+def _shuffled(
+    pool: list[dict[str, Any]], random: np.random.RandomState, max_run: int | None, name: str
+) -> list[dict[str, Any]]:
+    """A random order without a run of the same levels longer than ``max_run``: uniform among them
+    where such orders are common, else grown trial by trial. Trials that all have the same levels
+    are one run by necessity: no limit can be meant for them."""
     limit = None if all(levels == pool[0] for levels in pool) else max_run
     for _ in range(min(_SHUFFLES, 1 + _SHUFFLE_WORK // len(pool))):
         order = [pool[n] for n in random.permutation(len(pool))]
@@ -257,7 +322,10 @@ def _shuffled(pool: list[dict[str, Any]], random: np.random.RandomState, max_run
         order = _grown(pool, random, limit)
         if order is not None:
             return order
-    raise SpanLabError(f"{name}: no order with at most {max_run} trials of the same levels in a row was found; allow longer runs, or run more levels")
+    raise SpanLabError(
+        f"{name}: no order with at most {max_run} trials of the same levels in a row was found; allow longer runs, or"
+        " run more levels"
+    )
 
 
 def _longest_run(order: Sequence[dict[str, Any]]) -> int:
@@ -265,7 +333,8 @@ def _longest_run(order: Sequence[dict[str, Any]]) -> int:
 
 
 def _grown(pool: Sequence[dict[str, Any]], random: np.random.RandomState, limit: int) -> list[dict[str, Any]] | None:
-    """An order in which each trial is drawn from those left, save the levels whose run is as long as it may be; None when that leads nowhere."""
+    """An order in which each trial is drawn from those left, save the levels whose run is as long
+    as it may be; None when that leads nowhere."""
     kinds: list[dict[str, Any]] = []
     left: list[int] = []
     for levels in pool:
@@ -294,7 +363,9 @@ def _interval(design: SessionDesign, random: np.random.RandomState) -> float:
     return DEFAULT_INTERVAL_MS if interval is None else float(interval)
 
 
-def _stairs_of(combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, name: str) -> tuple[dict[str, Any], list[int | float]]:
+def _stairs_of(
+    combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, name: str
+) -> tuple[dict[str, Any], list[int | float]]:
     """Return the factors that stay the same in all trials, and the levels in use, the lowest first.
 
     Parameters
@@ -305,19 +376,31 @@ def _stairs_of(combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, na
     Raises
     ------
     SpanLabError
-        when another factor has several levels, a level is not a number, or the first trial's is not in use.
+        when another factor has several levels, a level is not a number, or the first trial's is not
+        in use.
     """
     factor = adaptive.factor
-    several = [other for other in combinations[0] if other != factor and any(combination[other] != combinations[0][other] for combination in combinations)]
+    several = [
+        other
+        for other in combinations[0]
+        if other != factor and any(combination[other] != combinations[0][other] for combination in combinations)
+    ]
     if several:
         raise SpanLabError(
-            f"{name}: an adaptive design moves one factor ({factor}), so {listed(several)} must have one level: give it in the design, or by --set"
+            f"{name}: an adaptive design moves one factor ({factor}), so {listed(several)} must have one level: give it"
+            " in the design, or by --set"
         )
     levels = {combination[factor] for combination in combinations}
     if any(isinstance(level, bool) or not isinstance(level, (int, float)) for level in levels):
-        raise SpanLabError(f"{name}: the levels of an adaptive factor are numbers; those of {factor} are {listed(sorted(map(str, levels)))}")
+        raise SpanLabError(
+            f"{name}: the levels of an adaptive factor are numbers; those of {factor} are"
+            f" {listed(sorted(map(str, levels)))}"
+        )
     low, high = adaptive.least, adaptive.most
     stairs = sorted(level for level in levels if (low is None or level >= low) and (high is None or level <= high))
     if adaptive.start not in stairs:
-        raise SpanLabError(f"{name}: an adaptive design begins at one of the levels in use ({listed(stairs) or 'none'}); found {show(adaptive.start)}")
+        raise SpanLabError(
+            f"{name}: an adaptive design begins at one of the levels in use ({listed(stairs) or 'none'}); found"
+            f" {show(adaptive.start)}"
+        )
     return {key: value for key, value in combinations[0].items() if key != factor}, stairs

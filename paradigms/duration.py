@@ -1,4 +1,5 @@
-"""The expected duration of a session with people: the times in the timeline, and assumed times for self-paced steps."""
+"""The expected duration of a session with people: the times in the timeline, and assumed times for
+self-paced steps."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from .design import PlannedTrial, plan_session, session_design
 from .paradigm import Generator, Paradigm
 from .trial import Step, Trial
 
-#: Seconds that a self-paced answer is taken to last: the first for the question, the second for each item that is given.
+#: Seconds that a self-paced answer is taken to last: the first for the question, the second for
+#: each item that is given.
 ASSUMED: Mapping[str, tuple[float, float]] = {
     "choice": (2.0, 0.0),
     "rating": (2.0, 0.0),
@@ -65,7 +67,8 @@ class Duration:
         parts = [f"{minutes(self.given_s)} of displays, windows and intervals"]
         if round(self.answers):
             parts.append(
-                f"{self.answers:,.0f} self-paced answers, assumed to take {(self.assumed_s - _GO_ON * self.steps) / self.answers:.1f} s each on average"
+                f"{self.answers:,.0f} self-paced answers, assumed to take"
+                f" {(self.assumed_s - _GO_ON * self.steps) / self.answers:.1f} s each on average"
             )
         if round(self.steps):
             parts.append(f"{self.steps:,.0f} self-paced steps, assumed to take {_GO_ON:g} s each")
@@ -75,7 +78,8 @@ class Duration:
 
 
 def duration_of(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator = "corrected") -> Duration:
-    """The duration of planned trials: of each combination of levels a few are compiled, and stand for the others."""
+    """The duration of planned trials: of each combination of levels a few are compiled, and stand
+    for the others."""
     counts = Counter(tuple(planned.levels.items()) for planned in plan)
     samples: dict[Any, list[PlannedTrial]] = defaultdict(list)
     for planned in plan:
@@ -95,14 +99,20 @@ def practice_duration(paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> Durat
     if practice is None or not plan:
         return Duration()
     combinations = [dict(levels) for levels in {tuple(planned.levels.items()): None for planned in plan}]
-    wished = [{**levels, **{name: level for name, level in practice.factors.items() if name in levels}} for levels in combinations[:12]]
-    several = sum((trial_duration(compile_trial(paradigm, levels, seed)) for seed, levels in enumerate(wished)), Duration())
+    wished = [
+        {**levels, **{name: level for name, level in practice.factors.items() if name in levels}}
+        for levels in combinations[:12]
+    ]
+    several = sum(
+        (trial_duration(compile_trial(paradigm, levels, seed)) for seed, levels in enumerate(wished)), Duration()
+    )
     interval = sum(planned.interval_ms for planned in plan) / len(plan) / 1000
     return several * (practice.trials / len(wished)) + Duration(given_s=practice.trials * interval)
 
 
 def design_duration(paradigm: Paradigm, design: str | None = None) -> tuple[Duration, Duration]:
-    """The duration of a session of one of the paradigm's designs (that of people when not given), and of one round of practice before it."""
+    """The duration of a session of one of the paradigm's designs (that of people when not given),
+    and of one round of practice before it."""
     plan = plan_session(paradigm, 1, session_design(paradigm, design).unchosen)
     return duration_of(paradigm, plan), practice_duration(paradigm, plan)
 
@@ -124,7 +134,9 @@ def _step(step: Step) -> Duration:
         return Duration(given_s=given_s)
     answer = step.truth.answer
     once, each = ASSUMED.get(ask.kind.name, _OTHERS)
-    return Duration(given_s=given_s, assumed_s=once + each * (len(answer) if isinstance(answer, tuple) else 1), answers=1)
+    return Duration(
+        given_s=given_s, assumed_s=once + each * (len(answer) if isinstance(answer, tuple) else 1), answers=1
+    )
 
 
 def minutes(seconds: float) -> str:

@@ -1,12 +1,15 @@
 """Identities: hashes of paradigms and trials, seeds, and the random streams made from them.
 
-A trial is named by (paradigm, version, generator, factor levels, seed, version of the streams), and by its draws when these were given. Its randomness comes
-from one stream per named draw; a stream depends on the paradigm's name, the seed, the factor levels and the draw's name, so that trials of different levels
-are independent and adding a draw leaves the others alone. Streams are numpy's ``RandomState`` over MT19937, seeded through its array seeding: numpy's
-compatibility policy (NEP 19) freezes them for all versions.
+A trial is named by (paradigm, version, generator, factor levels, seed, version of the streams), and
+by its draws when these were given. Its randomness comes from one stream per named draw; a stream
+depends on the paradigm's name, the seed, the factor levels and the draw's name, so that trials of
+different levels are independent and adding a draw leaves the others alone. Streams are numpy's
+``RandomState`` over MT19937, seeded through its array seeding: numpy's compatibility policy (NEP
+19) freezes them for all versions.
 
-There are two versions of the streams. In version 1 they did not depend on the levels: trials of one seed shared what was drawn whatever their levels, and with
-it their answers. It is kept so that recorded trials can be rebuilt as they were; everything new has version 2.
+There are two versions of the streams. In version 1 they did not depend on the levels: trials of one
+seed shared what was drawn whatever their levels, and with it their answers. It is kept so that
+recorded trials can be rebuilt as they were; everything new has version 2.
 """
 
 from __future__ import annotations
@@ -30,7 +33,16 @@ MAX_MASTER_SEED = 2**20 - 1
 _MAX_INDEX = 2**30 - 1
 
 SeedStream = Literal["session", "practice", "train", "validation", "test", "check", "replacement", "example"]
-_STREAMS: tuple[SeedStream, ...] = ("session", "practice", "train", "validation", "test", "check", "replacement", "example")
+_STREAMS: tuple[SeedStream, ...] = (
+    "session",
+    "practice",
+    "train",
+    "validation",
+    "test",
+    "check",
+    "replacement",
+    "example",
+)
 
 
 def canonical(value: Any) -> str:
@@ -44,14 +56,32 @@ def digest(value: Any, length: int = 16) -> str:
 
 
 def trial_id(
-    paradigm: str, version: int, generator: str, levels: Mapping[str, Any], seed: int, draws: Mapping[str, Any] | None = None, streams: int = STREAMS
+    paradigm: str,
+    version: int,
+    generator: str,
+    levels: Mapping[str, Any],
+    seed: int,
+    draws: Mapping[str, Any] | None = None,
+    streams: int = STREAMS,
 ) -> str:
-    """The identity of a trial, as 16 hexadecimal digits; of a trial whose draws were given, it covers these too."""
-    return digest([paradigm, version, generator, dict(levels), seed, *([] if streams == 1 else [streams]), *([] if draws is None else [dict(draws)])])
+    """The identity of a trial, as 16 hexadecimal digits; of a trial whose draws were given, it
+    covers these too."""
+    return digest(
+        [
+            paradigm,
+            version,
+            generator,
+            dict(levels),
+            seed,
+            *([] if streams == 1 else [streams]),
+            *([] if draws is None else [dict(draws)]),
+        ]
+    )
 
 
 class _Nothing(ISeedSequence):
-    """Seeds a generator that is going to be seeded anew: without it, numpy would ask the operating system for chance, which takes longer than all else."""
+    """Seeds a generator that is going to be seeded anew: without it, numpy would ask the operating
+    system for chance, which takes longer than all else."""
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
         return np.zeros(n_words, dtype)
@@ -101,7 +131,8 @@ _RETURNED = _Returned()
 
 @contextmanager
 def lent_stream(root: str, name: str) -> Iterator[np.random.RandomState]:
-    """The same stream as that of :func:`stream_of`, for as long as the ``with`` lasts: its generator is used again, which takes a fifth of the time."""
+    """The same stream as that of :func:`stream_of`, for as long as the ``with`` lasts: its
+    generator is used again, which takes a fifth of the time."""
     random = _RETURNED.streams.pop() if _RETURNED.streams else _unseeded()
     random.seed(_words(root, name))
     try:
@@ -113,8 +144,9 @@ def lent_stream(root: str, name: str) -> Iterator[np.random.RandomState]:
 def trial_seed(purpose: SeedStream, master: int, index: int) -> int:
     """The seed of one trial of a session or data set.
 
-    Purpose, master seed and index are packed side by side into 53 bits, so that two different ones never give the same seed (train, validation and test cannot
-    overlap) and every program that reads the record keeps it exactly.
+    Purpose, master seed and index are packed side by side into 53 bits, so that two different ones
+    never give the same seed (train, validation and test cannot overlap) and every program that
+    reads the record keeps it exactly.
 
     Raises
     ------

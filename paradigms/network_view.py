@@ -14,10 +14,27 @@ from .responses import Answer
 from .trial import Ask, Percept, Trial
 from .word_vectors import DIMENSIONS, WordVectors, random_vectors
 
-#: The fourteen tasks of the WorM benchmark in its order: the number of a task is the row of the published networks' task embedding.
-WORM_TASKS = ("sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "cd_color", "cd_orientation", "cd_size", "cd_gap", "cd_conj", "cs")
+#: The fourteen tasks of the WorM benchmark in its order: the number of a task is the row of the
+#: published networks' task embedding.
+WORM_TASKS = (
+    "sc",
+    "sfr",
+    "si",
+    "smu",
+    "sts",
+    "vir",
+    "vsr",
+    "vsrec",
+    "cd_color",
+    "cd_orientation",
+    "cd_size",
+    "cd_gap",
+    "cd_conj",
+    "cs",
+)
 
-#: Classes exclude one another (cross entropy), or each output is a yes or no of its own (binary cross entropy).
+#: Classes exclude one another (cross entropy), or each output is a yes or no of its own (binary
+#: cross entropy).
 Loss = Literal["classes", "outputs"]
 
 
@@ -28,13 +45,19 @@ class NetworkView(BaseModel):
 
     task: str = Field(description="row of the task embedding, by name; may be an expression over the factors")
     head: int = Field(ge=1, description="number of outputs of the task's head")
-    head_name: str | None = Field(None, description="name of the head, if several tasks share one; the task if not given")
+    head_name: str | None = Field(
+        None, description="name of the head, if several tasks share one; the task if not given"
+    )
     filler: int = Field(0, description="label of steps that are not trained, and of those beyond the end of the trial")
-    silent: int | None = Field(None, description="class that is trained at steps without a question; if not given, these steps are not trained")
+    silent: int | None = Field(
+        None, description="class that is trained at steps without a question; if not given, these steps are not trained"
+    )
     readout: Literal["allowed", "all_classes"] = Field(
         "allowed", description="whether the answer is the best of the allowed classes or of all classes of the head"
     )
-    input: Literal["frames", "vectors"] = Field("frames", description="whether a step is a frame or the vector of its word")
+    input: Literal["frames", "vectors"] = Field(
+        "frames", description="whether a step is a frame or the vector of its word"
+    )
 
     @property
     def shared_head(self) -> str:
@@ -43,7 +66,8 @@ class NetworkView(BaseModel):
 
 
 def is_model_step(percept: Percept) -> bool:
-    """Return whether a machine sees this step: all but those that only people get. A question is always seen."""
+    """Return whether a machine sees this step: all but those that only people get. A question is
+    always seen."""
     return percept.model_step or percept.ask is not None
 
 
@@ -62,7 +86,8 @@ class Labels:
     Parameters
     ----------
     trained : for each step, whether it enters the loss
-    targets : for each step the class (:attr:`NetworkView.filler` where none is wanted), or the outputs that are wanted
+    targets : for each step the class (:attr:`NetworkView.filler` where none is wanted), or the
+        outputs that are wanted
     questions : (step, ask, correct answer) of each question
     asked_in : for each step the phase of its question; empty where none is asked
     """
@@ -97,7 +122,10 @@ def labels_of(trial: Trial, view: NetworkView) -> Labels:
         target = classes_of(ask, answer)
         highest = max(target, default=0) if isinstance(target, tuple) else target
         if highest >= max(view.head, 2) or (isinstance(target, tuple) and highest >= view.head):
-            raise SpanLabError(f"{trial.paradigm} asks for class {highest} of a head with {view.head} outputs; make 'head' in its network section larger")
+            raise SpanLabError(
+                f"{trial.paradigm} asks for class {highest} of a head with {view.head} outputs; make 'head' in its"
+                " network section larger"
+            )
         questions.append((len(targets), ask, answer))
         trained.append(True)
         targets.append(target)
@@ -110,10 +138,12 @@ class NetworkArrays:
 
     Parameters
     ----------
-    frames : uint8 (trials, steps, 32, 32, 3): RGB; after the end of a trial black. Where words are read: float32 (trials, steps, 300), the vector of the word
-        that a step shows; zeros where it shows no single word, and after the end of a trial
+    frames : uint8 (trials, steps, 32, 32, 3): RGB; after the end of a trial black. Where words are
+        read: float32 (trials, steps, 300), the vector of the word that a step shows; zeros where it
+        shows no single word, and after the end of a trial
     lengths : int64 (trials,): steps of each trial
-    labels : int64 (trials, steps): the class wanted at each step, the filler where none is; for questions with several answers (trials, head), 1 where wanted
+    labels : int64 (trials, steps): the class wanted at each step, the filler where none is; for
+        questions with several answers (trials, head), 1 where wanted
     trained : bool (trials, steps): the steps that enter the loss
     """
 
@@ -123,8 +153,11 @@ class NetworkArrays:
     trained: np.ndarray
 
 
-def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20, vectors: WordVectors | None = None) -> NetworkArrays:
-    """Trials of one task as arrays, laid out as in the WorM benchmark (its data sets have 20 steps).
+def network_arrays(
+    view: NetworkView, trials: Sequence[Trial], steps: int = 20, vectors: WordVectors | None = None
+) -> NetworkArrays:
+    """Trials of one task as arrays, laid out as in the WorM benchmark (its data sets have 20
+    steps).
 
     Parameters
     ----------
@@ -136,7 +169,8 @@ def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20, 
     Raises
     ------
     SpanLabError
-        when a trial is longer than ``steps``, asks for a class that the head does not have, or shows a word without a vector.
+        when a trial is longer than ``steps``, asks for a class that the head does not have, or
+        shows a word without a vector.
     """
     from ..stimuli.render.fast.batch import network_frames
     from ..stimuli.render.pixels import NETWORK
@@ -144,10 +178,16 @@ def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20, 
     labels = [labels_of(trial, view) for trial in trials]
     lengths = np.array([len(trial_labels.targets) for trial_labels in labels], np.int64)
     if len(lengths) and lengths.max() > steps:
-        raise SpanLabError(f"a trial of {trials[int(lengths.argmax())].paradigm} has {lengths.max()} steps; {steps} are too few")
+        raise SpanLabError(
+            f"a trial of {trials[int(lengths.argmax())].paradigm} has {lengths.max()} steps; {steps} are too few"
+        )
     trained = np.zeros((len(trials), steps), bool)
     several = any(isinstance(target, tuple) for trial_labels in labels for target in trial_labels.targets)
-    targets = np.zeros((len(trials), view.head), np.int64) if several else np.full((len(trials), steps), view.filler, np.int64)
+    targets = (
+        np.zeros((len(trials), view.head), np.int64)
+        if several
+        else np.full((len(trials), steps), view.filler, np.int64)
+    )
     for row, trial_labels in enumerate(labels):
         trained[row, : len(trial_labels.trained)] = trial_labels.trained
         if not several:
@@ -156,7 +196,9 @@ def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20, 
         for target in trial_labels.targets:
             if isinstance(target, tuple):
                 targets[row, list(target)] = 1
-    stimuli = [step.percept.for_machine.stimulus for trial in trials for step in trial.steps if is_model_step(step.percept)]
+    stimuli = [
+        step.percept.for_machine.stimulus for trial in trials for step in trial.steps if is_model_step(step.percept)
+    ]
     if view.input == "vectors":
         frames = np.zeros((len(trials), steps, DIMENSIONS), np.float32)
         frames[np.arange(steps) < lengths[:, None]] = (vectors or random_vectors()).shown(stimuli)

@@ -1,7 +1,10 @@
-"""Variants with the same blocks: the trials of one paradigm with what was drawn for those of another.
+"""Variants with the same blocks: the trials of one paradigm with what was drawn for those of
+another.
 
-Two paradigms are variants of one another when they share a draw, drawn in the same way from the same values, and the right answers follow from what they share:
-N-back with noise, feedback or reasons asked for has the letters and matches of plain N-back. What only one of them draws (the noise) is its own.
+Two paradigms are variants of one another when they share a draw, drawn in the same way from the
+same values, and the right answers follow from what they share: N-back with noise, feedback or
+reasons asked for has the letters and matches of plain N-back. What only one of them draws (the
+noise) is its own.
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ VERDICTS = (
         name="two paradigms have the same trials",
         says=("… cannot be paired with …: with the same … they have other answers",),
         rests_on="what is drawn for a trial in both paradigms, and the answers that follow",
-        says_no_when="they share no draw, a draw or a level means something else in one of them, or with the same draws they have other answers",
+        says_no_when=(
+            "they share no draw, a draw or a level means something else in one of them, or with the same draws they"
+            " have other answers"
+        ),
         tests=(
             "tests/paradigms/test_pairing.py::test_blocks_are_the_same_in_every_variant_and_differ_without_pairing",
             "tests/paradigms/test_pairing.py::test_the_same_patterns_with_another_question_are_no_variant",
@@ -38,8 +44,10 @@ class PairedTrials:
 
     Parameters
     ----------
-    plan : in the order of the others, each with its draws and the ``trial_id`` of the one that it is paired with
-    shared, fresh : names of the draws that are those of the other paradigm, and of those that are drawn anew
+    plan : in the order of the others, each with its draws and the ``trial_id`` of the one that it
+        is paired with
+    shared, fresh : names of the draws that are those of the other paradigm, and of those that are
+        drawn anew
     """
 
     plan: list[PlannedTrial]
@@ -47,7 +55,9 @@ class PairedTrials:
     fresh: tuple[str, ...]
 
 
-def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTrial], generator: Generator, seed: int) -> PairedTrials:
+def paired_plan(
+    variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTrial], generator: Generator, seed: int
+) -> PairedTrials:
     """Trials of a variant with the draws of planned trials of another paradigm.
 
     Parameters
@@ -59,12 +69,15 @@ def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTria
     Raises
     ------
     SpanLabError
-        when the two share no draw, when a draw of the same name means something else, when a level of one is none of the other, or when answers would differ.
+        when the two share no draw, when a draw of the same name means something else, when a level
+        of one is none of the other, or when answers would differ.
     """
     random = [{draw.name for draw in paradigm.draws if is_random(draw)} for paradigm in (base, variant)]
     shared = tuple(draw.name for draw in variant.draws if draw.name in random[0] & random[1])
     if not shared:
-        raise SpanLabError(f"{variant.name} cannot be paired with {base.name}: they share no draw ({_draws(variant)}; {_draws(base)})")
+        raise SpanLabError(
+            f"{variant.name} cannot be paired with {base.name}: they share no draw ({_draws(variant)}; {_draws(base)})"
+        )
     draws_of_variant = tuple(draw.name for draw in variant.draws if draw.name in random[1] - random[0])
     compared: set[str] = set()
     plan = []
@@ -78,16 +91,28 @@ def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTria
     return PairedTrials(plan, shared, draws_of_variant)
 
 
-def _paired(variant: Paradigm, base: Paradigm, planned: PlannedTrial, generator: Generator, seed: int, shared: Sequence[str]) -> PlannedTrial:
+def _paired(
+    variant: Paradigm, base: Paradigm, planned: PlannedTrial, generator: Generator, seed: int, shared: Sequence[str]
+) -> PlannedTrial:
     """The trial of the variant that goes with a planned one; ``seed`` is its own."""
     theirs = resolve_levels(base, planned.levels, planned.seed)
     levels = resolve_levels(variant, _levels(variant, base, theirs), seed)
     start_trial()
-    env = draw_all(base, {"generator": generator, **theirs}, trial_root(base.name, base.streams, planned.seed, theirs), planned.draws)
+    env = draw_all(
+        base,
+        {"generator": generator, **theirs},
+        trial_root(base.name, base.streams, planned.seed, theirs),
+        planned.draws,
+    )
     start_trial()
     try:
         shared_draws = {name: env[name] for name in shared}
-        mine = draw_all(variant, {"generator": generator, **levels}, trial_root(variant.name, variant.streams, seed, levels), shared_draws)
+        mine = draw_all(
+            variant,
+            {"generator": generator, **levels},
+            trial_root(variant.name, variant.streams, seed, levels),
+            shared_draws,
+        )
     except GivenDrawError as error:
         raise _other(variant, base, error.draw) from None
     for name in shared:
@@ -105,7 +130,10 @@ def _levels(variant: Paradigm, base: Paradigm, theirs: Mapping[str, Any]) -> dic
             raise SpanLabError(f"{variant.name} cannot be paired with {base.name}: it has no factor '{name}'")
         if same_level(theirs[name], variant.factors[name].levels) is None:
             levels = ",".join(map(str, variant.factors[name].levels))
-            raise SpanLabError(f"{variant.name} has no trials with {name} = {theirs[name]}, as {base.name} has: choose others with --set {name}={levels}")
+            raise SpanLabError(
+                f"{variant.name} has no trials with {name} = {theirs[name]}, as {base.name} has: choose others with"
+                f" --set {name}={levels}"
+            )
     for name, factor in variant.factors.items():
         if name not in theirs and factor.mode == "crossed" and len(factor.levels) > 1:
             raise SpanLabError(f"{variant.name} cannot be paired with {base.name}, which has no factor '{name}'")
@@ -119,17 +147,30 @@ def _sampler(paradigm: Paradigm, name: str, env: Mapping[str, Any]) -> Any:
 
 
 def _other(variant: Paradigm, base: Paradigm, name: str) -> SpanLabError:
-    return SpanLabError(f"{variant.name} cannot be paired with {base.name}: '{name}' is drawn in another way, or from other values, in each of them")
+    return SpanLabError(
+        f"{variant.name} cannot be paired with {base.name}: '{name}' is drawn in another way, or from other values, in"
+        " each of them"
+    )
 
 
-def _compare(variant: Paradigm, base: Paradigm, trial: PlannedTrial, planned: PlannedTrial, generator: Generator, shared: Sequence[str]) -> None:
+def _compare(
+    variant: Paradigm,
+    base: Paradigm,
+    trial: PlannedTrial,
+    planned: PlannedTrial,
+    generator: Generator,
+    shared: Sequence[str],
+) -> None:
     """Return whether both trials ask for the same answers."""
     answers = [
         [step.truth.answer for step in trial_of.compile(paradigm, generator).steps if step.percept.ask is not None]
         for paradigm, trial_of in ((variant, trial), (base, planned))
     ]
     if answers[0] != answers[1]:
-        raise SpanLabError(f"{variant.name} cannot be paired with {base.name}: with the same {' and '.join(shared)} they have other answers")
+        raise SpanLabError(
+            f"{variant.name} cannot be paired with {base.name}: with the same {' and '.join(shared)} they have other"
+            " answers"
+        )
 
 
 def _draws(paradigm: Paradigm) -> str:

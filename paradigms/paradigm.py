@@ -58,8 +58,10 @@ class Draw:
 class Paradigm:
     """A paradigm, validated.
 
-    ``hash`` covers the whole file (after ``extends``), so that a session knows whether its paradigm changed. ``data`` is the plain content of the file, from
-    which the paradigm can be rebuilt (:func:`paradigm_from_data`). ``streams`` is the version of the random streams of its trials (:mod:`.identity`).
+    ``hash`` covers the whole file (after ``extends``), so that a session knows whether its paradigm
+    changed. ``data`` is the plain content of the file, from which the paradigm can be rebuilt
+    (:func:`paradigm_from_data`). ``streams`` is the version of the random streams of its trials
+    (:mod:`.identity`).
     """
 
     name: str
@@ -103,8 +105,8 @@ class Paradigm:
 
     @property
     def is_questionnaire(self) -> bool:
-        """True if it tests no memory: no example is shown, pages speak of questions and not of trials, and a pause
-        cuts nothing off."""
+        """True if it tests no memory: no example is shown, pages speak of questions and not of
+        trials, and a pause cuts nothing off."""
         return self.questionnaire or self.quiz is not None
 
     def __repr__(self) -> str:
@@ -123,20 +125,30 @@ class Paradigm:
             for an unknown factor or level.
         """
         chosen = {
-            name: [self.level(name, level) for level in (value if isinstance(value, (list, tuple)) else [value])] for name, value in (restrict or {}).items()
+            name: [self.level(name, level) for level in (value if isinstance(value, (list, tuple)) else [value])]
+            for name, value in (restrict or {}).items()
         }
-        crossed = {name: chosen.get(name, factor.levels) for name, factor in self.factors.items() if factor.mode == "crossed" or name in chosen}
+        crossed = {
+            name: chosen.get(name, factor.levels)
+            for name, factor in self.factors.items()
+            if factor.mode == "crossed" or name in chosen
+        }
         many = math.prod(len(levels) for levels in crossed.values())
         if many > MAX_COMBINATIONS:
-            raise SpanLabError(f"{self.name}: more than {MAX_COMBINATIONS} combinations of factor levels; choose some levels, or make some factors random")
+            raise SpanLabError(
+                f"{self.name}: more than {MAX_COMBINATIONS} combinations of factor levels; choose some levels, or make"
+                " some factors random"
+            )
         return [dict(zip(crossed, levels, strict=True)) for levels in itertools.product(*crossed.values())]
 
     def instructions_in(self, language: str, levels: Mapping[str, Any], for_people: bool = False) -> str:
-        """The instructions in a language, for the levels of a trial, as machines or people read them."""
+        """The instructions in a language, for the levels of a trial, as machines or people read
+        them."""
         return self.instructions[language].fill(self.reader, {**levels, FOR_PEOPLE: for_people})
 
     def network_view(self, levels: Mapping[str, Any]) -> NetworkView | None:
-        """Return the network's view of trials with these levels; None if there is nothing for networks."""
+        """Return the network's view of trials with these levels; None if there is nothing for
+        networks."""
         if self.network is None or self.task is None:
             return None
         return self.network.model_copy(update={"task": self.task.fill(self.reader, levels)})
@@ -154,13 +166,17 @@ class Paradigm:
             raise SpanLabError(f"{self.name} has no factor '{name}'{nearest(name, self.factors) or hint}")
         factor_level = same_level(level, self.factors[name].levels)
         if factor_level is None:
-            raise SpanLabError(f"{self.name}: {name} cannot be {show(level)}; its levels are {listed(self.factors[name].levels)}")
+            raise SpanLabError(
+                f"{self.name}: {name} cannot be {show(level)}; its levels are {listed(self.factors[name].levels)}"
+            )
         return factor_level
 
 
 def same_level(level: Any, levels: Iterable[Any]) -> Any:
     """The one of some levels that is equal to ``level`` (true is not 1), or None; no level is None."""
-    return next((other for other in levels if level == other and isinstance(level, bool) == isinstance(other, bool)), None)
+    return next(
+        (other for other in levels if level == other and isinstance(level, bool) == isinstance(other, bool)), None
+    )
 
 
 def load_paradigm(source: str | Path) -> Paradigm:
@@ -185,7 +201,8 @@ def load_paradigm(source: str | Path) -> Paradigm:
 
 
 def paradigm_from_data(data: Mapping[str, Any], name: str, streams: int = STREAMS) -> Paradigm:
-    """Rebuild a paradigm from the plain content of its file (``Paradigm.data``), as a session's record keeps it.
+    """Rebuild a paradigm from the plain content of its file (``Paradigm.data``), as a session's
+    record keeps it.
 
     Parameters
     ----------
@@ -203,7 +220,10 @@ def with_streams(paradigm: Paradigm, streams: int) -> Paradigm:
         for a version that there is not.
     """
     if isinstance(streams, bool) or streams not in range(1, STREAMS + 1):
-        raise SpanLabError(f"{paradigm.name}: random streams have versions 1 to {STREAMS} here; found {show(streams)}. A newer spanlab may know it: update")
+        raise SpanLabError(
+            f"{paradigm.name}: random streams have versions 1 to {STREAMS} here; found {show(streams)}. A newer spanlab"
+            " may know it: update"
+        )
     return replace(paradigm, streams=streams, compiled=CompiledTrials())
 
 
@@ -219,9 +239,21 @@ def build_paradigm(document: Document) -> Paradigm:
     reader = Reader(document, problems)
     data = document.data
     if not isinstance(data, dict):
-        raise ParadigmError([document.problem((), f"expected a paradigm (keys with values, beginning with 'paradigm: NAME'); found {show(data)}")])
+        raise ParadigmError(
+            [
+                document.problem(
+                    (), f"expected a paradigm (keys with values, beginning with 'paradigm: NAME'); found {show(data)}"
+                )
+            ]
+        )
     if "study" in data and not data.keys() & {"paradigm", "extends", "timeline"}:
-        raise ParadigmError([document.problem(("study",), "this is a study; a paradigm is needed here, such as one of those that the study names")])
+        raise ParadigmError(
+            [
+                document.problem(
+                    ("study",), "this is a study; a paradigm is needed here, such as one of those that the study names"
+                )
+            ]
+        )
     reader.files = recorded_files(data) if document.folder is None else find_files(data, document.folder, reader.report)
     data = with_files(data, reader.files)
     head, errors = validated(Head, data)
@@ -242,7 +274,8 @@ def build_paradigm(document: Document) -> Paradigm:
     sizes = {key: _read_size(reader, data, key, names) for key in ("set_size", "list_length")}
     shown = data.get("example", {}).get("shows") if isinstance(data.get("example"), dict) else None
     shows = {
-        text: reader.template(value, ("example", "shows", text), names | {"pictured"}) for text, value in (shown if isinstance(shown, dict) else {}).items()
+        text: reader.template(value, ("example", "shows", text), names | {"pictured"})
+        for text, value in (shown if isinstance(shown, dict) else {}).items()
     }
     of_levels = frozenset(raw_factors)
     given_instructions = data.get("instructions")
@@ -256,7 +289,11 @@ def build_paradigm(document: Document) -> Paradigm:
         named = head.network.task
         task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
-        asks = [step.phase for step in timeline.steps() if step.ask is not None and step.ask.scored] if timeline is not None else []
+        asks = (
+            [step.phase for step in timeline.steps() if step.ask is not None and step.ask.scored]
+            if timeline is not None
+            else []
+        )
         asking = list(dict.fromkeys(phase for phase in asks if isinstance(phase, str)))
         _check_designs(reader, head, raw_factors, asking)
         _check_questionnaire(reader, head, asking)
@@ -276,7 +313,8 @@ def build_paradigm(document: Document) -> Paradigm:
         hash=digest(data),
         data=data,
         factors={
-            name: Factor(tuple(value), "crossed") if isinstance(value, list) else Factor(tuple(value.random), "random") for name, value in head.factors.items()
+            name: Factor(tuple(value), "crossed") if isinstance(value, list) else Factor(tuple(value.random), "random")
+            for name, value in head.factors.items()
         },
         draws=draws,
         timeline=timeline,
@@ -304,7 +342,9 @@ def build_paradigm(document: Document) -> Paradigm:
 
 def _check_name(reader: Reader, path: YamlPath, name: Any, names: set[str]) -> None:
     if not is_name(name):
-        reader.report(path, f"{show(name)} cannot be a name: use letters, digits and underscores, beginning with a letter")
+        reader.report(
+            path, f"{show(name)} cannot be a name: use letters, digits and underscores, beginning with a letter"
+        )
     elif name in _RESERVED or iskeyword(name):
         reader.report(path, f"the name '{name}' is reserved")
     elif name in names:
@@ -345,7 +385,9 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
             levels_of_factor = factors[name] if isinstance(factors[name], list) else factors[name].get("random", [])
             for level in value if isinstance(value, list) else [value]:
                 if same_level(level, levels_of_factor) is None:
-                    reader.report((*path, name), f"{show(level)} is not a level of '{name}' ({listed(levels_of_factor)})")
+                    reader.report(
+                        (*path, name), f"{show(level)} is not a level of '{name}' ({listed(levels_of_factor)})"
+                    )
 
     if "en" not in head.instructions and head.instructions == {}:
         reader.report(("instructions",), "instructions are missing: at least one language, such as en")
@@ -372,20 +414,25 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
                         reader.report((*path, key), f"there is no factor '{factor}'{nearest(factor, factors)}")
                 elif isinstance(factors[factor], dict) and factor not in design.factors:
                     reader.report(
-                        (*path, key), f"'{factor}' is drawn at random for each trial; give its levels under 'factors' here to cross it with the others"
+                        (*path, key),
+                        f"'{factor}' is drawn at random for each trial; give its levels under 'factors' here to cross"
+                        " it with the others",
                     )
 
 
 def _check_questionnaire(reader: Reader, head: Any, asking: Sequence[str]) -> None:
-    """Check that the quiz and the attention checks fit the questions; ``asking`` are the phases with questions that
-    have a right answer."""
+    """Check that the quiz and the attention checks fit the questions; ``asking`` are the phases
+    with questions that have a right answer."""
     for n, phase in enumerate(head.attention_checks):
         if phase not in asking:
             hint = nearest(phase, asking) or (f"; there are {listed(asking)}" if asking else "")
             reader.report(("attention_checks", n), f"no question of the phase '{phase}' has a right answer{hint}")
     if head.questionnaire or head.quiz is not None:
         if head.practice is not None:
-            reader.report(("practice",), "questionnaires and quizzes have no practice; 'attempts' of 'quiz' says how often a quiz is taken")
+            reader.report(
+                ("practice",),
+                "questionnaires and quizzes have no practice; 'attempts' of 'quiz' says how often a quiz is taken",
+            )
         if head.example is not None and head.example.show:
             reader.report(("example",), "questionnaires and quizzes show no example: leave 'example' out")
     if head.quiz is None:
@@ -393,23 +440,36 @@ def _check_questionnaire(reader: Reader, head: Any, asking: Sequence[str]) -> No
     if not asking:
         reader.report(("quiz",), "no question has a right answer, so there is nothing to pass")
     for name, design in head.designs.items():
-        if isinstance(design, SessionDesign) and (design.adaptive is not None or design.blocks > 1 or design.blocked_by):
-            reader.report(("designs", name), "the blocks of a quiz are its attempts: leave out adaptive, blocks and blocked_by")
+        if isinstance(design, SessionDesign) and (
+            design.adaptive is not None or design.blocks > 1 or design.blocked_by
+        ):
+            reader.report(
+                ("designs", name), "the blocks of a quiz are its attempts: leave out adaptive, blocks and blocked_by"
+            )
 
 
-def _check_balance(reader: Reader, path: YamlPath, design: SessionDesign, factors: Mapping[str, Any], asking: Sequence[str]) -> None:
-    """Check that a design's answers and random factors fit the factors and questions of the paradigm; ``asking`` are
-    the phases that ask."""
+def _check_balance(
+    reader: Reader, path: YamlPath, design: SessionDesign, factors: Mapping[str, Any], asking: Sequence[str]
+) -> None:
+    """Check that a design's answers and random factors fit the factors and questions of the
+    paradigm; ``asking`` are the phases that ask."""
     for n, name in enumerate(design.balance):
         if name != ANSWER and name not in factors:
-            reader.report((*path, "balance", n), f"'{name}' is neither '{ANSWER}' nor a factor{nearest(name, [ANSWER, *factors])}")
+            reader.report(
+                (*path, "balance", n), f"'{name}' is neither '{ANSWER}' nor a factor{nearest(name, [ANSWER, *factors])}"
+            )
         elif name in design.balance[:n]:
             reader.report((*path, "balance", n), f"'{name}' occurs twice")
     if design.question is not None:
         if asking and design.question not in asking:
             reader.report(
-                (*path, "question"), f"no step of the phase '{design.question}' asks{nearest(design.question, asking) or '; these do: ' + listed(asking)}"
+                (*path, "question"),
+                f"no step of the phase '{design.question}'"
+                f" asks{nearest(design.question, asking) or '; these do: ' + listed(asking)}",
             )
     elif design.of_answers and len(asking) > 1:
         key = "balance" if ANSWER in design.balance else "max_run"
-        reader.report((*path, key), f"trials ask in several phases ({listed(asking)}): say which is meant, such as question: {asking[-1]}")
+        reader.report(
+            (*path, key),
+            f"trials ask in several phases ({listed(asking)}): say which is meant, such as question: {asking[-1]}",
+        )

@@ -1,5 +1,6 @@
-"""Texts of the screen in the language of a person. Trials have their texts once, as the timeline writes them and as machines see them; what a person sees
-instead is decided at the window, so that neither a trial's identity nor its percepts depend on a language."""
+"""Texts of the screen in the language of a person. Trials have their texts once, as the timeline
+writes them and as machines see them; what a person sees instead is decided at the window, so that
+neither a trial's identity nor its percepts depend on a language."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ Words = Mapping[str, str]
 
 
 def translated(stimulus: Stimulus, words: Words) -> Stimulus:
-    """A stimulus as people see it whose language has these words: a text among them is replaced, and everything else is as it was."""
+    """A stimulus as people see it whose language has these words: a text among them is replaced,
+    and everything else is as it was."""
     if isinstance(stimulus, Lines) and stimulus.text in words:
         return Lines.model_validate({**stimulus.model_dump(), "text": words[stimulus.text]})
     if isinstance(stimulus, ShownSound) and (visual := translated(stimulus.visual, words)) is not stimulus.visual:
@@ -44,25 +46,36 @@ def translated_display(display: Display, words: Words) -> Display:
     return display if stimulus is display.stimulus else replace(display, stimulus=stimulus)
 
 
-def mistranslated(document: Document, translations: Mapping[str, Words], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
-    """List the problems of a paradigm's translations: texts that the timeline does not have, languages without
-    instructions, texts that cannot be drawn.
-    Translations that are inherited may be of texts that a timeline of one's own has no more."""
+def mistranslated(
+    document: Document, translations: Mapping[str, Words], languages: Iterable[str]
+) -> Iterator[tuple[YamlPath, str]]:
+    """List the problems of a paradigm's translations: texts that the timeline does not have,
+    languages without instructions, texts that cannot be drawn. Translations that are inherited may
+    be of texts that a timeline of one's own has no more."""
     answers = set(_answers(document.data.get("timeline")))
     texts = sorted({*_texts(document.data.get("timeline")), *answers})
     beside = _file(document, ("timeline",))
     for language, words in translations.items():
         if language not in languages:
-            yield ("translations", language), f"there are no instructions in '{language}'; their languages are {listed(languages)}"
+            yield (
+                ("translations", language),
+                f"there are no instructions in '{language}'; their languages are {listed(languages)}",
+            )
         called = [word for answer, word in words.items() if answer in answers]
         for text, other in words.items():
             if text in answers and called.count(other) > 1:
                 yield ("translations", language, text), f"two answers would both be called '{other}'"
             if text not in texts and beside and _file(document, ("translations", language, text)) == beside:
                 hint = nearest(text, texts) or (f"; it has {listed(texts)}" if texts else "; it has none")
-                yield ("translations", language, text), f"the timeline shows no text '{text}', and has no such answer{hint}"
+                yield (
+                    ("translations", language, text),
+                    f"the timeline shows no text '{text}', and has no such answer{hint}",
+                )
             if "\n".join(" ".join(line.split()) for line in other.strip().split("\n")) != other:
-                yield ("translations", language, text), f"leave out blanks at the ends, and more than one in a row; found {other!r}"
+                yield (
+                    ("translations", language, text),
+                    f"leave out blanks at the ends, and more than one in a row; found {other!r}",
+                )
 
 
 def _file(document: Document, path: YamlPath) -> str:
@@ -88,7 +101,8 @@ def _texts(part: Any) -> Iterator[str]:
 
 
 def _answers(part: Any) -> Iterator[str]:
-    """The words to answer with that are written out in a timeline. Those that are seen at places are to be remembered, and stay as they are."""
+    """The words to answer with that are written out in a timeline. Those that are seen at places
+    are to be remembered, and stay as they are."""
     if isinstance(part, list):
         for inner in part:
             yield from _answers(inner)
@@ -101,8 +115,8 @@ def _answers(part: Any) -> Iterator[str]:
 
 
 def illegible(data: Mapping[str, Any], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
-    """List the texts of a paradigm (the content of its file) that cannot be drawn in these languages, with the
-    reasons."""
+    """List the texts of a paradigm (the content of its file) that cannot be drawn in these
+    languages, with the reasons."""
     from ..stimuli.render.fonts import unreadable  # loads a typeface
 
     for language in languages:
@@ -122,14 +136,22 @@ def missing_texts(data: Mapping[str, Any], language: str) -> list[str]:
 
     A timeline is taken to be written in the first language of the instructions.
     """
-    title, translations, instructions = data.get("title"), data.get("translations") or {}, data.get("instructions") or {FALLBACK: ""}
-    read = dict.fromkeys((*_texts(data.get("timeline")), *(answer for answer in _answers(data.get("timeline")) if len(answer) > 1)))
+    title, translations, instructions = (
+        data.get("title"),
+        data.get("translations") or {},
+        data.get("instructions") or {FALLBACK: ""},
+    )
+    read = dict.fromkeys(
+        (*_texts(data.get("timeline")), *(answer for answer in _answers(data.get("timeline")) if len(answer) > 1))
+    )
     lacking: list[str] = []
     if language not in instructions:
         lacking.append(_NO_INSTRUCTIONS)
     if isinstance(title, dict) and language not in title:
         lacking.append("there is no title")
-    if language != next(iter(instructions)) and (others := [text for text in read if text not in translations.get(language, {})]):
+    if language != next(iter(instructions)) and (
+        others := [text for text in read if text not in translations.get(language, {})]
+    ):
         lacking.append(f"the timeline has texts or answers without a translation: {listed(others)} (translations)")
     if any(language not in prompt for prompt in _prompts(data.get("timeline"))):
         lacking.append("there are questions that are not asked in it (prompt)")
@@ -148,7 +170,8 @@ def _prompts(part: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languages: Iterable[str]) -> list[str]:
-    """List what readers of these languages would get in another one, as sentences for ``spanlab check``.
+    """List what readers of these languages would get in another one, as sentences for ``spanlab
+    check``.
 
     Parameters
     ----------
@@ -159,7 +182,10 @@ def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languag
     for language in languages:
         problems += [f"'{language}': {lacks}" for lacks in missing_texts(data, language) if lacks != _NO_INSTRUCTIONS]
         if language not in spoken():
-            problems.append(f"'{language}': the window and legends are available in {', '.join(spoken())}; their own texts are then in English")
+            problems.append(
+                f"'{language}': the window and legends are available in {', '.join(spoken())}; their own texts are then"
+                " in English"
+            )
         elif language != FALLBACK:
             for kind in kinds:
                 if (legend := kind.legend("participant", language)) and legend == kind.legend("participant", FALLBACK):

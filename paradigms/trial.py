@@ -1,8 +1,10 @@
 """A compiled trial: an immutable list of steps, the same on every machine and for every agent.
 
-Every step is in two halves that never mix: the *percept*, which is all that an agent may see, and the *truth*, which is for scoring and for the record.
+Every step is in two halves that never mix: the *percept*, which is all that an agent may see, and
+the *truth*, which is for scoring and for the record.
 
-A paradigm keeps the trials that it compiled last: what a session checks before anybody sits down is what it then takes.
+A paradigm keeps the trials that it compiled last: what a session checks before anybody sits down is
+what it then takes.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ KEPT_TRIALS = 1024
 
 
 class CompiledTrials:
-    """The trials of one paradigm that were compiled last. They are immutable, so whoever asks gets the same one.
+    """The trials of one paradigm that were compiled last. They are immutable, so whoever asks gets
+    the same one.
 
     It is left behind when its paradigm is copied, compared or sent to another process.
 
@@ -45,7 +48,8 @@ class CompiledTrials:
         Parameters
         ----------
         key : what names the trial within its paradigm, but for given draws
-        draws : the draws that were given, or None; they must be the very object that was given before
+        draws : the draws that were given, or None; they must be the very object that was given
+            before
         make : compiles it
         """
         key = (key, id(draws))
@@ -73,7 +77,8 @@ class Display:
     ----------
     stimulus : what is shown
     ms : for how long; None = until the participant goes on or answers
-    for_machines : whether this is the display of its step that machines get (otherwise they get the first)
+    for_machines : whether this is the display of its step that machines get (otherwise they get the
+        first)
     """
 
     stimulus: Stimulus
@@ -180,7 +185,8 @@ class Percept:
 
 @dataclass(frozen=True, slots=True)
 class WorkedExample:
-    """A trial with its right answers, to be shown before others. It is nobody's trial: no session, practice or data set has its seed.
+    """A trial with its right answers, to be shown before others. It is nobody's trial: no session,
+    practice or data set has its seed.
 
     Parameters
     ----------
@@ -204,7 +210,8 @@ class Truth:
     record : serial position and whatever else the step records, by column
     levels : factor levels of the trial, with ``set_size`` and ``list_length``
     chance : probability that a uniformly random allowed answer scores as correct, per scored item
-    blind : that of the best guess of somebody who knows the paradigm, the condition and which question it is, but has not looked
+    blind : that of the best guess of somebody who knows the paradigm, the condition and which
+        question it is, but has not looked
     """
 
     answer: Answer | None = None
@@ -218,7 +225,8 @@ class Truth:
 class Step:
     """One model time step, with at most one question.
 
-    ``feedback`` is set on feedback steps: one percept per verdict on the answer before, from which the runner picks; ``percept`` is then that for ``missed``.
+    ``feedback`` is set on feedback steps: one percept per verdict on the answer before, from which
+    the runner picks; ``percept`` is then that for ``missed``.
     """
 
     index: int
@@ -240,8 +248,9 @@ class Step:
 class Trial:
     """One compiled trial.
 
-    ``trial_id`` is a hash of paradigm, version, generator, factor levels and seed (and of the draws, where these were given); ``fingerprint()`` (see
-    ``paradigms.compile``) hashes the content.
+    ``trial_id`` is a hash of paradigm, version, generator, factor levels and seed (and of the
+    draws, where these were given); ``fingerprint()`` (see ``paradigms.compile``) hashes the
+    content.
     """
 
     paradigm: str

@@ -1,6 +1,7 @@
 """Files of trials that come from elsewhere: JSON lines, one paradigm a file.
 
-The first line says what the file is (:class:`TrialsHeader`); each of the others is one trial: its ``name``, the ``levels`` of all factors, and its ``draws``.
+The first line says what the file is (:class:`TrialsHeader`); each of the others is one trial: its
+``name``, the ``levels`` of all factors, and its ``draws``.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ class GivenTrial:
 
 
 def given_trial(paradigm: Paradigm, name: str, levels: Mapping[str, Any], draws: Mapping[str, Any]) -> GivenTrial:
-    """A trial that somebody else has made, with a level for every factor and a value for everything that is random.
+    """A trial that somebody else has made, with a level for every factor and a value for everything
+    that is random.
 
     Raises
     ------
@@ -82,7 +84,9 @@ def given_trial(paradigm: Paradigm, name: str, levels: Mapping[str, Any], draws:
     return GivenTrial(name, {factor: by_factor[factor] for factor in paradigm.factors}, given_draws(paradigm, draws))
 
 
-def write_trials(path: Path, paradigm: Paradigm, generator: Generator, source: str | Mapping[str, Any], trials: Iterable[GivenTrial]) -> int:
+def write_trials(
+    path: Path, paradigm: Paradigm, generator: Generator, source: str | Mapping[str, Any], trials: Iterable[GivenTrial]
+) -> int:
     """Write a trials file, whole or not at all.
 
     Returns
@@ -131,12 +135,14 @@ class TrialsFile:
     Parameters
     ----------
     path : the file
-    paradigm : where to find its paradigm, a name in the library or a YAML file; by the name in the file when not given
+    paradigm : where to find its paradigm, a name in the library or a YAML file; by the name in the
+        file when not given
 
     Raises
     ------
     SpanLabError
-        when it is not a trials file, or not one of the paradigm as it is now; while iterating, also for a line that is not a trial of the paradigm.
+        when it is not a trials file, or not one of the paradigm as it is now; while iterating, also
+        for a line that is not a trial of the paradigm.
     """
 
     def __init__(self, path: str | Path, paradigm: str | Path | None = None) -> None:
@@ -147,8 +153,8 @@ class TrialsFile:
             raise SpanLabError(f"{self.path} holds trials of {self.header.paradigm}, not of {self.paradigm.name}")
         if self.paradigm.version != self.header.paradigm_version:
             raise SpanLabError(
-                f"{self.path} was written for version {self.header.paradigm_version} of {self.paradigm.name}; this is version {self.paradigm.version}, "
-                "whose trials may be others: import them again"
+                f"{self.path} was written for version {self.header.paradigm_version} of {self.paradigm.name}; this is"
+                f" version {self.paradigm.version}, whose trials may be others: import them again"
             )
 
     def __iter__(self) -> Iterator[GivenTrial]:
@@ -168,7 +174,10 @@ class TrialsFile:
             names.add(trial.name)
             yield number, trial
         if len(names) != self.header.trials:
-            raise self.wrong(number, f"the file ends after {len(names)} of {self.header.trials} trials; is it cut off? Write it again")
+            raise self.wrong(
+                number,
+                f"the file ends after {len(names)} of {self.header.trials} trials; is it cut off? Write it again",
+            )
 
     def sha256(self) -> str:
         """The hash of the whole file."""
@@ -189,7 +198,9 @@ class TrialsFile:
                 while line := file.readline(_LONGEST + 1):
                     number += 1
                     if len(line) > _LONGEST:
-                        raise self.wrong(number, f"a line of more than {_LONGEST} bytes; this is not a trials file of SpanLab")
+                        raise self.wrong(
+                            number, f"a line of more than {_LONGEST} bytes; this is not a trials file of SpanLab"
+                        )
                     yield number, line.decode("utf-8")
         except UnicodeDecodeError:
             raise self.wrong(number, "this is not UTF-8 text") from None
@@ -200,9 +211,17 @@ class TrialsFile:
         number, text = next(self._lines(), (1, ""))
         data = self._parsed(number, text)
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise self.wrong(1, f'this is not a trials file: its first line must say {{"format": "{FORMAT}", ...}} (spanlab import writes such files)')
+            raise self.wrong(
+                1,
+                f'this is not a trials file: its first line must say {{"format": "{FORMAT}", ...}} (spanlab import'
+                " writes such files)",
+            )
         if isinstance(data.get("version"), int) and data["version"] > VERSION:
-            raise self.wrong(1, f"written by a newer spanlab (format {data['version']}, this one reads up to {VERSION}): update spanlab")
+            raise self.wrong(
+                1,
+                f"written by a newer spanlab (format {data['version']}, this one reads up to {VERSION}): update"
+                " spanlab",
+            )
         return self._valid(TrialsHeader, 1, data)
 
     def _trial(self, number: int, text: str) -> GivenTrial:
@@ -231,18 +250,23 @@ class TrialsFile:
     def _valid(self, model: Any, number: int, data: Any) -> Any:
         built, problems = validated(model, data)
         if built is None:
-            raise self.wrong(number, "; ".join(f"{'.'.join(map(str, path))}: {message}" if path else message for path, message in problems))
+            raise self.wrong(
+                number,
+                "; ".join(f"{'.'.join(map(str, path))}: {message}" if path else message for path, message in problems),
+            )
         return built
 
 
 def plan_given(file: TrialsFile, seed: int, trials: int | None = None) -> list[PlannedTrial]:
-    """A session of the trials of a file, in the order of the file. Each is compiled once, so that a fault is told with its line before anybody begins.
+    """A session of the trials of a file, in the order of the file. Each is compiled once, so that a
+    fault is told with its line before anybody begins.
 
     Parameters
     ----------
     file : where the trials are
     seed : of the session
-    trials : how many of them: shared out evenly over the factor levels, at random; all when not given
+    trials : how many of them: shared out evenly over the factor levels, at random; all when not
+        given
 
     Raises
     ------
@@ -253,14 +277,19 @@ def plan_given(file: TrialsFile, seed: int, trials: int | None = None) -> list[P
     if many > file.header.trials:
         raise SpanLabError(f"{file.path} holds {file.header.trials} trials; {many} are too many")
     if many > MAX_SESSION_TRIALS:
-        raise SpanLabError(f"{file.path}: a session of {many} trials; at most {MAX_SESSION_TRIALS} are possible: choose some of them with --trials")
+        raise SpanLabError(
+            f"{file.path}: a session of {many} trials; at most {MAX_SESSION_TRIALS} are possible: choose some of them"
+            " with --trials"
+        )
     chosen = None if trials is None else _chosen(file, seed, trials)
     planned: list[PlannedTrial] = []
     for number, trial in file.numbered():
         if chosen is not None and number not in chosen:
             continue
         index = len(planned)
-        one = PlannedTrial(1, index + 1, trial.levels, trial_seed("session", seed, index), draws=trial.draws, name=trial.name)
+        one = PlannedTrial(
+            1, index + 1, trial.levels, trial_seed("session", seed, index), draws=trial.draws, name=trial.name
+        )
         try:
             one.compile(file.paradigm, file.header.generator)
         except SpanLabError as error:
@@ -270,11 +299,16 @@ def plan_given(file: TrialsFile, seed: int, trials: int | None = None) -> list[P
 
 
 def _chosen(file: TrialsFile, seed: int, trials: int) -> set[int]:
-    """The lines of so many trials: as many of each combination of factor levels as of any other, as long as there are."""
+    """The lines of so many trials: as many of each combination of factor levels as of any other, as
+    long as there are."""
     random = stream(file.paradigm.name, seed, "given")
     groups: dict[str, list[int]] = {}
     for number, trial in file.numbered():
         groups.setdefault(repr(trial.levels), []).append(number)
     shuffled = [[group[n] for n in random.permutation(len(group))] for group in groups.values()]
-    turns = [(turn, place, number) for group, place in zip(shuffled, random.permutation(len(shuffled)), strict=True) for turn, number in enumerate(group)]
+    turns = [
+        (turn, place, number)
+        for group, place in zip(shuffled, random.permutation(len(shuffled)), strict=True)
+        for turn, number in enumerate(group)
+    ]
     return {number for _, _, number in sorted(turns)[:trials]}

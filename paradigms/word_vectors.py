@@ -1,8 +1,9 @@
 """Vectors of words, for networks: from a word2vec or GloVe file, or random ones.
 
-A file is read once from end to end, as it is or packed with gzip, and only the words that are needed are kept, so that it may be larger than the memory.
-What it is, its beginning tells: a header of two numbers and then lines (word2vec's text, which fastText writes, too) or raw numbers (word2vec's binary
-form), or lines without a header (GloVe).
+A file is read once from end to end, as it is or packed with gzip, and only the words that are
+needed are kept, so that it may be larger than the memory. What it is, its beginning tells: a header
+of two numbers and then lines (word2vec's text, which fastText writes, too) or raw numbers
+(word2vec's binary form), or lines without a header (GloVe).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from .identity import stream
 from .language.diagnostics import listed, show
 
 _CHUNK = 1 << 20
-#: Longest line of a text file, and longest word of a binary one, in bytes: what is longer is something else.
+#: Longest line of a text file, and longest word of a binary one, in bytes: what is longer is
+#: something else.
 _LONGEST_LINE = 1 << 16
 _LONGEST_WORD = 1 << 12
 
@@ -35,7 +37,8 @@ class _MalformedError(ValueError):
 
 
 def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[str, np.ndarray], str]:
-    """The vectors of those of some words that are in a file (of a word that comes twice, the first), and the SHA-256 of the file.
+    """The vectors of those of some words that are in a file (of a word that comes twice, the
+    first), and the SHA-256 of the file.
 
     Raises
     ------
@@ -55,7 +58,9 @@ def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[s
             while buffered.read(_CHUNK):
                 pass  # the hash is that of the whole file
     except (_MalformedError, gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise SpanLabError(f"{path} is not a file of word vectors that can be read (word2vec or GloVe): {error}") from None
+        raise SpanLabError(
+            f"{path} is not a file of word vectors that can be read (word2vec or GloVe): {error}"
+        ) from None
     except OSError as error:
         raise SpanLabError(f"cannot read the word vectors {path}: {error.strerror or error}") from None
     return table, hashed.sha256.hexdigest()
@@ -100,7 +105,8 @@ class _Bytes:
         return content
 
     def until(self, mark: bytes, most: int) -> bytes:
-        """Up to and with the next ``mark``; where there is none within ``most`` bytes, these (fewer at the end)."""
+        """Up to and with the next ``mark``; where there is none within ``most`` bytes, these (fewer
+        at the end)."""
         at = self._buffer.find(mark, self._at, self._at + most) - self._at
         if at < 0:
             at = self.peek(most).find(mark)
@@ -116,11 +122,16 @@ def _vectors(content: _Bytes, needed: dict[bytes, str], dimensions: int) -> dict
         _check_dimensions(numbers, dimensions)
         content.until(b"\n", _LONGEST_LINE)
         # Raw numbers hold bytes that no text has.
-        if any(byte < 32 and byte not in b"\t\r\n" for byte in content.peek(_LONGEST_WORD).partition(b" ")[2][: 4 * dimensions]):
+        if any(
+            byte < 32 and byte not in b"\t\r\n"
+            for byte in content.peek(_LONGEST_WORD).partition(b" ")[2][: 4 * dimensions]
+        ):
             return _binary(content, needed, entries, dimensions)
         return _text(content, needed, dimensions, entries)
     if len(first) < 3 or not all(map(_is_number, first[1:])):
-        raise _MalformedError("its first line is neither the number of words and of dimensions nor a word with the numbers of its vector")
+        raise _MalformedError(
+            "its first line is neither the number of words and of dimensions nor a word with the numbers of its vector"
+        )
     _check_dimensions(len(first) - 1, dimensions)
     return _text(content, needed, dimensions, None)
 
@@ -131,7 +142,8 @@ def _check_dimensions(length: int, dimensions: int) -> None:
 
 
 def _text(content: _Bytes, needed: dict[bytes, str], dimensions: int, entries: int | None) -> dict[str, np.ndarray]:
-    """Lines of a word and its numbers. Words may hold spaces (some GloVe files have such), the last numbers count."""
+    """Lines of a word and its numbers. Words may hold spaces (some GloVe files have such), the last
+    numbers count."""
     table: dict[str, np.ndarray] = {}
     header = entries is not None
     number = 0
@@ -142,7 +154,9 @@ def _text(content: _Bytes, needed: dict[bytes, str], dimensions: int, entries: i
             raise _MalformedError(f"{at} is longer than any line of such a file")
         line = line.strip()
         if line.count(b" ") < dimensions and len(line.split()) <= dimensions:
-            raise _MalformedError(f"{at} has fewer than {dimensions} numbers" + (" (the file may be incomplete)" if line else ""))
+            raise _MalformedError(
+                f"{at} has fewer than {dimensions} numbers" + (" (the file may be incomplete)" if line else "")
+            )
         word = needed.get(line.split(None, 1)[0])
         if word is None or word in table:
             continue
@@ -158,7 +172,8 @@ def _text(content: _Bytes, needed: dict[bytes, str], dimensions: int, entries: i
 
 
 def _binary(content: _Bytes, needed: dict[bytes, str], entries: int, dimensions: int) -> dict[str, np.ndarray]:
-    """Words, each with a space and its numbers in four bytes each, perhaps with a line break before the next."""
+    """Words, each with a space and its numbers in four bytes each, perhaps with a line break before
+    the next."""
     table: dict[str, np.ndarray] = {}
     for entry in range(1, entries + 1):
         word_bytes = content.until(b" ", _LONGEST_WORD)
@@ -207,7 +222,8 @@ class WordVectors:
     ----------
     name : where they come from, as it is recorded
     sha256 : of the file; None for random vectors
-    table : the vectors that there are, by word; a word without one is an error for vectors from a file, and random vectors are made when they are needed
+    table : the vectors that there are, by word; a word without one is an error for vectors from a
+        file, and random vectors are made when they are needed
     seed : of random vectors; None for those from a file
     """
 
@@ -227,7 +243,10 @@ class WordVectors:
         if self.seed is None:
             missing = [word for word in dict.fromkeys(words) if word not in self.table]
             if missing:
-                raise SpanLabError(f"no vectors for these words: {listed(missing, 50)}; those of {self.name} were read for {len(self.table)} other words")
+                raise SpanLabError(
+                    f"no vectors for these words: {listed(missing, 50)}; those of {self.name} were read for"
+                    f" {len(self.table)} other words"
+                )
         vectors = np.zeros((len(words), DIMENSIONS), np.float32)
         for row, word in enumerate(words):
             if word not in self.table:
@@ -237,8 +256,8 @@ class WordVectors:
         return vectors
 
     def shown(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
-        """Return the input of a network that reads words, float32 (stimuli, 300): the vector of the one word that is
-        shown, zeros for none or several."""
+        """Return the input of a network that reads words, float32 (stimuli, 300): the vector of the
+        one word that is shown, zeros for none or several."""
         words = [stimulus.single_word() for stimulus in stimuli]
         vectors = np.zeros((len(stimuli), DIMENSIONS), np.float32)
         rows = [row for row, word in enumerate(words) if word is not None]
@@ -251,7 +270,8 @@ class WordVectors:
 
 
 def random_vectors(seed: int = 0) -> WordVectors:
-    """Random vectors of length 1: the vector of a word depends on the word and the seed alone, and is the same on every machine."""
+    """Random vectors of length 1: the vector of a word depends on the word and the seed alone, and
+    is the same on every machine."""
     return WordVectors(f"random unit vectors, seed {seed}", seed=seed)
 
 
@@ -260,20 +280,25 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
 
     Parameters
     ----------
-    path : a word2vec file (text or binary) or a GloVe file with vectors of 300 numbers, perhaps packed with gzip
+    path : a word2vec file (text or binary) or a GloVe file with vectors of 300 numbers, perhaps
+        packed with gzip
     words : those that are needed
 
     Raises
     ------
     SpanLabError
-        when the file cannot be read or is no such file (with the line or the entry), or has no vector for some of the words.
+        when the file cannot be read or is no such file (with the line or the entry), or has no
+        vector for some of the words.
     """
     path = Path(path)
     distinct = list(dict.fromkeys(words))
     table, sha256 = read_file(path, distinct, DIMENSIONS)
     missing = [word for word in distinct if word not in table]
     if missing:
-        raise SpanLabError(f"{path} has no vectors for {len(missing)} of the {len(distinct)} words that are needed: {listed(missing, 50)}; choose another file")
+        raise SpanLabError(
+            f"{path} has no vectors for {len(missing)} of the {len(distinct)} words that are needed:"
+            f" {listed(missing, 50)}; choose another file"
+        )
     return WordVectors(path.name, sha256, table)
 
 

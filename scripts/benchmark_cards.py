@@ -1,8 +1,9 @@
-"""Make what the documentation shows of the benchmark: the cards of agents that ship and of published models, and how often verdicts are right.
+"""Make what the documentation shows of the benchmark: the cards of agents that ship and of
+published models, and how often verdicts are right.
 
 python scripts/benchmark_cards.py rates            simulated people, models like them, and guessers: how often each verdict is given
 python scripts/benchmark_cards.py published DIR    the cards of the published N-back models
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -22,13 +23,18 @@ from spanlab.extensions.benchmark.measures import Answerer, Place, of_published_
 from spanlab.extensions.benchmark.suite import NBACK, Effect, Suite, read_suite
 
 PEOPLE = 24
-#: standard deviation over people of the log odds of a right answer: in all conditions, and in each by itself
+#: standard deviation over people of the log odds of a right answer: in all conditions, and in each
+#: by itself
 SPREAD, OWN_SPREAD = 0.5, 0.15
 CHANCE = {"vsr": 1 / 9, "vsrec": 1 / 2, "vir": 1 / 2, "smu": 1 / 9, "cd": 1 / 2, "cs": 1 / 8}
 #: how many trials of the suite each condition has, and how many answers a trial gives there
 TRIALS = {"vsr": (60, 1), "vsrec": (40, 1), "vir": (62, 1), "smu": (40, 2), "cd": (40, 1), "cs": (15, 2)}
 #: columns whose levels share no trial; the others are positions within a trial
-APART = {"vsr": ("list_length",), "vsrec": ("factor_pattern_distractor_difference",), "vir": ("serial_position", "retention_steps")}
+APART = {
+    "vsr": ("list_length",),
+    "vsrec": ("factor_pattern_distractor_difference",),
+    "vir": ("serial_position", "retention_steps"),
+}
 LOADS = (1700 / 9500, 3 * 1700 / 9500)
 
 
@@ -43,10 +49,16 @@ def means_of(paradigm: str) -> tuple[tuple[str, ...], dict[Place, float]]:
     return people.by, {(*domain, round(load, 9)): 0.92 - 0.6 * load for domain in domains for load in LOADS}
 
 
-def drawn(paradigm: str, by: Sequence[str], means: Mapping[Place, float], random: np.random.RandomState, people: int = 0) -> Answerer:
-    """Simulated answers to the suite: of one model, trial by trial, or of people, a mean for each person and condition."""
+def drawn(
+    paradigm: str, by: Sequence[str], means: Mapping[Place, float], random: np.random.RandomState, people: int = 0
+) -> Answerer:
+    """Simulated answers to the suite: of one model, trial by trial, or of people, a mean for each
+    person and condition."""
     trials, answers = TRIALS[paradigm]
-    odds = {place: math.log(min(max(mean, 0.005), 0.995) / (1 - min(max(mean, 0.005), 0.995))) for place, mean in means.items()}
+    odds = {
+        place: math.log(min(max(mean, 0.005), 0.995) / (1 - min(max(mean, 0.005), 0.995)))
+        for place, mean in means.items()
+    }
     values: dict[Place, np.ndarray] = {}
     ids: dict[Place, np.ndarray] = {}
     shift = random.normal(0, SPREAD, people)
@@ -68,11 +80,15 @@ def drawn(paradigm: str, by: Sequence[str], means: Mapping[Place, float], random
 def everybody(means: Mapping[Place, float], random: np.random.RandomState) -> dict[Place, float]:
     """The mean share of many people in each condition, which is what a model like people has."""
     shift = random.normal(0, math.hypot(SPREAD, OWN_SPREAD), 20_000)
-    return {place: float(np.mean(1 / (1 + np.exp(-(math.log(min(mean, 0.995) / (1 - min(mean, 0.995))) + shift))))) for place, mean in means.items()}
+    return {
+        place: float(np.mean(1 / (1 + np.exp(-(math.log(min(mean, 0.995) / (1 - min(mean, 0.995))) + shift)))))
+        for place, mean in means.items()
+    }
 
 
 def verdicts(effect: Effect, model: str, samples: int, seed: int = 1, people: int = PEOPLE) -> Counter[str]:
-    """How often each verdict is given of simulated people and ``like`` them, a ``guesser``, or a model ``at the margin``."""
+    """How often each verdict is given of simulated people and ``like`` them, a ``guesser``, or a
+    model ``at the margin``."""
     random = np.random.RandomState(seed)
     by, means = means_of(effect.paradigm)
     places = sorted(means, key=str)
@@ -98,10 +114,15 @@ def at_margin(effect: Effect, by: Sequence[str], centre: Mapping[Place, float]) 
     places = sorted(centre, key=str)
     weight = weights(effect, by, places)
     step = effect.margin / effect.scale / float(weight @ weight)
-    return {place: float(np.clip(centre[place] - step * one, 0.001, 0.999)) for place, one in zip(places, weight, strict=True)}
+    return {
+        place: float(np.clip(centre[place] - step * one, 0.001, 0.999))
+        for place, one in zip(places, weight, strict=True)
+    }
 
 
-def true_difference(effect: Effect, centre: Mapping[Place, float], other: Mapping[Place, float], by: Sequence[str]) -> float:
+def true_difference(
+    effect: Effect, centre: Mapping[Place, float], other: Mapping[Place, float], by: Sequence[str]
+) -> float:
     """The difference of an effect between two sets of means, in its unit."""
     from spanlab.extensions.benchmark.measures import weights
 
@@ -113,7 +134,10 @@ def true_difference(effect: Effect, centre: Mapping[Place, float], other: Mappin
 def rates(suite: Suite, samples: int = 400) -> str:
     """A Markdown table of how often verdicts are given."""
     lines = [
-        "| effect | margin | like people: same | like people: differs | guesser's distance | guesser: differs | guesser: same |",
+        (
+            "| effect | margin | like people: same | like people: differs | guesser's distance | guesser: differs |"
+            " guesser: same |"
+        ),
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for effect in suite.effects:
@@ -121,9 +145,16 @@ def rates(suite: Suite, samples: int = 400) -> str:
             continue
         like, guesser = (verdicts(effect, model, samples) for model in ("like", "guesser"))
         by, means = means_of(effect.paradigm)
-        apart = true_difference(effect, dict.fromkeys(means, CHANCE[effect.paradigm]), everybody(means, np.random.RandomState(1)), by)
-        shares = [f"{count / samples:.0%}" for count in (like["same"], like["differs"], guesser["differs"], guesser["same"])]
-        lines.append(f"| {effect.name} | {effect.margin:g} | {shares[0]} | {shares[1]} | {apart:+.1f} | {shares[2]} | {shares[3]} |".replace("-", "−"))
+        apart = true_difference(
+            effect, dict.fromkeys(means, CHANCE[effect.paradigm]), everybody(means, np.random.RandomState(1)), by
+        )
+        shares = [
+            f"{count / samples:.0%}" for count in (like["same"], like["differs"], guesser["differs"], guesser["same"])
+        ]
+        lines.append(
+            f"| {effect.name} | {effect.margin:g} | {shares[0]} | {shares[1]} | {apart:+.1f} | {shares[2]} |"
+            f" {shares[3]} |".replace("-", "−")
+        )
     return "\n".join(line.replace("−−−", "---") for line in lines)
 
 

@@ -1,8 +1,9 @@
-"""How much memory is enough: the same network with few and with many units, trained in the same way, beside people.
+"""How much memory is enough: the same network with few and with many units, trained in the same
+way, beside people.
 
 python scripts/capacity.py train -o FOLDER                # trains what is missing; run the same command to continue with what was stopped
 python scripts/capacity.py write -o FOLDER                # curves and scores of what is there: docs/capacity.md and its figures
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -39,18 +40,24 @@ EFFECTS = {"vsr": "serial_position", "smu": "set_size", "cd": "features"}
 SIZES = (24, 48, 96, 240)
 HEAD = ("paradigm", "learned", "score", *(f"{units} units" for units in SIZES))
 STEPS = 500
-#: What each paradigm is trained on. Levels are those of people's curves and some beside; change detection is that of colours after 900 ms, as people had it.
+#: What each paradigm is trained on. Levels are those of people's curves and some beside; change
+#: detection is that of colours after 900 ms, as people had it.
 PARADIGMS: dict[str, dict[str, Any]] = {
     "vsr": {"batch": 40, "train_trials": 4000, "factors": {"list_length": [2, 3, 4, 5, 6]}},
     "smu": {"batch": 40, "train_trials": 4000, "factors": {"set_size": [1, 2, 3, 4, 6, 8]}},
-    "cd": {"batch": 60, "train_trials": 4000, "factors": {"feature": "colour", "set_size": [2, 4, 6], "retention_steps": 6}},
+    "cd": {
+        "batch": 60,
+        "train_trials": 4000,
+        "factors": {"feature": "colour", "set_size": [2, 4, 6], "retention_steps": 6},
+    },
 }
 #: Which paradigms a network learns: each alone, and all together.
 DIETS: dict[str, tuple[str, ...]] = {"vsr": ("vsr",), "smu": ("smu",), "joint": ("vsr", "smu", "cd"), "cd": ("cd",)}
 
 
 def config(diet: str, units: int) -> TrainingConfig:
-    """How one network is trained. Eye and read-out are the same in all; of the memory's units three in four start as a queue of six places."""
+    """How one network is trained. Eye and read-out are the same in all; of the memory's units three
+    in four start as a queue of six places."""
     return TrainingConfig.model_validate(
         {
             "name": f"{diet}-{units}",
@@ -87,7 +94,13 @@ def train_all(folder: Path) -> None:
             out = folder / wanted.name
             if (out / f"{wanted.name}.json").exists():
                 continue
-            found = train(wanted, out, resume=(out / f"{wanted.name}.state.pt").exists(), progress=False, command="python scripts/capacity.py train")
+            found = train(
+                wanted,
+                out,
+                resume=(out / f"{wanted.name}.state.pt").exists(),
+                progress=False,
+                command="python scripts/capacity.py train",
+            )
             assert found is not None
             print(f"{wanted.name}: {found.steps} steps, {found.cpu_s:.0f} s of processor time", flush=True)
 
@@ -104,14 +117,17 @@ def trained(folder: Path) -> dict[str, dict[int, Path]]:
 
 
 def answered(folder: Path, paradigm: str, diet: str, networks: dict[int, Path]) -> Data:
-    """Sessions of some networks in a paradigm, on trials that none has seen; those that are there are not taken again."""
+    """Sessions of some networks in a paradigm, on trials that none has seen; those that are there
+    are not taken again."""
     data = folder / "sessions" / f"{paradigm}-{diet}"
     there = {read_session(one)["agent"] for one in find_sessions([data])} if data.is_dir() else set()
     for units, path in networks.items():
         agent = NetworkAgent(path)
         agent.name = f"network:{units} units"
         if agent.name not in there:
-            spanlab.replay(paradigm, agent, trials=TRIALS, levels=PARADIGMS[paradigm]["factors"], data=data, say=lambda _: None)
+            spanlab.replay(
+                paradigm, agent, trials=TRIALS, levels=PARADIGMS[paradigm]["factors"], data=data, say=lambda _: None
+            )
     return load([data])
 
 
@@ -134,7 +150,9 @@ def write(folder: Path) -> None:
             title = f"{data.titles[paradigm]}, learned {alone}" + (" with the others" if diet == "joint" else "")
             file = images / f"{paradigm}-{alone}.svg"
             file.write_text(picture(shown, table, title), encoding="utf-8")
-            pictures.append(f"![{title}: correct answers of networks of several sizes, and of people](images/capacity/{file.name})")
+            pictures.append(
+                f"![{title}: correct answers of networks of several sizes, and of people](images/capacity/{file.name})"
+            )
             own = scores(data.scored, human=data.human).to_dict("records")
             for name in dict.fromkeys(row["score"] for row in own):
                 cells = {int(row["agent"].split(":")[1].split()[0]): row for row in own if row["score"] == name}
@@ -142,7 +160,12 @@ def write(folder: Path) -> None:
                 nearest.append((paradigm, alone, name, cells))
         parts.append(f"### {load_paradigm(paradigm).title}\n\n" + "\n\n".join(pictures) + "\n" if pictures else "")
     text = DOCUMENT.read_text(encoding="utf-8")
-    filled = {"networks": networks_table(found), "curves": "\n".join(filter(None, parts)), "scores": table_of(HEAD, rows), "nearest": said(nearest)}
+    filled = {
+        "networks": networks_table(found),
+        "curves": "\n".join(filter(None, parts)),
+        "scores": table_of(HEAD, rows),
+        "nearest": said(nearest),
+    }
     for name, content in filled.items():
         start, end = f"<!-- made {name} -->\n", f"<!-- end of {name} -->"
         text = text[: text.index(start) + len(start)] + "\n" + content.rstrip() + "\n\n" + text[text.index(end) :]
@@ -154,7 +177,9 @@ def picture(shown: Effect, table: pd.DataFrame, title: str) -> str:
     """The curves of the sizes, each with a look of its own, and people's."""
     people = table[table["agent_kind"] == GROUP_MEANS]
     named = table.assign(agent=table["agent"].str.removeprefix("network:"))
-    sizes = [look for look in condition_looks([f"{units} units" for units in SIZES]) if look.label in set(named["agent"])]
+    sizes = [
+        look for look in condition_looks([f"{units} units" for units in SIZES]) if look.label in set(named["agent"])
+    ]
     looks = [*sizes, *looks_of(people)]
     return draw(effect_chart(shown, named, looks, title=title), looks)
 
@@ -185,7 +210,11 @@ def said(nearest: list[tuple[str, str, str, dict[int, dict[Any, Any]]]]) -> str:
         first, second = (cells[units] for _, units in ranked[:2])
         apart = not math.isnan(first["high"]) and not math.isnan(second["low"]) and first["high"] < second["low"]
         with_whom = [units for _, units in ranked[1:] if not (first["high"] < cells[units]["low"])]
-        among = "" if apart else f"; its interval overlaps with that of {listed([str(units) for units in sorted(with_whom)])} units"
+        among = (
+            ""
+            if apart
+            else f"; its interval overlaps with that of {listed([str(units) for units in sorted(with_whom)])} units"
+        )
         lines.append(f"* `{paradigm}`, learned {alone}, {name}: {ranked[0][1]} units{among}.")
     return "\n".join(lines)
 

@@ -1,4 +1,5 @@
-"""Fills the generated parts of the documentation from the code, where keys, parameters and columns are declared.
+"""Fills the generated parts of the documentation from the code, where keys, parameters and columns
+are declared.
 
     python scripts/docs.py            rewrites them
     python scripts/docs.py --check    says which are out of date, and exits with 1 when there are any
@@ -29,14 +30,21 @@ _PART = re.compile(r"(<!-- begin (?P<name>[a-z_ ]+) -->\n).*?(<!-- end (?P=name)
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
-    return "".join("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in line) + " |\n" for line in lines)
+    return "".join(
+        "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in line) + " |\n" for line in lines
+    )
 
 
 def columns() -> str:
     from spanlab.sessions.record.reader import COLUMNS
 
     rows = [
-        (f"`{column.name}`", column.type + (f" ({column.unit})" if column.unit else ""), "measured" if column.measured else "", column.meaning)
+        (
+            f"`{column.name}`",
+            column.type + (f" ({column.unit})" if column.unit else ""),
+            "measured" if column.measured else "",
+            column.meaning,
+        )
         for column in COLUMNS
     ]
     return table(("column", "type", "", "meaning"), rows)
@@ -49,8 +57,15 @@ def events() -> str:
 
     shared = {field.name for model in (OfTrial, ShownStep) for field in fields_of(model)}
     of_trial = {field.name for field in fields_of(OfTrial)}
-    named = [("…with a question", model, shared) if model is AskedStep else (f"`{event_name(model)}`", model, of_trial) for model in get_args(Event)]
-    inside = [("in `shown`", ShownDisplay, set[str]()), ("in `notes`", Notes, set[str]()), ("in `scores`", Score, set[str]())]
+    named = [
+        ("…with a question", model, shared) if model is AskedStep else (f"`{event_name(model)}`", model, of_trial)
+        for model in get_args(Event)
+    ]
+    inside = [
+        ("in `shown`", ShownDisplay, set[str]()),
+        ("in `notes`", Notes, set[str]()),
+        ("in `scores`", Score, set[str]()),
+    ]
     return record_keys([("of a trial", OfTrial, set[str]()), *named, *inside], "event")
 
 
@@ -71,7 +86,9 @@ def record_keys(models: Sequence[tuple[str, type, set[str]]], what: str) -> str:
         rows += [(name, "", "", model.__doc__ or "")] if name else []
         for field in fields_of(model):
             if field.name != "event" and field.name not in left_out:
-                said = ", ".join(filter(None, ("" if field.required else "not always", "measured" if field.holds.measured else "")))
+                said = ", ".join(
+                    filter(None, ("" if field.required else "not always", "measured" if field.holds.measured else ""))
+                )
                 rows.append(("", f"`{field.name}`", said, field.holds.meaning))
     return table((what, "key", "", "meaning"), rows)
 
@@ -87,7 +104,11 @@ def roc_columns() -> str:
     """The columns of the tables of curves."""
     from spanlab.analysis.effects.confidence import POINT_COLUMNS, ROC_COLUMNS
 
-    rows = [(f"`{name}`", figure, meaning) for figure, columns in (("`roc`", ROC_COLUMNS), ("`zroc`", POINT_COLUMNS)) for name, meaning in columns.items()]
+    rows = [
+        (f"`{name}`", figure, meaning)
+        for figure, columns in (("`roc`", ROC_COLUMNS), ("`zroc`", POINT_COLUMNS))
+        for name, meaning in columns.items()
+    ]
     return table(("column", "table", "meaning"), [row for row in rows if not row[0].endswith(("_low`", "_high`"))])
 
 
@@ -155,20 +176,44 @@ def chat_settings() -> str:
     ours = {"preamble": "fits the view", "reasoning_text": "fits the reasoning"}
     rows = []
     for name, field in ChatSettings.model_fields.items():
-        choices = [f"`{choice}`" for kind in (field.annotation, *get_args(field.annotation)) for choice in get_args(kind) if isinstance(choice, str)]
+        choices = [
+            f"`{choice}`"
+            for kind in (field.annotation, *get_args(field.annotation))
+            for choice in get_args(kind)
+            if isinstance(choice, str)
+        ]
         meaning = (field.description or "") + (f" ({', '.join(choices)})" if choices else "")
-        rows.append((f"`{name}`", ours.get(name) or (_written(field.get_default(call_default_factory=True)) if field.default != "" else ""), meaning))
-    sentences = [(f"`{setting}: {choice}`", text) for setting, texts in (("view", PREAMBLES), ("reasoning", REASONS)) for choice, text in texts.items() if text]
-    return table(("setting", "default", "meaning"), rows) + "\n" + table(("chosen", "the sentence that goes with it, when none is given"), sentences)
+        rows.append(
+            (
+                f"`{name}`",
+                ours.get(name)
+                or (_written(field.get_default(call_default_factory=True)) if field.default != "" else ""),
+                meaning,
+            )
+        )
+    sentences = [
+        (f"`{setting}: {choice}`", text)
+        for setting, texts in (("view", PREAMBLES), ("reasoning", REASONS))
+        for choice, text in texts.items()
+        if text
+    ]
+    return (
+        table(("setting", "default", "meaning"), rows)
+        + "\n"
+        + table(("chosen", "the sentence that goes with it, when none is given"), sentences)
+    )
 
 
 def chat_presets() -> str:
-    """The presets of chat agents: what they are, for which paradigms, and the settings in which they differ from the defaults."""
+    """The presets of chat agents: what they are, for which paradigms, and the settings in which
+    they differ from the defaults."""
     from spanlab.agents.chat.settings import presets
 
     rows = []
     for name, preset in presets().items():
-        settings = ", ".join(f"`{key}: {_plain(value)}`" for key, value in preset.settings.items() if key != "instructions")
+        settings = ", ".join(
+            f"`{key}: {_plain(value)}`" for key, value in preset.settings.items() if key != "instructions"
+        )
         paradigms = ", ".join(f"`{paradigm}`" for paradigm in preset.settings.get("instructions", ())) or "all"
         rows.append((f"`{name}`", preset.about, paradigms, settings))
     return table(("preset", "what it is", "paradigms", "settings in which it differs"), rows)
@@ -188,7 +233,10 @@ def agents() -> str:
     from spanlab.agents.registry import AGENTS
 
     lines = (f"* `{kind.name}`: {kind.help}" for kind in AGENTS.kinds())
-    return "".join(textwrap.fill(line, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) + "\n" for line in lines)
+    return "".join(
+        textwrap.fill(line, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) + "\n"
+        for line in lines
+    )
 
 
 def composition() -> str:
@@ -200,10 +248,15 @@ def composition() -> str:
         paradigm = load_paradigm(name)
         random = {factor: declared.levels for factor, declared in paradigm.factors.items() if declared.mode == "random"}
         conditions = paradigm.combinations(random)
-        trials = [[compile_trial(paradigm, levels, seed) for seed in range(max(1, 60 // len(conditions)))] for levels in conditions]
+        trials = [
+            [compile_trial(paradigm, levels, seed) for seed in range(max(1, 60 // len(conditions)))]
+            for levels in conditions
+        ]
         steps = [[sum(step.percept.model_step for step in trial.steps) for trial in alike] for alike in trials]
         questions = [[trial.asks for trial in alike] for alike in trials]
-        rows.append((f"`{name}`", str(len(paradigm.combinations())), ", ".join(random), _range(steps), _range(questions)))
+        rows.append(
+            (f"`{name}`", str(len(paradigm.combinations())), ", ".join(random), _range(steps), _range(questions))
+        )
     return table(("paradigm", "conditions", "drawn for each trial", "steps", "questions"), rows)
 
 
@@ -224,14 +277,19 @@ def ours() -> str:
         for row in timetable(load_paradigm(name)):
             if row.source.startswith("ours: "):
                 names.setdefault((row.phase, row.ms, row.source.removeprefix("ours: ")), []).append(f"`{name}`")
-    return table(("paradigm", "phase", "ms", "where from"), [(", ".join(several), *cells) for cells, several in names.items()])
+    return table(
+        ("paradigm", "phase", "ms", "where from"), [(", ".join(several), *cells) for cells, several in names.items()]
+    )
 
 
 def exclusion_measures() -> str:
     """What rules of exclusion can measure, and of what."""
     from spanlab.analysis.data.exclusions import MEASURES
 
-    return table(("measure", "of", "meaning"), [(f"`{name}`", ", ".join(levels), meaning) for name, (levels, meaning) in MEASURES.items()])
+    return table(
+        ("measure", "of", "meaning"),
+        [(f"`{name}`", ", ".join(levels), meaning) for name, (levels, meaning) in MEASURES.items()],
+    )
 
 
 def random_effects() -> str:
@@ -265,12 +323,16 @@ def nback_figures() -> str:
     """The figures of N-back blocks: what they show, and how."""
     from spanlab.analysis.figures.nback_study import NBACK_FIGURES
 
-    lines = [(f"`{figure.name}`", figure.title, figure.line.removeprefix(f"N-back: {figure.title}").strip(" ()")) for figure in NBACK_FIGURES]
+    lines = [
+        (f"`{figure.name}`", figure.title, figure.line.removeprefix(f"N-back: {figure.title}").strip(" ()"))
+        for figure in NBACK_FIGURES
+    ]
     return table(("name", "shows", "how"), lines)
 
 
 def paper_figures() -> str:
-    """The figures of the benchmark's paper: what their lines are, along what, and which conditions they show."""
+    """The figures of the benchmark's paper: what their lines are, along what, and which conditions
+    they show."""
     from spanlab.analysis.figures.worm import PAPER_FIGURES, column_label
 
     rows = []

@@ -1,4 +1,5 @@
-"""Reference pages made from declarations: every command with its options, every public function with its parameters, the schemas of files."""
+"""Reference pages made from declarations: every command with its options, every public function
+with its parameters, the schemas of files."""
 
 from __future__ import annotations
 
@@ -36,11 +37,14 @@ def _commands(group: Any, path: str) -> Iterator[str]:
         rows = [(f"`{_form(form)}`", _range(_cell(meaning))) for form, meaning in records]
         yield f"## `{path} {name}`\n\n{' '.join((command.help or '').split())}\n"
         if rows:
-            yield "| argument or option | meaning |\n| --- | --- |\n" + "".join(f"| {form} | {meaning} |\n" for form, meaning in rows)
+            yield "| argument or option | meaning |\n| --- | --- |\n" + "".join(
+                f"| {form} | {meaning} |\n" for form, meaning in rows
+            )
 
 
 def _form(form: str) -> str:
-    """An argument or an option as it is typed; types that are not named by SpanLab are in words of ours."""
+    """An argument or an option as it is typed; types that are not named by SpanLab are in words of
+    ours."""
     place = {"int": " N", "float": " X"}
     named = re.sub(r" <(\w+)[^>]*>$", lambda found: place.get(found[1], " VALUE") if form.startswith("-") else "", form)
     return named.replace("|", "\\|")
@@ -80,10 +84,16 @@ def _signature(name: str, thing: Any) -> str:
     """The call of a function: a parameter to a line where one line would be long."""
     shown: list[str] = []
     for parameter in inspect.signature(thing).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in shown and not any(one.startswith("*") for one in shown):
+        if (
+            parameter.kind is parameter.KEYWORD_ONLY
+            and "*" not in shown
+            and not any(one.startswith("*") for one in shown)
+        ):
             shown.append("*")
         star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-        shown.append(star + parameter.name + ("" if parameter.default is parameter.empty else f"={parameter.default!r}"))
+        shown.append(
+            star + parameter.name + ("" if parameter.default is parameter.empty else f"={parameter.default!r}")
+        )
     line = f"{name}({', '.join(shown)})"
     return line if len(line) <= 88 else f"{name}(\n" + "".join(f"    {one},\n" for one in shown) + ")"
 
@@ -103,15 +113,24 @@ def _section(heading: str, body: str) -> str:
         return f"```pycon\n{body}\n```\n"
     if heading == "Parameters":
         pairs = [line.split(" : ", 1) for line in re.sub(r"\n +", " ", body).splitlines() if " : " in line]
-        return "| parameter | meaning |\n| --- | --- |\n" + "".join(f"| `{name}` | {_cell(meaning)} |\n" for name, meaning in pairs)
+        return "| parameter | meaning |\n| --- | --- |\n" + "".join(
+            f"| `{name}` | {_cell(meaning)} |\n" for name, meaning in pairs
+        )
     if heading == "Raises":
         raised = [" ".join(line.split()) for line in re.sub(r"\n +", " : ", body).splitlines()]
-        return "\n".join(f"* `{name}`: {meaning.replace(' : ', ' ')}" for name, _, meaning in (line.partition(" : ") for line in raised)) + "\n"
+        return (
+            "\n".join(
+                f"* `{name}`: {meaning.replace(' : ', ' ')}"
+                for name, _, meaning in (line.partition(" : ") for line in raised)
+            )
+            + "\n"
+        )
     return " ".join(body.split()) + "\n"
 
 
 def schemas() -> dict[str, str]:
-    """The JSON Schemas of the files that people write, by the name of their files in ``docs/schemas``."""
+    """The JSON Schemas of the files that people write, by the name of their files in
+    ``docs/schemas``."""
     found = {
         "paradigm": importlib.import_module("spanlab.paradigms.language.file_schema").file_schema,
         "study": importlib.import_module("spanlab.sessions.studies.schema").study_file_schema,
@@ -120,7 +139,8 @@ def schemas() -> dict[str, str]:
 
 
 def stale_schemas(docs: Path, *, write: bool) -> list[str]:
-    """Names of schemas in the documentation that are not those of the code, which are written when asked for."""
+    """Names of schemas in the documentation that are not those of the code, which are written when
+    asked for."""
     stale = []
     for name, text in schemas().items():
         path = docs / "schemas" / name

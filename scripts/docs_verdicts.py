@@ -1,4 +1,5 @@
-"""The list of verdicts, made from their declarations, which are read from the source: no module is imported."""
+"""The list of verdicts, made from their declarations, which are read from the source: no module is
+imported."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from spanlab.core.verdicts import VerdictRule
 
 
 def declared(root: Path = ROOT) -> list[tuple[Path, VerdictRule]]:
-    """Every declared verdict with its module; a declaration that is not made of literals is a ValueError."""
+    """Every declared verdict with its module; a declaration that is not made of literals is a
+    ValueError."""
     return [(path, rule) for path in modules(root) for rule in rules_of((root / path).read_text(encoding="utf-8"))]
 
 
@@ -34,8 +36,14 @@ def page() -> str:
 def _section(path: Path, rule: VerdictRule) -> str:
     said = "; ".join(f"“{_plain(sentence.removeprefix('='))}”" for sentence in rule.says)
     lines = {"says": said, "rests on": _plain(rule.rests_on), "says no when": _plain(rule.says_no_when)}
-    lines |= {"test of yes": f"`{rule.tests[0]}`", "test of no": f"`{rule.tests[1]}`", "declared in": f"`{path.as_posix()}`"}
-    return f"## {rule.name[:1].upper()}{rule.name[1:]}\n\n" + "".join(f"* {term}: {text}\n" for term, text in lines.items())
+    lines |= {
+        "test of yes": f"`{rule.tests[0]}`",
+        "test of no": f"`{rule.tests[1]}`",
+        "declared in": f"`{path.as_posix()}`",
+    }
+    return f"## {rule.name[:1].upper()}{rule.name[1:]}\n\n" + "".join(
+        f"* {term}: {text}\n" for term, text in lines.items()
+    )
 
 
 def _plain(text: str) -> str:

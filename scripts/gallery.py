@@ -1,11 +1,13 @@
-"""Draws the pictures of the gallery: one trial of every paradigm, as ``spanlab show`` draws it, small enough for a web page.
+"""Draws the pictures of the gallery: one trial of every paradigm, as ``spanlab show`` draws it,
+small enough for a web page.
 
     python scripts/gallery.py            draws those that are missing or show another trial than they should
     python scripts/gallery.py --all      draws all of them, after a change of how trials are drawn
     python scripts/gallery.py --check    says which are missing, out of date, or of no paradigm, and exits with 1 when there are any
 
-What a picture shows is written in the file, as a hash of all displays, times and answers. The page around the pictures is filled in by ``scripts/docs.py``.
-"""
+What a picture shows is written in the file, as a hash of all displays, times and answers. The page
+around the pictures is filled in by ``scripts/docs.py``.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -83,7 +85,10 @@ def content(name: str) -> str:
             frame.phase,
             frame.number,
             frame.time,
-            *([type(stimulus).name, stimulus.model_dump(mode="json")] for stimulus in (frame.stimulus, *(variant for _, variant in frame.variants))),
+            *(
+                [type(stimulus).name, stimulus.model_dump(mode="json")]
+                for stimulus in (frame.stimulus, *(variant for _, variant in frame.variants))
+            ),
             None if frame.ask is None else [frame.ask.kind.question(), frame.truth.answer],
             frame.then,
         ]
@@ -115,10 +120,16 @@ def _small(page: Image.Image) -> Image.Image:
     exact = [colour for _, colour in sorted(found, key=lambda one: one[0], reverse=True)[:EXACT]]
     between = small.quantize(COLOURS, method=Image.Quantize.MEDIANCUT).getpalette() or []
     palette = np.array([*exact, *zip(*[iter(between)] * 3, strict=True)], np.int32)
-    # The nearest colours by hand: Pillow's own search leaves out the last bits, and white would be gray.
+    # The nearest colours by hand: Pillow's own search leaves out the last bits, and white would be
+    # gray.
     packed, where = np.unique(np.asarray(small, np.int32) @ [1 << 16, 1 << 8, 1], return_inverse=True)
     colours = packed[:, None] >> [16, 8, 0] & 255
-    nearest = np.concatenate([((part[:, None] - palette) ** 2).sum(2).argmin(1) for part in np.array_split(colours, 1 + len(colours) // 4096)])
+    nearest = np.concatenate(
+        [
+            ((part[:, None] - palette) ** 2).sum(2).argmin(1)
+            for part in np.array_split(colours, 1 + len(colours) // 4096)
+        ]
+    )
     few = Image.fromarray(nearest[where.reshape(-1)].astype(np.uint8).reshape(small.height, small.width))
     few.putpalette(palette.astype(np.uint8).tobytes())
     return few
@@ -138,7 +149,7 @@ def left_over() -> list[str]:
     return sorted(file.name for file in FOLDER.glob("*") if file.stem not in list_paradigms() or file.suffix != ".png")
 
 
-# the page ---------------------------------------------------------------------------------------------------------------------------------------------------
+# the page -----------------------------------------------------------------------------------------
 
 
 def in_order() -> list[str]:
@@ -171,7 +182,9 @@ def page() -> str:
         if paradigm.family != family:
             family = paradigm.family
             text += f"## {family}\n\n"
-        text += f"### {paradigm.title}\n\n{about(name)}\n\n![{paradigm.title}: one trial](images/gallery/{name}.png)\n\n"
+        text += (
+            f"### {paradigm.title}\n\n{about(name)}\n\n![{paradigm.title}: one trial](images/gallery/{name}.png)\n\n"
+        )
         text += f"`{command(name)}` (version {paradigm.version}, trial `{shown(name).trial_id}`)\n\n"
     return text.rstrip() + "\n"
 
@@ -179,18 +192,37 @@ def page() -> str:
 def overview() -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
     """Two tables, each with its header: paradigms by what they test, and functions by domains."""
     paradigms = {name: load_paradigm(name) for name in in_order()}
-    domains, functions = (sorted({one for paradigm in paradigms.values() for one in getattr(paradigm, what)}) for what in ("domains", "functions"))
+    domains, functions = (
+        sorted({one for paradigm in paradigms.values() for one in getattr(paradigm, what)})
+        for what in ("domains", "functions")
+    )
     rows = []
     for name, paradigm in paradigms.items():
-        marks = ["●" if one in paradigm.domains else "" for one in domains] + ["●" if one in paradigm.functions else "" for one in functions]
-        rows.append((f"[`{name}`](#{_anchor(paradigm.title)})", str(paradigm.family), *marks, ", ".join(paradigm.characteristics)))
+        marks = ["●" if one in paradigm.domains else "" for one in domains] + [
+            "●" if one in paradigm.functions else "" for one in functions
+        ]
+        rows.append(
+            (
+                f"[`{name}`](#{_anchor(paradigm.title)})",
+                str(paradigm.family),
+                *marks,
+                ", ".join(paradigm.characteristics),
+            )
+        )
     yield ("paradigm", "family", *domains, *functions, "characteristics"), rows
     yield (
         ("", *domains),
         [
             (
                 function,
-                *(", ".join(f"`{name}`" for name, one in paradigms.items() if function in one.functions and domain in one.domains) for domain in domains),
+                *(
+                    ", ".join(
+                        f"`{name}`"
+                        for name, one in paradigms.items()
+                        if function in one.functions and domain in one.domains
+                    )
+                    for domain in domains
+                ),
             )
             for function in functions
         ],

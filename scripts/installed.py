@@ -1,8 +1,9 @@
-"""Whether the packages of an environment are whole, and of the versions that were tested. For the set-up; run by the environment's own Python.
+"""Whether the packages of an environment are whole, and of the versions that were tested. For the
+set-up; run by the environment's own Python.
 
 installed.py mend                  forgets packages of which files are missing or cut off, so that they are installed again (after a kill)
 installed.py check CONSTRAINTS     ends with 1, and says which, where a package has another version than the file says, or is not whole
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -17,12 +18,17 @@ from pathlib import Path
 
 def folders() -> Iterator[Path]:
     """What describes each installed package: its folder ``NAME-VERSION.dist-info``."""
-    place = Path(sys.prefix) / ("Lib" if os.name == "nt" else f"lib/python{sys.version_info.major}.{sys.version_info.minor}") / "site-packages"
+    place = (
+        Path(sys.prefix)
+        / ("Lib" if os.name == "nt" else f"lib/python{sys.version_info.major}.{sys.version_info.minor}")
+        / "site-packages"
+    )
     return place.glob("*.dist-info")
 
 
 def damage(folder: Path) -> str:
-    """What a package lacks; empty when all files that it lists are there, as long as they should be."""
+    """What a package lacks; empty when all files that it lists are there, as long as they should
+    be."""
     record = folder / "RECORD"
     if not record.is_file() or not (folder / "METADATA").is_file():
         return "its list of files"
@@ -35,7 +41,9 @@ def damage(folder: Path) -> str:
                 length = path.stat().st_size
             except OSError:
                 return name
-            if size and length != int(size) and not name.startswith(".."):  # programs begin with the place of their Python
+            if (
+                size and length != int(size) and not name.startswith("..")
+            ):  # programs begin with the place of their Python
                 return name
     return ""
 
@@ -55,7 +63,9 @@ def pinned(constraints: Path) -> dict[str, str]:
     """The exact versions in a file of constraints; those for other systems are left out."""
     found: dict[str, str] = {}
     for line in constraints.read_text(encoding="utf-8").splitlines():
-        match = re.fullmatch(r"([A-Za-z0-9._-]+)==([^\s;#]+)(?:\s*;\s*sys_platform\s*([=!]=)\s*'(\w+)')?", line.partition("#")[0].strip())
+        match = re.fullmatch(
+            r"([A-Za-z0-9._-]+)==([^\s;#]+)(?:\s*;\s*sys_platform\s*([=!]=)\s*'(\w+)')?", line.partition("#")[0].strip()
+        )
         if match and (match[3] is None or (sys.platform == match[4]) == (match[3] == "==")):
             found[named(match[1])] = match[2].partition("+")[0]
     return found
@@ -72,7 +82,11 @@ def mend() -> int:
 def check(constraints: Path) -> int:
     """Compare what there is with what was tested."""
     there, wanted = versions(), pinned(constraints)
-    wrong = [f"{name} is {there[name]} and not {version}" for name, version in wanted.items() if there.get(name, version) != version]
+    wrong = [
+        f"{name} is {there[name]} and not {version}"
+        for name, version in wanted.items()
+        if there.get(name, version) != version
+    ]
     wrong += [f"{folder.name} lacks {lacking}" for folder in folders() if (lacking := damage(folder))]
     for name in wrong:
         print(name, file=sys.stderr)

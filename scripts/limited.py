@@ -11,7 +11,7 @@ published people, the middle one, or the mean of the two middle ones. Loads and 
 people's. It is chosen on trials of the stream of validation seeds, and what is shown comes from
 other seeds. There are no published people for N-back in SpanLab: there the accuracy at n = 2 is to
 be half-way between the best blind guess and 1.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -52,8 +52,32 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "limited.md"
 CHECKPOINTS = ROOT / "agents" / "network" / "checkpoints"
 #: Strengths of the noise that are tried.
-STRENGTHS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.4, 1.6, 2.0)
-#: Seed of the trials on which noise is chosen, and how many there are for each combination of levels.
+STRENGTHS = (
+    0.0,
+    0.025,
+    0.05,
+    0.075,
+    0.1,
+    0.125,
+    0.15,
+    0.175,
+    0.2,
+    0.25,
+    0.3,
+    0.35,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    1.0,
+    1.2,
+    1.4,
+    1.6,
+    2.0,
+)
+#: Seed of the trials on which noise is chosen, and how many there are for each combination of
+#: levels.
 SEED, EACH = 2026, 60
 
 
@@ -82,7 +106,9 @@ class Studied:
 
 
 STUDIED = {
-    "vsr": Studied("laptop", "list_length", {"list_length": [3, 4, 5, 6]}, "serial_position", {"list_length": [3, 4, 5, 6]}),
+    "vsr": Studied(
+        "laptop", "list_length", {"list_length": [3, 4, 5, 6]}, "serial_position", {"list_length": [3, 4, 5, 6]}
+    ),
     "smu": Studied("laptop", "set_size", {"set_size": [1, 2, 3, 4]}, "set_size", {"set_size": [1, 2, 3, 4, 6, 8]}),
     "cd": Studied(
         "limited-changes",
@@ -101,7 +127,15 @@ STUDIED = {
         1200,
         "sum",
     ),
-    "nback_spatial": Studied("laptop-nback", "n", {"grid": 3, "lures": ["none", "high"]}, "", {"grid": 3, "lures": ["none", "high"]}, 120, "sum"),
+    "nback_spatial": Studied(
+        "laptop-nback",
+        "n",
+        {"grid": 3, "lures": ["none", "high"]},
+        "",
+        {"grid": 3, "lures": ["none", "high"]},
+        120,
+        "sum",
+    ),
 }
 
 
@@ -116,15 +150,20 @@ def wanted(paradigm: str) -> tuple[list[Any], float]:
 
 
 def accuracies(name: str, strengths: Sequence[float] = STRENGTHS) -> dict[float, float]:
-    """Accuracy at the middle loads with each strength of the noise, on the trials on which noise is chosen."""
+    """Accuracy at the middle loads with each strength of the noise, on the trials on which noise is
+    chosen."""
     studied, paradigm, loads = STUDIED[name], load_paradigm(name), wanted(name)[0]
     levels = {**studied.levels, studied.load: loads}
-    pool = make_pool(paradigm, NetworkFrames(), "validation", SEED, EACH * len(paradigm.combinations(levels)), levels, "corrected")
+    pool = make_pool(
+        paradigm, NetworkFrames(), "validation", SEED, EACH * len(paradigm.combinations(levels)), levels, "corrected"
+    )
     network, found = load_network(studied.network).network, {}
     for strength in strengths:
         add_noise(network, strength, relative=True)
         rows = evaluate(network, pool)
-        found[strength] = float(np.mean([np.mean([row.accuracy for row in rows if row.levels[studied.load] == load]) for load in loads]))
+        found[strength] = float(
+            np.mean([np.mean([row.accuracy for row in rows if row.levels[studied.load] == load]) for load in loads])
+        )
     return found
 
 
@@ -136,33 +175,50 @@ def tasks_of(name: str) -> list[str]:
 
 def choose() -> None:
     """Choose the noise of each network by the rule, and write the file of limits."""
-    lines = ["# network:limited is networks with noise in their memory. Written by scripts/limited.py choose, by the rule that stands there."]
+    lines = [
+        "# network:limited is networks with noise in their memory. Written by scripts/limited.py choose, by the rule"
+        " that stands there."
+    ]
     for name in STUDIED:
         (loads, aim), found = wanted(name), accuracies(name)
         strength = min(found, key=lambda tried: abs(found[tried] - aim))
         source, tasks = STUDIED[name].network, ", ".join(tasks_of(name))
         lines += [f"- {{paradigm: {name}, tasks: [{tasks}], network: {source}, noise: {strength:g}}}"]
-        said = f"{name}: {source} with noise {strength:g} is right in {found[strength]:.3f} at {loads}, where {aim:.3f} is asked for"
+        said = (
+            f"{name}: {source} with noise {strength:g} is right in {found[strength]:.3f} at {loads}, where {aim:.3f} is"
+            " asked for"
+        )
         print(f"{said}; without noise, in {found[0.0]:.3f}", flush=True)
     (CHECKPOINTS / "limited.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def answered(folder: Path, limit: NoiseLimit) -> Data:
-    """Sessions of a limited network and of the same network with other noise, on new trials; those that are there are not taken again."""
+    """Sessions of a limited network and of the same network with other noise, on new trials; those
+    that are there are not taken again."""
     studied, data = STUDIED[limit.paradigm], folder / limit.paradigm
     there = {read_session(session)["agent"] for session in find_sessions([data])} if data.is_dir() else set()
     for noise in series(limit):
         agent = NetworkAgent(limit.network, MemoryNoise(noise, relative=True))
         agent.name = f"network:{called(limit, noise)}"
         if agent.name not in there:
-            spanlab.replay(limit.paradigm, agent, trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None)
+            spanlab.replay(
+                limit.paradigm, agent, trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None
+            )
     if studied.gist and f"observer:{studied.gist}" not in there:
-        spanlab.replay(limit.paradigm, f"observer:{studied.gist}", trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None)
+        spanlab.replay(
+            limit.paradigm,
+            f"observer:{studied.gist}",
+            trials=studied.trials,
+            levels=studied.shown,
+            data=data,
+            say=lambda _: None,
+        )
     return load([data])
 
 
 def series(limit: NoiseLimit) -> tuple[float, ...]:
-    """The strengths that are shown: none, half, that of the limited network, and two and four times as much."""
+    """The strengths that are shown: none, half, that of the limited network, and two and four times
+    as much."""
     return tuple(factor * limit.noise for factor in (0, 0.5, 1, 2, 4))
 
 
@@ -181,17 +237,26 @@ def write(folder: Path) -> None:
         data = answered(folder, limit)
         title = data.titles[limit.paradigm]
         curve = compute_load(data, Wish((limit.paradigm,))).table
-        parts += [f"### {title}\n\n`{limit.network}`, noise {limit.noise:g} times what a cell holds.\n", curves_table(limit, curve)]
+        parts += [
+            f"### {title}\n\n`{limit.network}`, noise {limit.noise:g} times what a cell holds.\n",
+            curves_table(limit, curve),
+        ]
         shown = effect(STUDIED[limit.paradigm].effect) if STUDIED[limit.paradigm].effect else None
         drawn = shown.table(data.scored, limit.paradigm, human=data.human.get(limit.paradigm)) if shown else curve
         if shown:
             (images / f"{limit.paradigm}.svg").write_text(picture(shown, drawn, limit, title), encoding="utf-8")
-            parts.append(f"![{title}: a network with noise of several strengths, and people](images/limited/{limit.paradigm}.svg)\n")
+            parts.append(
+                f"![{title}: a network with noise of several strengths, and"
+                f" people](images/limited/{limit.paradigm}.svg)\n"
+            )
         found = scores(data.scored, human=data.human).to_dict("records")
         if found:
             names = list(dict.fromkeys(row["score"] for row in found))
             cells = {(row["score"], row["agent"]): row for row in found}
-            rows = [(name, *(cell(cells.get((name, f"network:{called(limit, noise)}"))) for noise in series(limit))) for name in names]
+            rows = [
+                (name, *(cell(cells.get((name, f"network:{called(limit, noise)}"))) for noise in series(limit)))
+                for name in names
+            ]
             parts.append(table_of(("distance from people", *(called(limit, noise) for noise in series(limit))), rows))
         values = curve[curve["agent_kind"] != GROUP_MEANS][["agent", "load", "mean", "low", "high", "n_items"]]
         card["series"].append(
@@ -201,27 +266,45 @@ def write(folder: Path) -> None:
                 "noise": limit.noise,
                 "sha256": load_network(limit.network).sha256,
                 "trials": STUDIED[limit.paradigm].trials,
-                "curves": [{key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()} for row in values.to_dict("records")],
+                "curves": [
+                    {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}
+                    for row in values.to_dict("records")
+                ],
                 "scores": [
-                    {key: row[key] if key in ("score", "agent") else round(row[key], 4) for key in ("score", "agent", "value", "low", "high")} for row in found
+                    {
+                        key: row[key] if key in ("score", "agent") else round(row[key], 4)
+                        for key in ("score", "agent", "value", "low", "high")
+                    }
+                    for row in found
                 ],
             }
         )
     (CHECKPOINTS / "limited.md").write_text(card_text(card["series"]), encoding="utf-8")
     made = "\n".join(parts)
-    (CHECKPOINTS / "limited.json").write_text(json.dumps(card, indent=1, ensure_ascii=False).replace("NaN", "null") + "\n", encoding="utf-8")
+    (CHECKPOINTS / "limited.json").write_text(
+        json.dumps(card, indent=1, ensure_ascii=False).replace("NaN", "null") + "\n", encoding="utf-8"
+    )
     text = DOCUMENT.read_text(encoding="utf-8")
     start, end = "<!-- made curves -->\n", "<!-- end of curves -->"
-    DOCUMENT.write_text(text[: text.index(start) + len(start)] + "\n" + made.rstrip() + "\n\n" + text[text.index(end) :], encoding="utf-8")
+    DOCUMENT.write_text(
+        text[: text.index(start) + len(start)] + "\n" + made.rstrip() + "\n\n" + text[text.index(end) :],
+        encoding="utf-8",
+    )
 
 
 def card_text(series_of_all: Sequence[Mapping[str, Any]]) -> str:
-    """The card of ``network:limited``: for each paradigm the network, its noise, accuracy by load, and the distance from people."""
+    """The card of ``network:limited``: for each paradigm the network, its noise, accuracy by load,
+    and the distance from people."""
     parts = [
         "# network:limited",
-        "Networks that ship, with noise in their memory in proportion to what it holds; made by `scripts/limited.py`. What limits them: `docs/limited.md`.",
-        "Before training: accuracy of the best linear read-out of the network with its starting weights and without noise, from its own card, which says what "
-        "was wired in.",
+        (
+            "Networks that ship, with noise in their memory in proportion to what it holds; made by"
+            " `scripts/limited.py`. What limits them: `docs/limited.md`."
+        ),
+        (
+            "Before training: accuracy of the best linear read-out of the network with its starting weights and without"
+            " noise, from its own card, which says what was wired in."
+        ),
     ]
     for entry in series_of_all:
         agent = f"network:noise {entry['noise']:.4g} (limited)"
@@ -230,16 +313,33 @@ def card_text(series_of_all: Sequence[Mapping[str, Any]]) -> str:
         loads = STUDIED[entry["paradigm"]].load.replace("_", " ")
         parts += [
             f"## {entry['paradigm']}",
-            f"`{entry['network']}` with noise {entry['noise']:g}, SHA-256 `{entry['sha256']}`, {entry['trials']} trials.",
+            (
+                f"`{entry['network']}` with noise {entry['noise']:g}, SHA-256 `{entry['sha256']}`, {entry['trials']}"
+                " trials."
+            ),
             table_of(
                 (loads, "accuracy", "95% interval", "before training"),
-                [(f"{row['load']:g}", f"{row['mean']:.3f}", f"{row['low']:.3f} to {row['high']:.3f}", before(entry, row["load"])) for row in curve],
+                [
+                    (
+                        f"{row['load']:g}",
+                        f"{row['mean']:.3f}",
+                        f"{row['low']:.3f} to {row['high']:.3f}",
+                        before(entry, row["load"]),
+                    )
+                    for row in curve
+                ],
             ),
         ]
         if distance:
             parts += [
-                "Distance from people (A: slopes, B: means; 0 is as people are). The published means have no spread, so there is no test of equality.",
-                table_of(("score", "value", "95% interval"), [(row["score"], f"{row['value']:.2f}", interval(row)) for row in distance]),
+                (
+                    "Distance from people (A: slopes, B: means; 0 is as people are). The published means have no"
+                    " spread, so there is no test of equality."
+                ),
+                table_of(
+                    ("score", "value", "95% interval"),
+                    [(row["score"], f"{row['value']:.2f}", interval(row)) for row in distance],
+                ),
             ]
         else:
             parts.append("There are no published people for this paradigm.")
@@ -247,13 +347,18 @@ def card_text(series_of_all: Sequence[Mapping[str, Any]]) -> str:
 
 
 def before(entry: Mapping[str, Any], load: float) -> str:
-    """What could be read out before training at a load, from the network's own card: the mean over the other levels that are shown."""
+    """What could be read out before training at a load, from the network's own card: the mean over
+    the other levels that are shown."""
     studied = STUDIED[entry["paradigm"]]
     rows = json.loads((CHECKPOINTS / f"{entry['network']}.json").read_text(encoding="utf-8"))["test"]
     wished = {**studied.shown, studied.load: load}
 
     def shown(levels: Mapping[str, Any]) -> bool:
-        return all(levels[name] in (level if isinstance(level, list) else [level]) for name, level in wished.items() if name in levels)
+        return all(
+            levels[name] in (level if isinstance(level, list) else [level])
+            for name, level in wished.items()
+            if name in levels
+        )
 
     found = [row["before"] for row in rows if row["paradigm"] == entry["paradigm"] and shown(row["levels"])]
     return f"{np.mean(found):.3f}" if found else "–"
@@ -271,14 +376,19 @@ def curves_table(limit: NoiseLimit, curve: pd.DataFrame) -> str:
     others = sorted(set(curve.loc[curve["agent_kind"].isin([GROUP_MEANS, OBSERVER.name]), "agent"]))
     for agent in [f"network:{called(limit, noise)}" for noise in series(limit)] + others:
         means = curve[curve["agent"] == agent].set_index("load")["mean"]
-        rows.append((agent.removeprefix("network:"), *(f"{means[one]:.3f}" if one in means.index else "–" for one in loads)))
+        rows.append(
+            (agent.removeprefix("network:"), *(f"{means[one]:.3f}" if one in means.index else "–" for one in loads))
+        )
     return table_of(("", *(f"{STUDIED[limit.paradigm].load.replace('_', ' ')} {one:g}" for one in loads)), rows)
 
 
 def picture(shown: Effect, table: pd.DataFrame, limit: NoiseLimit, title: str) -> str:
     """The curves of all strengths, each with a look of its own, and people's."""
     named = table.assign(agent=table["agent"].str.removeprefix("network:"))
-    looks = [*condition_looks([called(limit, noise) for noise in series(limit)]), *looks_of(table[table["agent_kind"].isin([GROUP_MEANS, OBSERVER.name])])]
+    looks = [
+        *condition_looks([called(limit, noise) for noise in series(limit)]),
+        *looks_of(table[table["agent_kind"].isin([GROUP_MEANS, OBSERVER.name])]),
+    ]
     return draw(effect_chart(shown, named, looks, title=title), looks)
 
 

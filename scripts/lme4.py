@@ -1,12 +1,16 @@
-"""Fits the mixed-effects models of data that ship with lme4 too, and writes how far its estimates are from SpanLab's into ``docs/statistics.md``.
+"""Fits the mixed-effects models of data that ship with lme4 too, and writes how far its estimates
+are from SpanLab's into ``docs/statistics.md``.
 
     python scripts/lme4.py            fits all of them (minutes) and writes the table; needs Rscript with lme4 (apt install r-base-core r-cran-lme4)
 
-Data: published counts of N-back blocks (24 answers each; ``analysis/published/nback_blocks.csv``), and sessions of people that earlier versions recorded
-(``tests/golden/sessions``). Both sides maximise the likelihood without priors, so that the models are the same; what SpanLab prints, with its priors and the
-restricted likelihood, stands beside. Logistic models are compared by Laplace's approximation on both sides. In probit models lme4 takes the expected curvature
-for it, SpanLab the observed one; with one random effect the script has lme4 integrate by quadrature (25 nodes) instead, which is as good as exact.
-"""
+Data: published counts of N-back blocks (24 answers each; ``analysis/published/nback_blocks.csv``),
+and sessions of people that earlier versions recorded (``tests/golden/sessions``). Both sides
+maximise the likelihood without priors, so that the models are the same; what SpanLab prints, with
+its priors and the restricted likelihood, stands beside. Logistic models are compared by Laplace's
+approximation on both sides. In probit models lme4 takes the expected curvature for it, SpanLab the
+observed one; with one random effect the script has lme4 integrate by quadrature (25 nodes) instead,
+which is as good as exact.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -55,9 +59,11 @@ class Compared:
     Parameters
     ----------
     name, model, answers : the data, the model in the notation of R, and how many answers there are
-    estimates, errors : of each fixed effect, the difference of the estimates in lme4's standard errors, and the ratio of the standard errors
+    estimates, errors : of each fixed effect, the difference of the estimates in lme4's standard
+        errors, and the ratio of the standard errors
     sds, theirs : standard deviations of the random effects: SpanLab's without priors, and lme4's
-    printed : the difference of what SpanLab prints (with priors, restricted likelihood) from lme4, in lme4's standard errors
+    printed : the difference of what SpanLab prints (with priors, restricted likelihood) from lme4,
+        in lme4's standard errors
     """
 
     name: str
@@ -71,9 +77,21 @@ class Compared:
 
     @property
     def row(self) -> str:
-        spread = ", ".join(f"{mine:.3f} and {other:.3f}" for mine, other in zip(self.sds, self.theirs, strict=True)) or "none"
-        cells = (self.name, f"`{self.model.replace('|', chr(92) + '|')}`", f"{self.answers:,}", str(len(self.estimates)), f"{np.abs(self.estimates).max():.4f}")
-        return f"| {' | '.join(cells)} | {100 * np.abs(self.errors - 1).max():.2f} | {spread} | {np.abs(self.printed).max():.2f} |"
+        spread = (
+            ", ".join(f"{mine:.3f} and {other:.3f}" for mine, other in zip(self.sds, self.theirs, strict=True))
+            or "none"
+        )
+        cells = (
+            self.name,
+            f"`{self.model.replace('|', chr(92) + '|')}`",
+            f"{self.answers:,}",
+            str(len(self.estimates)),
+            f"{np.abs(self.estimates).max():.4f}",
+        )
+        return (
+            f"| {' | '.join(cells)} | {100 * np.abs(self.errors - 1).max():.2f} | {spread} |"
+            f" {np.abs(self.printed).max():.2f} |"
+        )
 
 
 def blocks(task: str) -> pd.DataFrame:
@@ -105,13 +123,24 @@ def blocks(task: str) -> pd.DataFrame:
 
 def recorded(paradigm: str) -> Scored:
     """What people answered in the sessions that ship."""
-    found = load([ROOT / "tests" / "golden" / "sessions" / name for name in ("finished", "half", "studies")], include_practice=True).scored.parts[paradigm]
-    return Scored(found.items[of_kinds(found.items["agent_kind"], lambda kind: kind.role == "person")].reset_index(drop=True), found.intrusions, ())
+    found = load(
+        [ROOT / "tests" / "golden" / "sessions" / name for name in ("finished", "half", "studies")],
+        include_practice=True,
+    ).scored.parts[paradigm]
+    return Scored(
+        found.items[of_kinds(found.items["agent_kind"], lambda kind: kind.role == "person")].reset_index(drop=True),
+        found.intrusions,
+        (),
+    )
 
 
-def _fits(kind: type[Laplace], right: np.ndarray, of: np.ndarray, fixed: np.ndarray, levels: list[np.ndarray]) -> tuple[Fit, Fit]:
+def _fits(
+    kind: type[Laplace], right: np.ndarray, of: np.ndarray, fixed: np.ndarray, levels: list[np.ndarray]
+) -> tuple[Fit, Fit]:
     """Without priors, by the whole likelihood; and as SpanLab prints it."""
-    return fit(kind(right, of, fixed, levels), restricted=False, penalised=False), fit(kind(right, of, fixed, levels, prior_sd=PRIOR_SD))
+    return fit(kind(right, of, fixed, levels), restricted=False, penalised=False), fit(
+        kind(right, of, fixed, levels, prior_sd=PRIOR_SD)
+    )
 
 
 def _run(script: Path, folder: Path) -> None:
@@ -134,14 +163,32 @@ def right_answers(name: str, cells: Cells, folder: Path) -> Compared:
     theirs = pd.read_csv(folder / f"{script.stem}_cells.csv").set_index("cell")
     rows = cells.items.groupby(["cell", *cells.components])["correct"].agg(["sum", "size"]).reset_index()
     levels = [rows[one].to_numpy() for one in cells.components]
-    plain, printed = _fits(Laplace, rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.eye(len(cells.table))[rows["cell"].to_numpy()], levels)
-    called = [f"{row['agent']} | {row['condition']}" if cells.by else str(row["agent"]) for row in cells.table.to_dict("records")]
+    plain, printed = _fits(
+        Laplace,
+        rows["sum"].to_numpy(float),
+        rows["size"].to_numpy(float),
+        np.eye(len(cells.table))[rows["cell"].to_numpy()],
+        levels,
+    )
+    called = [
+        f"{row['agent']} | {row['condition']}" if cells.by else str(row["agent"])
+        for row in cells.table.to_dict("records")
+    ]
     effects = {one: one.replace(" ", "_") for one in cells.components}
-    return _compared(name, cells.formula, cells, theirs.loc[called], plain, printed, _spread(folder, f"{script.stem}_random.csv", effects))
+    return _compared(
+        name,
+        cells.formula,
+        cells,
+        theirs.loc[called],
+        plain,
+        printed,
+        _spread(folder, f"{script.stem}_random.csv", effects),
+    )
 
 
 def sensitivity(name: str, scored: Scored, folder: Path) -> Compared:
-    """The probit model of a table, by the script that ``spanlab stats --r`` writes: d' and criterion of every cell."""
+    """The probit model of a table, by the script that ``spanlab stats --r`` writes: d' and
+    criterion of every cell."""
     found = sensitivity_model(scored, "nback", "factor_n")
     assert found.cells is not None
     _, script = write_r_of_sensitivity(found, folder)
@@ -151,19 +198,37 @@ def sensitivity(name: str, scored: Scored, folder: Path) -> Compared:
     rows = items.groupby(["cell", "signal", *cells.components])["correct"].agg(["sum", "size"]).reset_index()
     where, half = np.eye(many)[rows["cell"].to_numpy()], rows["signal"].to_numpy(float)[:, None] - 0.5
     levels = [rows[one].to_numpy() for one in cells.components]
-    plain, printed = _fits(Probit, rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.hstack([where * half, -where]), levels)
-    called = [f"{row['agent']} | {row['condition']}" if cells.by else str(row["agent"]) for row in cells.table.to_dict("records")]
+    plain, printed = _fits(
+        Probit, rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.hstack([where * half, -where]), levels
+    )
+    called = [
+        f"{row['agent']} | {row['condition']}" if cells.by else str(row["agent"])
+        for row in cells.table.to_dict("records")
+    ]
     wanted = theirs.loc[[(measure, cell) for measure in ("dprime", "criterion") for cell in called]]
     effects = {one: one.replace(" ", "_") for one in cells.components}
     formula = found.formula.partition(": ")[2]
-    return _compared(name, formula, cells, wanted, plain, printed, _spread(folder, f"{script.stem}_random.csv", effects))
+    return _compared(
+        name, formula, cells, wanted, plain, printed, _spread(folder, f"{script.stem}_random.csv", effects)
+    )
 
 
-def _compared(name: str, formula: str, cells: Cells, theirs: pd.DataFrame, plain: Fit, printed: Fit, sds: tuple[float, ...]) -> Compared:
+def _compared(
+    name: str, formula: str, cells: Cells, theirs: pd.DataFrame, plain: Fit, printed: Fit, sds: tuple[float, ...]
+) -> Compared:
     estimate, se = theirs["estimate"].to_numpy(float), theirs["se"].to_numpy(float)
     mine = np.sqrt(np.diag(plain.covariance))[: len(estimate)]
     away = (plain.fixed[: len(estimate)] - estimate) / se
-    return Compared(name, formula, len(cells.items), away, mine / se, tuple(map(float, plain.sd)), sds, (printed.fixed[: len(estimate)] - estimate) / se)
+    return Compared(
+        name,
+        formula,
+        len(cells.items),
+        away,
+        mine / se,
+        tuple(map(float, plain.sd)),
+        sds,
+        (printed.fixed[: len(estimate)] - estimate) / se,
+    )
 
 
 def compare() -> Iterator[Compared]:
@@ -171,22 +236,40 @@ def compare() -> Iterator[Compared]:
     with tempfile.TemporaryDirectory(prefix="spanlab-lme4-") as made:
         for task in LOGISTIC:
             folder = Path(made) / task
-            yield right_answers(f"N-back, {task.replace('_', ' ')}", sort_cells(score_table(blocks(task)), "nback", "factor_n"), folder)
+            yield right_answers(
+                f"N-back, {task.replace('_', ' ')}", sort_cells(score_table(blocks(task)), "nback", "factor_n"), folder
+            )
         for task in PROBIT:
-            yield sensitivity(f"N-back, {task.replace('_', ' ')}: sensitivity", score_table(blocks(task)), Path(made) / f"probit {task}")
+            yield sensitivity(
+                f"N-back, {task.replace('_', ' ')}: sensitivity",
+                score_table(blocks(task)),
+                Path(made) / f"probit {task}",
+            )
         for paradigm in RECORDED:
             yield right_answers(f"people, {paradigm}", sort_cells(recorded(paradigm), paradigm), Path(made) / paradigm)
 
 
 def able() -> bool:
     """Whether lme4 can be asked here."""
-    return shutil.which("Rscript") is not None and not subprocess.run(["Rscript", "-e", "library(lme4)"], capture_output=True, check=False).returncode
+    return (
+        shutil.which("Rscript") is not None
+        and not subprocess.run(["Rscript", "-e", "library(lme4)"], capture_output=True, check=False).returncode
+    )
 
 
 def main() -> None:
     if not able():
         sys.exit("there is no Rscript with lme4 here: apt install r-base-core r-cran-lme4")
-    head = ("data", "model", "answers", "fixed effects", "largest difference of an estimate (SE)", "of an SE (%)", "SD, SpanLab and lme4", "as printed (SE)")
+    head = (
+        "data",
+        "model",
+        "answers",
+        "fixed effects",
+        "largest difference of an estimate (SE)",
+        "of an SE (%)",
+        "SD, SpanLab and lme4",
+        "as printed (SE)",
+    )
     lines = [f"| {' | '.join(head)} |", f"| {' | '.join(['---'] * len(head))} |"]
     for one in compare():
         print(one.row, flush=True)

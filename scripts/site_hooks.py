@@ -1,7 +1,9 @@
-"""What ``mkdocs build`` does besides: documents link to files of the repository, and the site has those, too.
+"""What ``mkdocs build`` does besides: documents link to files of the repository, and the site has
+those, too.
 
-A link that leads out of ``docs/`` gets a page ``source/PATH`` with the text of the file, or with the list of a folder's files. The changes and
-the notes for contributors lie at the root of the repository and are pages of the site.
+A link that leads out of ``docs/`` gets a page ``source/PATH`` with the text of the file, or with
+the list of a folder's files. The changes and the notes for contributors lie at the root of the
+repository and are pages of the site.
 """
 
 from __future__ import annotations
@@ -21,7 +23,15 @@ DOCS = ROOT / "docs"
 ROOT_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 _LINK = re.compile(r"(?<=\]\()(?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 _COMMENT = re.compile(r"^<!--.*?-->$", re.MULTILINE)
-_LEXERS = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".cff": "yaml", ".R": "r", ".md": "markdown", ".ipynb": "json"}
+_LEXERS = {
+    ".py": "python",
+    ".yaml": "yaml",
+    ".toml": "toml",
+    ".cff": "yaml",
+    ".R": "r",
+    ".md": "markdown",
+    ".ipynb": "json",
+}
 #: longer lists of files and longer files are not shown
 _MOST = 200_000
 
@@ -31,7 +41,9 @@ def on_files(files: Files, config: Any) -> Files:
     from mkdocs.structure.files import File
 
     pages = {page: (ROOT / document).read_text(encoding="utf-8") for document, page in ROOT_PAGES.items()}
-    wanted = {path for document in [*DOCS.glob("*.md"), *(ROOT / name for name in ROOT_PAGES)] for path in _outside(document)}
+    wanted = {
+        path for document in [*DOCS.glob("*.md"), *(ROOT / name for name in ROOT_PAGES)] for path in _outside(document)
+    }
     for path in sorted(wanted):
         members = _members(path) if path.is_dir() else []
         pages[_page_of(path)] = _listing(path, members) if path.is_dir() else _text_of(path)
@@ -42,7 +54,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links to pages of this site, and leave out comments: what is below one is a block of its own."""
+    """Lead links to pages of this site, and leave out comments: what is below one is a block of its
+    own."""
     uri = page.file.src_uri
     if uri.startswith("source/"):
         return markdown
@@ -62,8 +75,14 @@ def _lead(found: re.Match[str], folder: Path) -> str:
 
 def _outside(document: Path) -> list[Path]:
     """The files and folders of the repository, but not of ``docs/``, that a document links to."""
-    targets = [(document.parent / found["target"]).resolve() for found in _LINK.finditer(document.read_text(encoding="utf-8"))]
-    return [path for path in targets if path.is_relative_to(ROOT) and not path.is_relative_to(DOCS) and path.exists() and path.name not in ROOT_PAGES]
+    targets = [
+        (document.parent / found["target"]).resolve() for found in _LINK.finditer(document.read_text(encoding="utf-8"))
+    ]
+    return [
+        path
+        for path in targets
+        if path.is_relative_to(ROOT) and not path.is_relative_to(DOCS) and path.exists() and path.name not in ROOT_PAGES
+    ]
 
 
 def _page_of(path: Path) -> str:
@@ -78,12 +97,16 @@ def _members(folder: Path) -> list[Path]:
 
 
 def _text_of(path: Path) -> str:
-    """A page with the text of a file, in a fence that is longer than any in it; a notebook as its cells."""
+    """A page with the text of a file, in a fence that is longer than any in it; a notebook as its
+    cells."""
     if path.suffix == ".ipynb":
         return _HEAD + "\n\n".join(_cell(cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
     text = path.read_text(encoding="utf-8")
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"^`{3,}", text, re.MULTILINE))])
-    return f"{_HEAD}# {path.relative_to(ROOT).as_posix()}\n\n{fence}{_LEXERS.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
+    return (
+        f"{_HEAD}#"
+        f" {path.relative_to(ROOT).as_posix()}\n\n{fence}{_LEXERS.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
+    )
 
 
 def _cell(cell: dict[str, Any]) -> str:

@@ -1,8 +1,9 @@
-"""Counts the statements of the package, room by room: in the syntax tree, docstrings apart; tests, benchmarks, scripts and examples do not count.
+"""Counts the statements of the package, room by room: in the syntax tree, docstrings apart; tests,
+benchmarks, scripts and examples do not count.
 
 python scripts/statements.py [FOLDER]             of this repository when no other copy of it is named
 python scripts/statements.py --large [FOLDER]     functions of more than 50 lines, and classes of more than 14 attributes: what is hard to hold in the head
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -12,7 +13,20 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NOT_COUNTED = {"tests", "benchmarks", "scripts", "examples", "docs", "build", "dist", "data", "demo", "report", "runs", "setup.py"}
+NOT_COUNTED = {
+    "tests",
+    "benchmarks",
+    "scripts",
+    "examples",
+    "docs",
+    "build",
+    "dist",
+    "data",
+    "demo",
+    "report",
+    "runs",
+    "setup.py",
+}
 EXTENSIONS = "extensions"
 
 
@@ -33,7 +47,13 @@ def statements(source: str) -> int:
 def modules(root: Path) -> list[Path]:
     """The files of the package, from its root."""
     found = (path.relative_to(root) for path in root.rglob("*.py"))
-    named = (path for path in found if path.parts[0] not in NOT_COUNTED and not path.parts[0].startswith(".") and not path.parts[0].endswith(".egg-info"))
+    named = (
+        path
+        for path in found
+        if path.parts[0] not in NOT_COUNTED
+        and not path.parts[0].startswith(".")
+        and not path.parts[0].endswith(".egg-info")
+    )
     return sorted(path for path in named if path.parts[0] != EXTENSIONS or not {"tests", "conftest.py"} & {*path.parts})
 
 
@@ -46,7 +66,8 @@ def by_room(root: Path) -> Counter[str]:
 
 
 def large(source: str) -> list[tuple[str, int, str]]:
-    """The functions of more than 50 lines and the classes of more than 14 attributes of a module: name, size, unit."""
+    """The functions of more than 50 lines and the classes of more than 14 attributes of a module:
+    name, size, unit."""
     found: list[tuple[str, int, str]] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -54,15 +75,25 @@ def large(source: str) -> list[tuple[str, int, str]]:
             lines = (node.end_lineno or 0) - first.lineno + 1
             found += [(node.name, lines, "lines")] if lines > LINES else []
         elif isinstance(node, ast.ClassDef):
-            stored = (inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store))
-            attributes = {inner.attr for inner in stored if isinstance(inner.value, ast.Name) and inner.value.id == "self"}
+            stored = (
+                inner
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)
+            )
+            attributes = {
+                inner.attr for inner in stored if isinstance(inner.value, ast.Name) and inner.value.id == "self"
+            }
             found += [(node.name, len(attributes), "attributes")] if len(attributes) > ATTRIBUTES else []
     return found
 
 
 def print_large(root: Path) -> int:
     """Print them, the largest first, and how many there are."""
-    rows = [(size, unit, f"{path}:{name}") for path in modules(root) for name, size, unit in large((root / path).read_text(encoding="utf-8"))]
+    rows = [
+        (size, unit, f"{path}:{name}")
+        for path in modules(root)
+        for name, size, unit in large((root / path).read_text(encoding="utf-8"))
+    ]
     for unit in ("lines", "attributes"):
         those = sorted((row for row in rows if row[1] == unit), reverse=True)
         print(*(f"{size:7,} {unit:10}  {place}" for size, _, place in those), sep="\n")
@@ -80,7 +111,10 @@ def main() -> int:
     for room, count in sorted(rooms.items()):
         print(f"{count:7,}  {room}")
     outside = sum(count for room, count in rooms.items() if room.partition("/")[0] == EXTENSIONS)
-    print(f"{rooms.total():7,}  in {len(modules(root))} files: {rooms.total() - outside:,} in the core, {outside:,} in extensions")
+    print(
+        f"{rooms.total():7,}  in {len(modules(root))} files: {rooms.total() - outside:,} in the core, {outside:,} in"
+        " extensions"
+    )
     return 0
 
 

@@ -2,7 +2,8 @@
 
 python scripts/unchanged.py STAMP PATTERN... -- COMMAND...
 
-The files are those of git's index and new ones that git does not ignore. STAMP keeps a hash of their names and contents, and of the command, after it passed.
+The files are those of git's index and new ones that git does not ignore. STAMP keeps a hash of
+their names and contents, and of the command, after it passed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Counts the files on the way from ``vsr.yaml`` to a figure of serial positions: those whose functions are called, and how often it goes from one to another.
+"""Counts the files on the way from ``vsr.yaml`` to a figure of serial positions: those whose
+functions are called, and how often it goes from one to another.
 
 python scripts/way.py [--files]        with --files: which ones, in the order in which the way meets them
 
-The way is gone twice, and counted the second time: what is only imported, or only made ready once, is not part of it.
+The way is gone twice, and counted the second time: what is only imported, or only made ready once,
+is not part of it.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ class Way:
         name = self._known.get(code.co_filename)
         if name is None:
             below = code.co_filename.removeprefix(self._root)
-            name = self._known[code.co_filename] = below if below != code.co_filename and below.split("/")[0] not in _NOT_OURS else "-"
+            name = self._known[code.co_filename] = (
+                below if below != code.co_filename and below.split("/")[0] not in _NOT_OURS else "-"
+            )
         if name == "-":
             return
         self.files[name] = self.files.get(name, 0) + 1

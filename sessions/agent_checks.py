@@ -1,4 +1,5 @@
-"""Checks of what an agent returns before it is used (a faulty agent is reported in a sentence), and of whether an agent is the one that began a session."""
+"""Checks of what an agent returns before it is used (a faulty agent is reported in a sentence), and
+of whether an agent is the one that began a session."""
 
 from __future__ import annotations
 
@@ -26,8 +27,10 @@ VERDICTS = (
             "trials would not be the same for all",
         ),
         rests_on="the paradigm file, the agent and its settings, by their hashes in the record",
-        says_no_when="the file, the agent or a setting that shaped its answers is another one than in the record; "
-        "constants of the program that changed, and settings that may be chosen anew, are said and recorded",
+        says_no_when=(
+            "the file, the agent or a setting that shaped its answers is another one than in the record; "
+            "constants of the program that changed, and settings that may be chosen anew, are said and recorded"
+        ),
         tests=(
             "tests/sessions/test_command.py::test_a_cut_session_reads_and_goes_on",
             "tests/sessions/test_command.py::test_an_agent_with_other_settings_refuses_to_go_on",
@@ -46,11 +49,14 @@ def check_episode(agent: Agent, episode: object) -> Episode:
     """
     expected = WindowEpisode if isinstance(agent, WindowAgent) else Episode
     if not isinstance(episode, expected):
-        raise SpanLabError(f"{agent.name} began a trial with {_shown(episode)}; expected {_article(expected.__name__)} from start(): {_FAULT}")
+        raise SpanLabError(
+            f"{agent.name} began a trial with {_shown(episode)}; expected {_article(expected.__name__)} from start():"
+            f" {_FAULT}"
+        )
     if agent.kind.oracle and len(inspect.signature(episode.step).parameters) < 2:
         raise SpanLabError(
-            f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step takes no truth; "
-            f"expected async def step(self, percept, truth=None): {_FAULT}"
+            f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step"
+            f" takes no truth; expected async def step(self, percept, truth=None): {_FAULT}"
         )
     return episode
 
@@ -70,42 +76,57 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
     if response is not None and not isinstance(response, Response):
         such = f", such as Response({response!r})," if isinstance(response, str | int | tuple) else ","
         description = _shown(cast("object", response))
-        raise SpanLabError(f"the agent gave {description} in step {number}; expected a Response{such} or None where nothing is asked: {_FAULT}")
+        raise SpanLabError(
+            f"the agent gave {description} in step {number}; expected a Response{such} or None where nothing is asked:"
+            f" {_FAULT}"
+        )
     if (response is None) != (percept.ask is None):
-        raise SpanLabError(f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {_FAULT}")
+        raise SpanLabError(
+            f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {_FAULT}"
+        )
     if response is None:
         return None
     if response.outcome not in get_args(Outcome):
-        raise SpanLabError(f"the agent gave the outcome {_shown(response.outcome)} in step {number}; there are {', '.join(get_args(Outcome))}: {_FAULT}")
+        raise SpanLabError(
+            f"the agent gave the outcome {_shown(response.outcome)} in step {number}; there are"
+            f" {', '.join(get_args(Outcome))}: {_FAULT}"
+        )
     notes, rt_ms = cast("object", response.notes), cast("object", response.rt_ms)
     if not isinstance(notes, Mapping) or not (rt_ms is None or isinstance(rt_ms, int | float)):
         raise SpanLabError(
-            f"the agent gave notes {_shown(response.notes)} and the reaction time {_shown(response.rt_ms)} in step {number}; "
-            f"expected a mapping, and a number of ms or None: {_FAULT}"
+            f"the agent gave notes {_shown(response.notes)} and the reaction time {_shown(response.rt_ms)} in step"
+            f" {number}; expected a mapping, and a number of ms or None: {_FAULT}"
         )
     if response.outcome == "answered" and percept.ask is not None and not _allowed(percept.ask.kind, response.value):
         raise SpanLabError(
-            f"the agent answered {_shown(response.value)} in step {number}; allowed is {percept.ask.kind.allowed_values()}"
-            f"{_meant(percept.ask.kind, response.value)}: {_FAULT}"
+            f"the agent answered {_shown(response.value)} in step {number}; allowed is"
+            f" {percept.ask.kind.allowed_values()}{_meant(percept.ask.kind, response.value)}: {_FAULT}"
         )
     return response
 
 
 def _allowed(kind: ResponseKind, value: object) -> bool:
-    """Return whether a value is of plain Python (no numpy number, which JSON does not have) and an answer to such a
-    question."""
+    """Return whether a value is of plain Python (no numpy number, which JSON does not have) and an
+    answer to such a question."""
     return type(value) in (int, str, tuple) and kind.allows(value)
 
 
 def _meant(kind: ResponseKind, value: object) -> str:
     """Suggest the value that was probably meant instead of one that is not allowed."""
     if value is None:
-        return "; where nothing was answered, give outcome='omitted', and outcome='invalid' where the answer could not be read"
+        return (
+            "; where nothing was answered, give outcome='omitted', and outcome='invalid' where the answer could not be"
+            " read"
+        )
     if isinstance(value, list):
         return "; give the tuple in place of the list" if kind.allows(tuple(cast("list[Any]", value))) else ""
     written = str(value) if isinstance(value, int | str) else ""
     parsed = kind.parse(written)
-    return "" if parsed is None else f"; a written answer {written[:60]!r} stands for {parsed!r}, which percept.ask.kind.parse gives"
+    return (
+        ""
+        if parsed is None
+        else f"; a written answer {written[:60]!r} stands for {parsed!r}, which percept.ask.kind.parse gives"
+    )
 
 
 def answers_of(
@@ -128,14 +149,21 @@ def answers_of(
     if not trials:
         return []
     hidden: dict[int, Any] = {}
-    answers: Any = agent.answer(contexts, trials) if add_states is None else agent.answer(contexts, trials, hidden.__setitem__)
+    answers: Any = (
+        agent.answer(contexts, trials) if add_states is None else agent.answer(contexts, trials, hidden.__setitem__)
+    )
     lengths, steps = _lengths(answers), [len(trial) for trial in trials]
     if lengths != steps:
         returned = _shown(answers) if lengths is None else f"answers to {_counts(lengths)}"
-        raise SpanLabError(f"{agent.name} gave {returned} for {_counts(steps)}; expected from answer() is a list with a list for each trial: {_FAULT}")
+        raise SpanLabError(
+            f"{agent.name} gave {returned} for {_counts(steps)}; expected from answer() is a list with a list for each"
+            f" trial: {_FAULT}"
+        )
     if add_states is not None:
         if lacking := [number for number in range(len(trials)) if number not in hidden]:
-            raise SpanLabError(f"{agent.name} kept the hidden states of {len(trials) - len(lacking)} of {len(trials)} trials: {_FAULT}")
+            raise SpanLabError(
+                f"{agent.name} kept the hidden states of {len(trials) - len(lacking)} of {len(trials)} trials: {_FAULT}"
+            )
         for number, trial in enumerate(trials):
             add_states(trial, hidden[number])
     return answers
@@ -175,7 +203,11 @@ def _lengths(answers: object) -> list[int] | None:
 
 
 def _counts(lengths: Sequence[int]) -> str:
-    steps = f"{min(lengths)} to {max(lengths)}" if lengths and min(lengths) != max(lengths) else f"{lengths[0] if lengths else 0}"
+    steps = (
+        f"{min(lengths)} to {max(lengths)}"
+        if lengths and min(lengths) != max(lengths)
+        else f"{lengths[0] if lengths else 0}"
+    )
     return f"{len(lengths)} trials of {steps} steps"
 
 
@@ -184,7 +216,10 @@ def _shown(value: object) -> str:
     if value is None:
         return "None"
     text = repr(value)
-    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__module__.replace('builtins', '')}.{type(value).__name__})".replace("(.", "(")
+    return (
+        f"{text if len(text) <= 60 else text[:57] + '...'}"
+        f" ({type(value).__module__.replace('builtins', '')}.{type(value).__name__})".replace("(.", "(")
+    )
 
 
 def _article(word: str) -> str:
@@ -197,17 +232,19 @@ def settings_of(agent: Agent) -> dict[str, Any]:
 
 
 def settings_hash(agent: Agent) -> str:
-    """The hash of everything that shaped an agent's answers. A setting that was added after the first records is left out while it has its
-    default, so that the hash of the same agent stays what it was."""
+    """The hash of everything that shaped an agent's answers. A setting that was added after the
+    first records is left out while it has its default, so that the hash of the same agent stays
+    what it was."""
     later = agent.setting_rules().later
-    settings = {name: value for name, value in settings_of(agent).items() if name not in later or not _same(value, later[name])}
+    settings = {
+        name: value for name, value in settings_of(agent).items() if name not in later or not _same(value, later[name])
+    }
     return digest([agent.kind.name, agent.name, settings])
 
 
 def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
-    """Return harmless changes since a session began, with old and new values: constants of the program, which no user
-    chose, and settings
-    that may be chosen anew.
+    """Return harmless changes since a session began, with old and new values: constants of the
+    program, which no user chose, and settings that may be chosen anew.
 
     Parameters
     ----------
@@ -224,7 +261,10 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
         return {}
     rules, then = agent.setting_rules(), as_object(info.get("agent_settings"))
     if (agent.kind.name, agent.name) != (info["agent_kind"], info["agent"]):
-        raise SpanLabError(f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name}: begin a new one")
+        raise SpanLabError(
+            f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name}:"
+            " begin a new one"
+        )
     changed: dict[str, list[Any]] = {}
     other: list[str] = []
     for name in {**then, **settings}:
@@ -239,7 +279,10 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
     from ..core.agent_kinds import former_network
 
     if former := former_network(then):
-        raise SpanLabError(f"{where} was begun by {info['agent']}, a name that stands for another network now: {former}; begin a new session")
+        raise SpanLabError(
+            f"{where} was begun by {info['agent']}, a name that stands for another network now: {former}; begin a new"
+            " session"
+        )
     if other:
         raise SpanLabError(
             f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name} "
@@ -249,7 +292,8 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
 
 
 def note_changes(agent: Agent, changed: Mapping[str, list[Any]], event: Resumed, say: Callable[[str], None]) -> None:
-    """Say what has changed since a session began (:func:`changed_constants`), and note it in the event with which the session goes on.
+    """Say what has changed since a session began (:func:`changed_constants`), and note it in the
+    event with which the session goes on.
 
     Parameters
     ----------

@@ -1,6 +1,8 @@
-"""The preparation of a machine's trials: practice, worked examples, and the trials that it remembers.
+"""The preparation of a machine's trials: practice, worked examples, and the trials that it
+remembers.
 
-No trial of practice and no example has a seed of the session's trials, and none has a list or an array of theirs either, as far as there are others.
+No trial of practice and no example has a seed of the session's trials, and none has a list or an
+array of theirs either, as far as there are others.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ VERDICTS = (
             "practice not passed",
         ),
         rests_on="the share of right answers in the last round of practice, against the paradigm's criterion",
-        says_no_when="the share is below it after the last round: the session stops, or goes on, as the paradigm says, and the record says which",
+        says_no_when=(
+            "the share is below it after the last round: the session stops, or goes on, as the paradigm says, and the"
+            " record says which"
+        ),
         tests=(
             "tests/sessions/studies/test_decisions.py::test_practice_may_be_passed_in_the_round_that_the_assistant_granted",
             "tests/sessions/studies/test_decisions.py::test_a_study_says_who_has_not_passed_and_goes_on_where_the_assistant_lets_it",
@@ -53,14 +58,16 @@ VERDICTS = (
 
 
 def list_of(trial: Trial) -> tuple[str, ...]:
-    """The items of a trial that have to be remembered, in any order: all that is shown before the last questions, or everything if each display asks."""
+    """The items of a trial that have to be remembered, in any order: all that is shown before the
+    last questions, or everything if each display asks."""
     shown = [step for step in trial.steps if step.percept.model_step and step.feedback is None]
     last = max((number for number, step in enumerate(shown) if step.percept.ask is None), default=len(shown) - 1)
     return tuple(sorted(_item(step.percept.for_machine.stimulus) for step in shown[: last + 1]))
 
 
 def _item(stimulus: Stimulus) -> str:
-    """Return the identity of a display: its words, or all its parameters if the words do not say everything."""
+    """Return the identity of a display: its words, or all its parameters if the words do not say
+    everything."""
     return stimulus.words() if stimulus.said_in_words else canonical([stimulus.name, stimulus.model_dump(mode="json")])
 
 
@@ -107,7 +114,9 @@ class UnseenTrials:
                 trial = self._example(levels, number * _TRIES + tries)
             new_lists.add(new_list := list_of(trial))
             if new_list in self._lists:
-                self.shared.append(f"example {number + 1} of {', '.join(f'{name} {level}' for name, level in levels.items())}")
+                self.shared.append(
+                    f"example {number + 1} of {', '.join(f'{name} {level}' for name, level in levels.items())}"
+                )
             yield _worked(trial)
 
     def _example(self, levels: Mapping[str, Any], number: int) -> Trial:
@@ -116,22 +125,34 @@ class UnseenTrials:
 
 def _worked(trial: Trial) -> WorkedExample:
     # what has no right answer has no worked one either
-    steps = [step for step in trial.steps if step.percept.model_step and (step.percept.ask is None or step.percept.ask.kind.scored)]
-    answers = tuple(step.truth.answer for step in steps if step.percept.ask is not None and step.truth.answer is not None)
+    steps = [
+        step
+        for step in trial.steps
+        if step.percept.model_step and (step.percept.ask is None or step.percept.ask.kind.scored)
+    ]
+    answers = tuple(
+        step.truth.answer for step in steps if step.percept.ask is not None and step.truth.answer is not None
+    )
     return WorkedExample(trial.trial_id, tuple(step.shown_after("right") for step in steps), answers)
 
 
 class NotPassedError(SpanLabError):
-    """The practice criterion was not reached, the paradigm stops the session in this case, and the assistant did not decide otherwise."""
+    """The practice criterion was not reached, the paradigm stops the session in this case, and the
+    assistant did not decide otherwise."""
 
 
 def result_of(judged: Sequence[Scores], language: str) -> str:
-    """The sentence after a practice trial: how many answers were right (and which, if they are few), and how far off answers on a continuous scale were.
+    """The sentence after a practice trial: how many answers were right (and which, if they are
+    few), and how far off answers on a continuous scale were.
 
     It never says what the answers should have been.
     """
     items = items_of([score for scores in judged for score in scores])
-    total = sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
+    total = (
+        sentence("session.right", language)
+        if all(items)
+        else sentence("session.some", language, right=sum(items), all=len(items))
+    )
     errors = [error for scores in judged for score in scores if (error := score.get("error")) is not None]
     if errors:
         off = ", ".join(f"{abs(error):g}°" for error in errors)
@@ -140,7 +161,10 @@ def result_of(judged: Sequence[Scores], language: str) -> str:
     single = [scores[0]["correct"] for scores in judged if len(scores) == 1]
     if all(items) or len(single) != len(judged) or not 2 <= len(judged) <= _FEW:
         return total
-    each = [sentence(f"session.answer_{'right' if right else 'wrong'}", language, n=number) for number, right in enumerate(single, start=1)]
+    each = [
+        sentence(f"session.answer_{'right' if right else 'wrong'}", language, n=number)
+        for number, right in enumerate(single, start=1)
+    ]
     return f"{total}\n\n{' · '.join(each)}"
 
 
@@ -183,8 +207,9 @@ async def practise(
 ) -> None:
     """Run rounds of practice until the criterion is reached or the rounds are used up.
 
-    Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion; what was ``decided``
-    in it holds: every ``again`` is a further round, and after ``go_on`` nobody asks.
+    Trials that an earlier part of the session finished (``earlier``: their scores) are not taken
+    again, and count towards the criterion; what was ``decided`` in it holds: every ``again`` is a
+    further round, and after ``go_on`` nobody asks.
 
     Parameters
     ----------
@@ -235,7 +260,9 @@ class MachinePractice:
         self._agent, self._over, self._write = agent, over, note
         self._paradigm, self._language = session.paradigm, str(session.info["language"])
 
-    async def lead(self, session: Session, take: Callable[[PlannedTrial], Awaitable[Sequence[Judged]]], apart: UnseenTrials) -> None:
+    async def lead(
+        self, session: Session, take: Callable[[PlannedTrial], Awaitable[Sequence[Judged]]], apart: UnseenTrials
+    ) -> None:
         """Practice from its first trial to the sentence that the trials begin."""
 
         async def taken(planned: PlannedTrial, interval_ms: float) -> list[Any]:
@@ -265,9 +292,10 @@ class MachinePractice:
             always.
         """
         raise NotPassedError(
-            f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one; {self._paradigm.name} stops the session then "
-            "(practice: otherwise: stop), and for a machine there is no assistant who lets it go on: take it without practice, "
-            "or with a paradigm of your own that says otherwise: go_on"
+            f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one;"
+            f" {self._paradigm.name} stops the session then (practice: otherwise: stop), and for a machine there is no"
+            " assistant who lets it go on: take it without practice, or with a paradigm of your own that says"
+            " otherwise: go_on"
         )
 
     def note(self, event: Event) -> None:
@@ -278,7 +306,8 @@ class MachinePractice:
 
 
 class Recalled:
-    """The journal of a trial that an earlier part of the session finished: its replies are replayed, and nothing is requested."""
+    """The journal of a trial that an earlier part of the session finished: its replies are
+    replayed, and nothing is requested."""
 
     def __init__(self, key: str, replies: Sequence[Mapping[str, Any]]) -> None:
         self._key, self._replies = key, replies
@@ -317,8 +346,11 @@ class Recalled:
         """Do nothing: the event is recorded already."""
 
 
-async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], replies: Recalled | None = None) -> list[Judged]:
-    """Take an agent through a trial without recording it. A finished trial gets its recorded replies again, so that the agent remembers it as it was."""
+async def walk(
+    agent: Agent, context: TrialContext, steps: Sequence[Step], replies: Recalled | None = None
+) -> list[Judged]:
+    """Take an agent through a trial without recording it. A finished trial gets its recorded
+    replies again, so that the agent remembers it as it was."""
     episode = check_episode(agent, agent.start(context))
     if replies is not None:
         episode.attach(replies)
@@ -326,12 +358,16 @@ async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], repli
 
 
 def with_examples(context: TrialContext, agent: Agent, apart: UnseenTrials, levels: Mapping[str, Any]) -> TrialContext:
-    """Add worked examples to the context of a trial, where the agent's settings ask for them; practice trials have none."""
+    """Add worked examples to the context of a trial, where the agent's settings ask for them;
+    practice trials have none."""
     if context.practice or not isinstance(agent, ConcurrentAgent) or not agent.examples:
         return context
     return replace(context, examples=apart.examples(levels, agent.examples))
 
 
-def apart_for(agent: ConcurrentAgent, paradigm: Paradigm, generator: Any, seed: int, plan: Iterable[PlannedTrial]) -> UnseenTrials | None:
-    """The object that keeps an agent's practice and examples apart from its trials; None where it has neither."""
+def apart_for(
+    agent: ConcurrentAgent, paradigm: Paradigm, generator: Any, seed: int, plan: Iterable[PlannedTrial]
+) -> UnseenTrials | None:
+    """The object that keeps an agent's practice and examples apart from its trials; None where it
+    has neither."""
     return UnseenTrials(paradigm, generator, seed, plan) if agent.practises or agent.examples > 0 else None

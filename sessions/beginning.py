@@ -31,9 +31,20 @@ from .key_mapping import answer_keys, check_answerable, check_buttons, check_key
 from .record.reader import FORMAT_VERSION
 from .record.session_files import PARTS
 from .sent import sentences_of
-from .session import Session, brief, copy_files, design_of, instructions_for, plan_for_record, stairs_of, utc_now, write_info
+from .session import (
+    Session,
+    brief,
+    copy_files,
+    design_of,
+    instructions_for,
+    plan_for_record,
+    stairs_of,
+    utc_now,
+    write_info,
+)
 
-#: what sessions with the first version of random streams need of a reader: ordinary ones, and large runs
+#: what sessions with the first version of random streams need of a reader: ordinary ones, and large
+#: runs
 _ORDINARY_FORMAT, _PARTS_FORMAT = 1, 2
 _PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
 
@@ -51,7 +62,8 @@ class Request:
     language : of the instructions
     pilot : whether the data are pilot data
     practice : whether people get practice first
-    levels : levels of some factors that were chosen for this session, as the plan was told: practice and examples keep to them; None = as the plan has them
+    levels : levels of some factors that were chosen for this session, as the plan was told:
+        practice and examples keep to them; None = as the plan has them
     like : the session whose trials these are, when it is so
     source : the paradigm's name or file, to find it again
     """
@@ -98,16 +110,23 @@ class SessionPlan:
     def levels(self) -> LevelsInUse:
         """The levels of the session, and which of them were chosen for it."""
         design, chosen = design_of(self.paradigm, self.request.design), self.request.levels
-        return levels_in_use(self.paradigm, design, chosen_levels(self.paradigm, design, self.trials) if chosen is None else chosen)
+        return levels_in_use(
+            self.paradigm, design, chosen_levels(self.paradigm, design, self.trials) if chosen is None else chosen
+        )
 
     @cached_property
     def practice(self) -> Sequence[PlannedTrial]:
         """The first round of practice; none where there is none."""
-        return plan_practice(self.paradigm, self.request.seed, levels=practice_levels(self.levels)) if self.request.practice or practises(self.agent) else ()
+        return (
+            plan_practice(self.paradigm, self.request.seed, levels=practice_levels(self.levels))
+            if self.request.practice or practises(self.agent)
+            else ()
+        )
 
     @property
     def asked(self) -> list[PlannedTrial]:
-        """The trials whose questions a machine is asked: those of practice only if it takes practice."""
+        """The trials whose questions a machine is asked: those of practice only if it takes
+        practice."""
         return [*self.stairs, *self.trials, *(self.practice if practises(self.agent) else ())]
 
 
@@ -125,7 +144,8 @@ def begin(
     Parameters
     ----------
     data : folder for sessions
-    names_in_use : names that the folder must not have, although there is none of that name in ``data``
+    names_in_use : names that the folder must not have, although there is none of that name in
+        ``data``
 
     Raises
     ------
@@ -133,12 +153,16 @@ def begin(
         when the folder cannot be written, or the paradigm has no instructions in the language.
     """
     if request.language not in paradigm.instructions:
-        raise SpanLabError(f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}")
+        raise SpanLabError(
+            f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}"
+        )
     if not plan:
         raise SpanLabError("no trials to run")
     planned = SessionPlan(paradigm, agent, plan, replace(request, practice=request.practice or practises(agent)))
     kinds = check_plan(planned)
-    instructions = instructions_for(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
+    instructions = instructions_for(
+        agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed)
+    )
     agent.ready()
     info = {
         **_agent_entries(agent, paradigm, request),
@@ -184,7 +208,8 @@ def _agent_entries(agent: Agent, paradigm: Paradigm, request: Request) -> dict[s
 
 
 def _format_version(paradigm: Paradigm, in_parts: bool) -> int:
-    """The oldest format that can hold a session: of a paradigm with newer random streams, with a table in parts, or of any other."""
+    """The oldest format that can hold a session: of a paradigm with newer random streams, with a
+    table in parts, or of any other."""
     if paradigm.streams > 1:
         return FORMAT_VERSION
     return _PARTS_FORMAT if in_parts else _ORDINARY_FORMAT
@@ -227,7 +252,8 @@ def _session_entries(plan: SessionPlan, instructions: str, created: str) -> dict
 
 
 def _levels_entries(plan: SessionPlan) -> dict[str, Any]:
-    """The entries about the levels of practice and examples, for people and where there is practice: they are the same when the session goes on."""
+    """The entries about the levels of practice and examples, for people and where there is
+    practice: they are the same when the session goes on."""
     if not plan.agent.kind.at_window and not plan.request.practice:
         return {}
     levels = practice_levels(plan.levels) if plan.request.practice else None
@@ -241,13 +267,14 @@ def _score_fields(kinds: Collection[ResponseKind]) -> dict[str, Any]:
 
 
 def practises(agent: Agent) -> bool:
-    """Return whether a machine takes the paradigm's practice first; people at a window are asked elsewhere."""
+    """Return whether a machine takes the paradigm's practice first; people at a window are asked
+    elsewhere."""
     return isinstance(agent, ConcurrentAgent) and agent.practises
 
 
 def _of_own_file(source: str) -> dict[str, str]:
-    """Return the record of a user's own paradigm file: a hash of the user's text, whatever library paradigm it
-    extends."""
+    """Return the record of a user's own paradigm file: a hash of the user's text, whatever library
+    paradigm it extends."""
     if not source or in_library(source):
         return {}
     try:
@@ -265,14 +292,18 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60] or "agent"
 
 
-def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> Collection[ResponseKind]:
+def try_out(
+    paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request
+) -> Collection[ResponseKind]:
     """Check that an agent can take a session, before it is there (:func:`check_plan`)."""
     return check_plan(SessionPlan(paradigm, agent, plan, request))
 
 
 def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
-    """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people and every trial whose draws are
-    given, one of each kind for machines and for people at a page, which has to come soon. Agents that may be unable to take some trials are asked.
+    """Compile before anybody sits down, so that a fault in the file does not show up in the
+    session: every trial for people and every trial whose draws are given, one of each kind for
+    machines and for people at a page, which has to come soon. Agents that may be unable to take
+    some trials are asked.
 
     Returns
     -------
@@ -294,10 +325,15 @@ def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
     for planned in (*plan.stairs, *(plan.trials if ahead else one_of_each(plan.trials))):
         trial = planned.compile(paradigm, request.generator)
         probe_trial(trial)
-        agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
+        agent.check_trial(
+            brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps)
+        )
         look_at(trial)
     if practises(agent) and paradigm.practice is None:
-        raise SpanLabError(f"{paradigm.name} has no practice: leave out --chat practice=feedback, or use a paradigm with practice (key practice:)")
+        raise SpanLabError(
+            f"{paradigm.name} has no practice: leave out --chat practice=feedback, or use a paradigm with practice (key"
+            " practice:)"
+        )
     for planned in plan.practice:
         look_at(planned.compile(paradigm, request.generator))
     for path, why in illegible(paradigm.data, [request.language]) if agent.kind.at_window else ():
@@ -305,7 +341,8 @@ def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
     _check_answers(plan, kinds)
     if "triggers" in request.extra:
         codes = read_triggers(request.extra["triggers"]["codes"], paradigm.timeline, "trigger codes")
-        # Those of the file may be for answers to trials that this session does not have; others were meant for this session.
+        # Those of the file may be for answers to trials that this session does not have; others
+        # were meant for this session.
         if (wrong := unanswerable(codes, kinds, paradigm.triggers)) is not None:
             raise SpanLabError(f"trigger codes responses: {wrong}")
     return kinds.keys()
@@ -338,7 +375,8 @@ def _versions() -> dict[str, str]:
 
 @cache
 def _installed() -> dict[str, str]:
-    """The versions of Python, system and packages; reading them takes longer than anything else at the beginning of a session."""
+    """The versions of Python, system and packages; reading them takes longer than anything else at
+    the beginning of a session."""
     versions = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
     for package in ("spanlab", *_PACKAGES):
         try:

@@ -1,4 +1,5 @@
-"""The trials of a new session: planned by a design, taken from another session or from a file, or paired with another paradigm's trials."""
+"""The trials of a new session: planned by a design, taken from another session or from a file, or
+paired with another paradigm's trials."""
 
 from __future__ import annotations
 
@@ -42,10 +43,20 @@ class ChosenTrials:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def request(self, pilot: bool = False) -> Request:
-        """The request for a machine's session with these trials: in English, or in the first language of a paradigm without English instructions."""
+        """The request for a machine's session with these trials: in English, or in the first
+        language of a paradigm without English instructions."""
         languages = self.paradigm.instructions
         language = "en" if "en" in languages else next(iter(languages), "en")
-        return Request(self.seed, self.generator, language=language, design=self.design, pilot=pilot, like=self.like, source=self.source, extra=self.extra)
+        return Request(
+            self.seed,
+            self.generator,
+            language=language,
+            design=self.design,
+            pilot=pilot,
+            like=self.like,
+            source=self.source,
+            extra=self.extra,
+        )
 
 
 def plan_trials(
@@ -63,7 +74,8 @@ def plan_trials(
     paradigm : name in the library, or a YAML file
     levels : levels to use for some factors
     trials : how many, instead of the design's repetitions
-    design : name of a session design; ``human``, or one trial of each combination where there is none, when not given
+    design : name of a session design; ``human``, or one trial of each combination where there is
+        none, when not given
 
     Raises
     ------
@@ -93,10 +105,25 @@ def trials_like(session: Path, paradigm: str | None = None) -> ChosenTrials:
         raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
     extra = {key: info[key] for key in ("trials_from", "paired_with") if key in info}
     extra |= {"seed_from": {"given": False, "independent": True}} if seed_independent(info) else {}
-    return ChosenTrials(other.paradigm, list(other.plan), other.seed, info["generator"], info["design"], info["paradigm_source"], other.name, extra)
+    return ChosenTrials(
+        other.paradigm,
+        list(other.plan),
+        other.seed,
+        info["generator"],
+        info["design"],
+        info["paradigm_source"],
+        other.name,
+        extra,
+    )
 
 
-def trials_of_file(file: Path, paradigm: str | None = None, seed: int = 1, trials: int | None = None, generator: Generator = "corrected") -> ChosenTrials:
+def trials_of_file(
+    file: Path,
+    paradigm: str | None = None,
+    seed: int = 1,
+    trials: int | None = None,
+    generator: Generator = "corrected",
+) -> ChosenTrials:
     """Take the trials of an imported file.
 
     Parameters
@@ -116,11 +143,20 @@ def trials_of_file(file: Path, paradigm: str | None = None, seed: int = 1, trial
     if generator not in ("corrected", header.generator):
         raise SpanLabError(f"the trials of {file} come from the {header.generator} generator: leave out --generator")
     extra = {"trials_from": {"file": file.name, "sha256": opened.sha256(), "source": header.source}}
-    return ChosenTrials(opened.paradigm, plan_given(opened, seed, trials), seed, header.generator, "", paradigm or header.paradigm, extra=extra)
+    return ChosenTrials(
+        opened.paradigm,
+        plan_given(opened, seed, trials),
+        seed,
+        header.generator,
+        "",
+        paradigm or header.paradigm,
+        extra=extra,
+    )
 
 
 def fresh_trials(known: ChosenTrials, seed: int = 1) -> ChosenTrials:
-    """Plan new trials with the levels of others, in the same order, and with no list that they have.
+    """Plan new trials with the levels of others, in the same order, and with no list that they
+    have.
 
     Parameters
     ----------
@@ -134,7 +170,10 @@ def fresh_trials(known: ChosenTrials, seed: int = 1) -> ChosenTrials:
     """
     paradigm, generator = known.paradigm, known.generator
     if any(planned.varies for planned in known.plan):
-        raise SpanLabError("--fresh makes new trials with the levels of others, but in adaptive sessions the levels depend on the answers: leave it out")
+        raise SpanLabError(
+            "--fresh makes new trials with the levels of others, but in adaptive sessions the levels depend on the"
+            " answers: leave it out"
+        )
     lists = {list_of(planned.compile(paradigm, generator)) for planned in known.plan}
 
     def fresh(index: int, planned: PlannedTrial) -> PlannedTrial:
@@ -143,7 +182,9 @@ def fresh_trials(known: ChosenTrials, seed: int = 1) -> ChosenTrials:
             candidate = PlannedTrial(planned.block, planned.trial, planned.levels, at, interval_ms=planned.interval_ms)
             if list_of(candidate.compile(paradigm, generator)) not in lists:
                 return candidate
-        raise SpanLabError(f"{paradigm.name} has too few different lists at {dict(planned.levels)} to make trials that nobody has seen")
+        raise SpanLabError(
+            f"{paradigm.name} has too few different lists at {dict(planned.levels)} to make trials that nobody has seen"
+        )
 
     plan = [fresh(index, planned) for index, planned in enumerate(known.plan)]
     source = known.extra.get("trials_from", {"session": known.like})
@@ -166,7 +207,8 @@ def pair_trials(
     ----------
     variant : name or file of the paradigm that is to be taken
     other : folder of a session, or name or file of a paradigm
-    seed, levels, trials, design, generator : as they were given, None where they were not. With a session, ``levels`` chooses among its trials
+    seed, levels, trials, design, generator : as they were given, None where they were not. With a
+        session, ``levels`` chooses among its trials
 
     Raises
     ------
@@ -176,11 +218,16 @@ def pair_trials(
     loaded = load_paradigm(variant)
     if Path(other).is_dir():
         if trials is not None or design is not None:
-            raise SpanLabError("--paired-with SESSION takes the trials of that session: leave out --trials and --design (--set chooses among them)")
+            raise SpanLabError(
+                "--paired-with SESSION takes the trials of that session: leave out --trials and --design (--set chooses"
+                " among them)"
+            )
         session = same_trials(Path(other))
         info, base = session.info, session.paradigm
         if generator is not None and generator != info["generator"]:
-            raise SpanLabError(f"the trials of {other} come from the {info['generator']} generator: leave out --generator")
+            raise SpanLabError(
+                f"the trials of {other} come from the {info['generator']} generator: leave out --generator"
+            )
         drawn_by: Generator = info["generator"]
         planned = _with_levels(base, session.plan, levels or {}, other)
         seed = session.seed if seed is None else seed
@@ -191,28 +238,46 @@ def pair_trials(
         chosen = plan_trials(str(other), seed, levels, trials, design, drawn_by)
         base, planned = chosen.paradigm, chosen.plan
         if any(planned_trial.varies for planned_trial in planned):
-            raise SpanLabError(f"{base.name}: levels of an adaptive design follow from answers, so nothing can be paired with it: choose another --design")
+            raise SpanLabError(
+                f"{base.name}: levels of an adaptive design follow from answers, so nothing can be paired with it:"
+                " choose another --design"
+            )
         source = {"session": "", "seed": seed, "design": design or "human"}
     from ..paradigms.pairing import paired_plan
 
     paired = paired_plan(loaded, base, planned, drawn_by, seed)
-    pairing = {"paradigm": base.name, "paradigm_hash": base.hash, **source, "streams": base.streams, "shared": [*paired.shared], "own": [*paired.fresh]}
+    pairing = {
+        "paradigm": base.name,
+        "paradigm_hash": base.hash,
+        **source,
+        "streams": base.streams,
+        "shared": [*paired.shared],
+        "own": [*paired.fresh],
+    }
     return ChosenTrials(loaded, paired.plan, seed, drawn_by, source["design"], variant, extra={"paired_with": pairing})
 
 
-def _with_levels(base: Paradigm, plan: Sequence[PlannedTrial], levels: Mapping[str, Sequence[Any]], session: str | Path) -> list[PlannedTrial]:
+def _with_levels(
+    base: Paradigm, plan: Sequence[PlannedTrial], levels: Mapping[str, Sequence[Any]], session: str | Path
+) -> list[PlannedTrial]:
     """The trials of a session that have some levels, numbered anew."""
     allowed = {name: [base.level(name, level) for level in values] for name, values in levels.items()}
     resolved = [resolve_levels(base, planned.levels, planned.seed) for planned in plan] if allowed else []
     chosen = (
-        [planned for planned, has in zip(plan, resolved, strict=True) if all(has[name] in allowed_levels for name, allowed_levels in allowed.items())]
+        [
+            planned
+            for planned, has in zip(plan, resolved, strict=True)
+            if all(has[name] in allowed_levels for name, allowed_levels in allowed.items())
+        ]
         if allowed
         else [*plan]
     )
     if not chosen:
         raise SpanLabError(f"{session} has no trials with these levels")
     blocks = {block: number for number, block in enumerate(dict.fromkeys(planned.block for planned in chosen), start=1)}
-    return [replace(planned, block=blocks[planned.block], trial=number) for number, planned in enumerate(chosen, start=1)]
+    return [
+        replace(planned, block=blocks[planned.block], trial=number) for number, planned in enumerate(chosen, start=1)
+    ]
 
 
 def choose_trials(
@@ -228,7 +293,8 @@ def choose_trials(
     paired_with: str | Path | None = None,
     fresh: bool = False,
 ) -> ChosenTrials:
-    """Choose the trials of a machine's session from the options that were given; an option that was not given is None.
+    """Choose the trials of a machine's session from the options that were given; an option that was
+    not given is None.
 
     Parameters
     ----------
@@ -237,27 +303,45 @@ def choose_trials(
     Raises
     ------
     SpanLabError
-        when two things that were given contradict each other, and for what is unknown or impossible.
+        when two things that were given contradict each other, and for what is unknown or
+        impossible.
     """
     if paired_with is not None and (like is not None or trials_from is not None):
         raise SpanLabError("--paired-with makes trials of its own: leave out --like and --trials-from")
     if fresh:
         if like is None and trials_from is None:
-            raise SpanLabError("--fresh makes new trials with the levels of known ones: name these with --like SESSION or --trials-from FILE")
-        chosen = choose_trials(paradigm, seed=seed, levels=levels, trials=trials, design=design, generator=generator, like=like, trials_from=trials_from)
+            raise SpanLabError(
+                "--fresh makes new trials with the levels of known ones: name these with --like SESSION or"
+                " --trials-from FILE"
+            )
+        chosen = choose_trials(
+            paradigm,
+            seed=seed,
+            levels=levels,
+            trials=trials,
+            design=design,
+            generator=generator,
+            like=like,
+            trials_from=trials_from,
+        )
         return fresh_trials(chosen, 1 if seed is None else seed)
     if like is not None:
         if levels or trials is not None or design is not None or trials_from is not None:
-            raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design")
+            raise SpanLabError(
+                "--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design"
+            )
         return trials_like(like, paradigm)
     if trials_from is not None:
         if levels or design is not None:
             raise SpanLabError(
-                "--trials-from takes the trials of that file as they are: leave out --set and --design (and choose some at random with --trials)"
+                "--trials-from takes the trials of that file as they are: leave out --set and --design (and choose some"
+                " at random with --trials)"
             )
         return trials_of_file(trials_from, paradigm, 1 if seed is None else seed, trials, generator or "corrected")
     if paradigm is None:
         raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
     if paired_with is not None:
-        return pair_trials(paradigm, paired_with, seed=seed, levels=levels, trials=trials, design=design, generator=generator)
+        return pair_trials(
+            paradigm, paired_with, seed=seed, levels=levels, trials=trials, design=design, generator=generator
+        )
     return plan_trials(paradigm, 1 if seed is None else seed, levels, trials, design, generator or "corrected")

@@ -1,7 +1,8 @@
-"""Sessions from the first check of an agent to the last line of the record, for commands and for programs.
+"""Sessions from the first check of an agent to the last line of the record, for commands and for
+programs.
 
-What a session costs is the agent's to say: it sees the trials before (:class:`SessionOutlook`) and the record after
-(:class:`SessionLedger`).
+What a session costs is the agent's to say: it sees the trials before (:class:`SessionOutlook`) and
+the record after (:class:`SessionLedger`).
 """
 
 from __future__ import annotations
@@ -84,12 +85,20 @@ class SessionOutlook:
     @property
     def questions(self) -> int:
         """The largest number of questions in a trial."""
-        trials = [alike[0].compile(self._whole, self._request.generator) for alike in self._kinds.values() if not alike[0].varies]
-        return max((sum(step.percept.model_step and step.percept.ask is not None for step in trial.steps) for trial in trials), default=0)
+        trials = [
+            alike[0].compile(self._whole, self._request.generator)
+            for alike in self._kinds.values()
+            if not alike[0].varies
+        ]
+        return max(
+            (sum(step.percept.model_step and step.percept.ask is not None for step in trial.steps) for trial in trials),
+            default=0,
+        )
 
     @property
     def trials(self) -> Sequence[Rehearsal]:
-        """One trial of each kind, or of some kinds, evenly chosen; of each kind where trials are one conversation, since each counts with those before it."""
+        """One trial of each kind, or of some kinds, evenly chosen; of each kind where trials are
+        one conversation, since each counts with those before it."""
         return self._trials
 
     @cached_property
@@ -108,10 +117,13 @@ class SessionOutlook:
     def order(self) -> Sequence[tuple[int, int]]:
         """Block and kind of every trial, for agents that remember the trials of a block."""
         number = {key: position for position, key in enumerate(self._kinds)}
-        return [(planned.block, number[canonical(planned.levels)]) for planned in self._planned] if self._remembers else []
+        return (
+            [(planned.block, number[canonical(planned.levels)]) for planned in self._planned] if self._remembers else []
+        )
 
     def shared(self) -> list[str]:
-        """Practice trials and examples that show what a trial of the session shows, since the paradigm has too few different trials."""
+        """Practice trials and examples that show what a trial of the session shows, since the
+        paradigm has too few different trials."""
         if self._apart is None:
             return []
         for planned in self._practice:
@@ -120,7 +132,8 @@ class SessionOutlook:
 
 
 class SessionLedger:
-    """The record of an agent's requests, as :class:`..agents.base.Ledger` has it; files are read when they are asked for.
+    """The record of an agent's requests, as :class:`..agents.base.Ledger` has it; files are read
+    when they are asked for.
 
     Parameters
     ----------
@@ -161,10 +174,14 @@ class SessionLedger:
 
 
 def estimate_session(agent: Agent, outlook: SessionOutlook, say: Callable[[str], None]) -> dict[str, Any]:
-    """Estimate and report what a session will cost, where it costs anything; the estimate for the record."""
+    """Estimate and report what a session will cost, where it costs anything; the estimate for the
+    record."""
     cost = agent.estimate(outlook)
     if shared := outlook.shared():
-        say(f"{agent.name}: the paradigm has too few different trials, so that {', '.join(shared)} shows what a trial of the session shows, too")
+        say(
+            f"{agent.name}: the paradigm has too few different trials, so that {', '.join(shared)} shows what a trial"
+            " of the session shows, too"
+        )
     if cost is None:
         return {}
     say(f"{agent.name}: {cost.sentence}")
@@ -194,9 +211,13 @@ VERDICTS = (
             "No trial is finished yet.",
             "before any trial was finished",
         ),
-        rests_on="the events of the record: a trial is finished once it is on the disk, and the next one begins after that",
-        says_no_when="no trial has its end in the record. Where the disk refuses, the session stops with the trial "
-        "that could not be written, and those before it are the finished ones",
+        rests_on=(
+            "the events of the record: a trial is finished once it is on the disk, and the next one begins after that"
+        ),
+        says_no_when=(
+            "no trial has its end in the record. Where the disk refuses, the session stops with the trial "
+            "that could not be written, and those before it are the finished ones"
+        ),
         tests=(
             "tests/sessions/test_command.py::test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished",
             "tests/cli/test_missing_parts.py::test_a_session_that_was_there_before_is_never_removed",
@@ -214,7 +235,8 @@ def say_on_stderr(sentence: str) -> None:
 _OF_THE_START = frozenset({"session_start", "interrupted"})
 _FILES = frozenset({"session.json", "events.jsonl", ".lock", *FOLDERS})
 
-#: opens a progress bar of a session: its title, and what gives a line on the agent's state (None where it has none)
+#: opens a progress bar of a session: its title, and what gives a line on the agent's state (None
+#: where it has none)
 Bar = Callable[[str, Callable[[], str] | None], AbstractContextManager[Progress]]
 
 
@@ -250,7 +272,8 @@ def make_machine(
 
     Parameters
     ----------
-    trials : that it is going to take; where a name stands for several networks, one that knows their tasks is taken
+    trials : that it is going to take; where a name stands for several networks, one that knows
+        their tasks is taken
     recorded : content of ``session.json``, when the agent goes on with that session
     values : of the options that its kind takes, such as ``chat``, ``care`` and ``price``
 
@@ -282,11 +305,21 @@ def check_shared_out(session: Session, shared_out: bool) -> None:
         when it is not a large one.
     """
     if shared_out and PARTS not in session.info:
-        raise SpanLabError(f"{session.folder} is not a large session, so it cannot be distributed: leave out --workers and --scheduler")
+        raise SpanLabError(
+            f"{session.folder} is not a large session, so it cannot be distributed: leave out --workers and --scheduler"
+        )
 
 
-def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[[str], None], shared_out: str = "", states: bool = False) -> Request:
-    """Check that an agent can take the trials, and collect what its record says besides the answers.
+def prepare(
+    agent: Agent,
+    chosen: ChosenTrials,
+    request: Request,
+    say: Callable[[str], None],
+    shared_out: str = "",
+    states: bool = False,
+) -> Request:
+    """Check that an agent can take the trials, and collect what its record says besides the
+    answers.
 
     Parameters
     ----------
@@ -300,7 +333,9 @@ def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[
     """
     try_out(chosen.paradigm, agent, chosen.plan, request)
     may_be_large = isinstance(agent, BatchAgent) or bool(shared_out) or states
-    large = parts_for(agent, chosen.paradigm, chosen.plan, request.generator, shared_out, states) if may_be_large else {}
+    large = (
+        parts_for(agent, chosen.paradigm, chosen.plan, request.generator, shared_out, states) if may_be_large else {}
+    )
     outlook = SessionOutlook(agent, chosen.paradigm, chosen.plan, request)
     agent.check_session(outlook)
     estimate = estimate_session(agent, outlook, say)
@@ -308,7 +343,12 @@ def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[
 
 
 def carry_out(
-    session: Session, agent: Agent, watcher: Watcher, pool: WorkerPool | None = None, fresh: bool = True, retry_failed: bool = False
+    session: Session,
+    agent: Agent,
+    watcher: Watcher,
+    pool: WorkerPool | None = None,
+    fresh: bool = True,
+    retry_failed: bool = False,
 ) -> Mapping[str, Any] | None:
     """Run a session to its end; whatever stops it, the sentence says how to go on.
 
@@ -330,7 +370,10 @@ def carry_out(
     try:
         runner = Runner(session, agent, say=watcher.say, pool=pool, retry_failed=retry_failed)
         at_window = isinstance(agent, WindowAgent)
-        with ending_as_ctrl_c() if at_window else nullcontext(), watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
+        with (
+            ending_as_ctrl_c() if at_window else nullcontext(),
+            watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell,
+        ):
             if tally is not None:
                 tell(0, len(session.plan))  # trials take turns, so that none may be over for long
             runner.progress = tell
@@ -350,13 +393,19 @@ def carry_out(
 
 
 def replay_sessions(
-    data: Path, chosen: ChosenTrials, agents: Sequence[Agent], requests: Sequence[Request], watcher: Watcher, pool: WorkerPool
+    data: Path,
+    chosen: ChosenTrials,
+    agents: Sequence[Agent],
+    requests: Sequence[Request],
+    watcher: Watcher,
+    pool: WorkerPool,
 ) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
     """Run a session with each agent in turn, with the same trials.
 
     Parameters
     ----------
-    requests : of the agents, from :func:`prepare`: all of them before the first session begins, so that a slip in the last shows at once
+    requests : of the agents, from :func:`prepare`: all of them before the first session begins, so
+        that a slip in the last shows at once
 
     Returns
     -------
@@ -373,9 +422,14 @@ def replay_sessions(
 
 
 def agent_again(
-    session: Session, values: Mapping[str, Any], say: Callable[[str], None], triggers: str = "", screen: int | None = None
+    session: Session,
+    values: Mapping[str, Any],
+    say: Callable[[str], None],
+    triggers: str = "",
+    screen: int | None = None,
 ) -> tuple[Session, Agent]:
-    """The agent of a resumed session, with its recorded settings; request limits and prices may differ, and the record then says so.
+    """The agent of a resumed session, with its recorded settings; request limits and prices may
+    differ, and the record then says so.
 
     Parameters
     ----------
@@ -396,13 +450,23 @@ def agent_again(
         from .record.session_info import in_browser
 
         if in_browser(info):
-            raise SpanLabError(f"{session.folder} is a session in a browser: it goes on when the participant opens the same link again (spanlab serve)")
+            raise SpanLabError(
+                f"{session.folder} is a session in a browser: it goes on when the participant opens the same link again"
+                " (spanlab serve)"
+            )
         settings, port = info["agent_settings"], triggers or info.get("triggers", {}).get("port", "")
         observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
         window = {**window_again(settings, screen), "triggers": port}
         return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), window)
     agent = make_machine(info["agent"], session.seed, say, session, info, **values)
-    agent.check_session(SessionOutlook(agent, session.paradigm, one_of_each(session.plan), Request(session.seed, info["generator"], language=info["language"])))
+    agent.check_session(
+        SessionOutlook(
+            agent,
+            session.paradigm,
+            one_of_each(session.plan),
+            Request(session.seed, info["generator"], language=info["language"]),
+        )
+    )
     now = {**info, **agent.recorded_options()}
     if now != info:
         with only_writer(session.folder):
@@ -413,7 +477,8 @@ def agent_again(
 
 
 def remove_unused(folder: Path) -> bool:
-    """Remove the folder of a session in which nothing has happened: nobody saw a trial, and no machine has answered or been paid.
+    """Remove the folder of a session in which nothing has happened: nobody saw a trial, and no
+    machine has answered or been paid.
 
     Returns
     -------
@@ -421,7 +486,9 @@ def remove_unused(folder: Path) -> bool:
     """
     try:
         person = kind_named(read_session(folder)["agent_kind"]).at_window
-        if not all(_is_nothing(event, person) for event in read_events(folder)) or any(path.name not in _FILES for path in folder.iterdir()):
+        if not all(_is_nothing(event, person) for event in read_events(folder)) or any(
+            path.name not in _FILES for path in folder.iterdir()
+        ):
             return False
         shutil.rmtree(folder)
     except (SpanLabError, OSError):
@@ -430,13 +497,16 @@ def remove_unused(folder: Path) -> bool:
 
 
 def _is_nothing(event: Event, person: bool) -> bool:
-    """Return whether an event says of nothing that anybody has seen, been asked or paid for; what a machine was shown
-    before it was asked is nothing."""
-    return event["event"] in _OF_THE_START or (not person and (event["event"] == "trial_start" or (event["event"] == "step" and "ask" not in event)))
+    """Return whether an event says of nothing that anybody has seen, been asked or paid for; what a
+    machine was shown before it was asked is nothing."""
+    return event["event"] in _OF_THE_START or (
+        not person and (event["event"] == "trial_start" or (event["event"] == "step" and "ask" not in event))
+    )
 
 
 def has_finished(folder: Path) -> bool:
-    """Return whether a trial of a session is finished, practice apart; not where nothing can be read."""
+    """Return whether a trial of a session is finished, practice apart; not where nothing can be
+    read."""
     try:
         return any(not is_practice(key) for key in finished_trials(read_events(folder)))
     except (SpanLabError, OSError):

@@ -1,4 +1,5 @@
-"""The keys with which a participant answers: as the paradigm declares, swapped, or counterbalanced over participants; and a study's own keys."""
+"""The keys with which a participant answers: as the paradigm declares, swapped, or counterbalanced
+over participants; and a study's own keys."""
 
 from __future__ import annotations
 
@@ -33,10 +34,17 @@ class KeySetting(BaseModel):
 
     sides: Sides = Field(
         default="standard",
-        description="standard; swapped: the two keys of every question with two words change sides; counterbalanced: they do for every other participant",
+        description=(
+            "standard; swapped: the two keys of every question with two words change sides; counterbalanced: they do"
+            " for every other participant"
+        ),
     )
     own: dict[Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)], Key] = Field(
-        default_factory=dict, description="keys by answer, in place of those of the paradigms: {same: s, different: d}; button_1 ... are those of a button box"
+        default_factory=dict,
+        description=(
+            "keys by answer, in place of those of the paradigms: {same: s, different: d}; button_1 ... are those of a"
+            " button box"
+        ),
     )
 
 
@@ -45,7 +53,8 @@ Keys = Annotated[KeySetting, BeforeValidator(lambda value: {"sides": value} if i
 
 
 def key_setting(sides: str = "standard", pairs: Sequence[str] | None = None) -> KeySetting:
-    """The key setting from the command line: ``--keys counterbalanced --key same=s --key different=d``.
+    """The key setting from the command line: ``--keys counterbalanced --key same=s --key
+    different=d``.
 
     Raises
     ------
@@ -67,14 +76,16 @@ def key_setting(sides: str = "standard", pairs: Sequence[str] | None = None) -> 
 
 
 def key_request(setting: KeySetting, participant: str, number: int | None = None, orders: int = 1) -> dict[str, Any]:
-    """The entry on keys for the record of a session (``Request.extra["keys"]``): the setting, and what it means for this participant.
+    """The entry on keys for the record of a session (``Request.extra["keys"]``): the setting, and
+    what it means for this participant.
 
     Parameters
     ----------
     participant : identifier of the person
-    number : of the participant in the study, from 1; one that is all digits is taken from the identifier where none is given
-    orders : how many orders of paradigms participants go through by their numbers; sides then change once all of them have had their turn, so that each order
-        comes with both
+    number : of the participant in the study, from 1; one that is all digits is taken from the
+        identifier where none is given
+    orders : how many orders of paradigms participants go through by their numbers; sides then
+        change once all of them have had their turn, so that each order comes with both
     """
     if number is None and participant.isascii() and participant.isdigit():
         number = int(participant)
@@ -84,7 +95,10 @@ def key_request(setting: KeySetting, participant: str, number: int | None = None
         swapped = (max(number, 1) - 1) // max(orders, 1) % 2 == 1
         why = f"participant number {number}" + (f", after {orders} orders each" if orders > 1 else "")
     else:
-        swapped, why = int(digest(["keys", participant], length=8), 16) % 2 == 1, f"hash of the identifier '{participant}'"
+        swapped, why = (
+            int(digest(["keys", participant], length=8), 16) % 2 == 1,
+            f"hash of the identifier '{participant}'",
+        )
     return {"sides": setting.sides, "swapped": swapped, "why": why, "own": dict(setting.own)}
 
 
@@ -98,19 +112,23 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
 
     Parameters
     ----------
-    others : whether keys may be there for answers that these questions do not have, since other paradigms of the study do
+    others : whether keys may be there for answers that these questions do not have, since other
+        paradigms of the study do
 
     Raises
     ------
     SpanLabError
-        when no question has an answer that was given a key, or two answers of a question would have the same key.
+        when no question has an answer that was given a key, or two answers of a question would have
+        the same key.
     """
     kinds = list(kinds)
     names = list(dict.fromkeys(name for kind in kinds for name in kind.answer_names()))
     for name, key in keys.custom.items():
         if name not in names and not others:
             hint = nearest(name, names) or (f"; there are {listed(names)}" if names else "")
-            raise SpanLabError(f"the key '{key}' is given to '{name}', which is not an answer to any question of these trials{hint}")
+            raise SpanLabError(
+                f"the key '{key}' is given to '{name}', which is not an answer to any question of these trials{hint}"
+            )
     for kind in kinds:
         try:
             kind.with_keys(keys)
@@ -119,8 +137,9 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
 
 
 def check_answerable(kinds: Iterable[ResponseKind]) -> None:
-    """Check before a session that the window reports every key that stands for an answer. Characters of a typed text can be clicked on, too, and may have keys
-    that only the keyboards of some countries have.
+    """Check before a session that the window reports every key that stands for an answer.
+    Characters of a typed text can be clicked on, too, and may have keys that only the keyboards of
+    some countries have.
 
     Parameters
     ----------
@@ -151,7 +170,11 @@ def check_buttons(keys: AnswerKeys, box: str) -> None:
     if buttons and not box:
         answer, key = next(iter(buttons.items()))
         raise SpanLabError(
-            f"'{answer}' should be answered with {key}, but there is no button box; name it, such as --buttons serial:COM3 or --buttons keys:1+2"
+            f"'{answer}' should be answered with {key}, but there is no button box; name it, such as --buttons"
+            " serial:COM3 or --buttons keys:1+2"
         )
     if box and not buttons:
-        raise SpanLabError("there is a button box, but no answer has a button; give one to an answer, such as --key same=button_1 --key different=button_2")
+        raise SpanLabError(
+            "there is a button box, but no answer has a button; give one to an answer, such as --key same=button_1"
+            " --key different=button_2"
+        )

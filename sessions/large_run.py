@@ -1,9 +1,13 @@
-"""Large runs: very many trials, answered in batches, go straight into the parts of the response table.
+"""Large runs: very many trials, answered in batches, go straight into the parts of the response
+table.
 
-Every trial is taken as in an ordinary session, and its rows are those that the ordinary way would give; only the lines of ``events.jsonl`` are left out. A part
-is computed by itself and written whole, so that a kill loses the parts under way and nothing else, and it does not matter who computes which.
+Every trial is taken as in an ordinary session, and its rows are those that the ordinary way would
+give; only the lines of ``events.jsonl`` are left out. A part is computed by itself and written
+whole, so that a kill loses the parts under way and nothing else, and it does not matter who
+computes which.
 
-The table of trials that nobody has taken (:func:`rehearsed`) is collected in the same way. It tells what data of a paradigm will hold.
+The table of trials that nobody has taken (:func:`rehearsed`) is collected in the same way. It tells
+what data of a paradigm will hold.
 """
 
 from __future__ import annotations
@@ -36,7 +40,13 @@ LARGE = 10_000
 
 
 def parts_for(
-    agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, reason: str = "", states: bool = False, part: int = PART
+    agent: Agent,
+    paradigm: Paradigm,
+    plan: Sequence[PlannedTrial],
+    generator: Generator,
+    reason: str = "",
+    states: bool = False,
+    part: int = PART,
 ) -> dict[str, Any]:
     """The additional entries in the record of a large run; empty for an ordinary session.
 
@@ -59,9 +69,15 @@ def parts_for(
         why = f"{agent.name} takes trials one by one"
     elif any(planned.varies for planned in plan):
         why = "the design is adaptive: each trial waits for the answers before"
-    elif list(plan) != sorted(plan, key=lambda planned: (planned.block, planned.trial)) or any(planned.practice for planned in plan):
+    elif list(plan) != sorted(plan, key=lambda planned: (planned.block, planned.trial)) or any(
+        planned.practice for planned in plan
+    ):
         why = "the trials are not in the order of their blocks"
-    elif any(step.feedback is not None for planned in one_of_each(plan) for step in planned.compile(paradigm, generator).steps):
+    elif any(
+        step.feedback is not None
+        for planned in one_of_each(plan)
+        for step in planned.compile(paradigm, generator).steps
+    ):
         why = f"{paradigm.name} gives feedback, so each trial has to be run step by step"
     elif states and not agent.hidden_units:
         why = f"{agent.name} has no hidden states"
@@ -106,10 +122,13 @@ class ShardWorker:
         """
         events: list[Event] = []
         log = SessionLog(events.append, self._now)
-        remaining = run_batch(self._agent, self._source, log, planned, None if self._states is None else self._states.add)
+        remaining = run_batch(
+            self._agent, self._source, log, planned, None if self._states is None else self._states.add
+        )
         if remaining:
             raise SpanLabError(
-                f"trial {remaining[0].trial} gives feedback, but no trial before it did; run it as an ordinary session: fewer than {LARGE} trials"
+                f"trial {remaining[0].trial} gives feedback, but no trial before it did; run it as an ordinary session:"
+                f" fewer than {LARGE} trials"
             )
         table = response_table(response_rows(self.info, events))
         states = b"" if self._states is None else self._states.take(_steps(planned, events), self.info["session"])
@@ -164,7 +183,9 @@ async def take_parts(
     try:
         for number, part in results:
             if part.states:
-                _put(states_path(folder, missing[number]), part.states)  # before the part itself: where that is, they are
+                _put(
+                    states_path(folder, missing[number]), part.states
+                )  # before the part itself: where that is, they are
             _put(part_path(folder, missing[number]), part.table)
             note({"event": "note", "what": "part", "part": missing[number], "rows": part.rows, "at": now()})
             done += len(jobs[number])
@@ -180,7 +201,8 @@ def states_path(folder: str | Path, number: int) -> Path:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Write a file of a part. Its own folder is made for the first; that of the session is there, or something is wrong."""
+    """Write a file of a part. Its own folder is made for the first; that of the session is there,
+    or something is wrong."""
     write_whole(path, content, "free some space, or check the disk", folders="own")
 
 

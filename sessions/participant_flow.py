@@ -1,4 +1,5 @@
-"""The participant's way through a session, around its trials: instructions, practice, pauses, thanks."""
+"""The participant's way through a session, around its trials: instructions, practice, pauses,
+thanks."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from .session import Session
 Note = Callable[[Event], None]
 
 
-#: What the assistant may decide about somebody who has not passed, beside another attempt: name, sentence, key. No question uses these keys.
+#: What the assistant may decide about somebody who has not passed, beside another attempt: name,
+#: sentence, key. No question uses these keys.
 _DECISIONS = (("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
 
 
@@ -57,24 +59,33 @@ class ParticipantFlow:
         self._agent.page(PageContent(body, title, **more))
 
     def welcome(self, planned: PlannedTrial) -> None:
-        """Instructions with a pictured example, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
+        """Instructions with a pictured example, and how to answer: before the first trial, and
+        again before one whose level of a factor changes them."""
         instructions = self._instructions(planned)
         if instructions != self._shown_instructions:
             paradigm = self._session.paradigm
-            levels, words = resolve_levels(paradigm, planned.levels, planned.seed), paradigm.translations.get(self._language, {})
+            levels, words = (
+                resolve_levels(paradigm, planned.levels, planned.seed),
+                paradigm.translations.get(self._language, {}),
+            )
             keys = self._session.answer_keys
             pictured = [
                 replace(
                     display,
                     stimulus=translated(display.stimulus, words),
                     asks=None if display.asks is None else display.asks.with_keys(keys),
-                    questions=tuple(replace(question, kind=question.kind.with_keys(keys)) for question in display.questions),
+                    questions=tuple(
+                        replace(question, kind=question.kind.with_keys(keys)) for question in display.questions
+                    ),
                 )
-                for display in example_displays(paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use)
+                for display in example_displays(
+                    paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use
+                )
             ]
             worked = worked_answers(pictured, self._language)
             legends = self._legends(instructions, planned)
-            # every question says below it how it is answered; here nobody would know which of them is meant
+            # every question says below it how it is answered; here nobody would know which of them
+            # is meant
             after = [] if self._questions and len(legends) > 1 else [*worked, f"# {self._text('how')}", *legends]
             self._page(paradigm.titled(self._language), instructions, example=pictured, after="\n\n".join(after))
             self._shown_instructions = instructions
@@ -89,26 +100,40 @@ class ParticipantFlow:
         return self._session.paradigm.instructions_in(self._language, levels, for_people=True)
 
     def _legends(self, instructions: str, planned: PlannedTrial) -> list[str]:
-        """Return the legends of all conditions with these instructions, and whether answers can be changed: once, where that is the same for all of them."""
+        """Return the legends of all conditions with these instructions, and whether answers can be
+        changed: once, where that is the same for all of them."""
         alike: dict[str, PlannedTrial] = {}  # the first of each condition: it was compiled before the session began
         for other in (*self._session.stairs, *self._session.plan, planned):
             if self._instructions(other) == instructions:
                 alike.setdefault(repr(other.levels), other)
-        asks = [step.percept.ask for other in alike.values() for step in self._compiled(other).steps if step.percept.ask is not None]
+        asks = [
+            step.percept.ask
+            for other in alike.values()
+            for step in self._compiled(other).steps
+            if step.percept.ask is not None
+        ]
         legends: dict[str, tuple[str, str]] = {}  # each with the first question that it is for
         for ask in asks:
             kind = ask.kind.with_keys(self._session.answer_keys)
             question = "" if ask.prompt is None else f"{ask.prompt.text_in(self._language)} "
-            legends.setdefault(kind.legend("participant", self._language), (question, kind.finality(ask.counts, self._language)))
+            legends.setdefault(
+                kind.legend("participant", self._language), (question, kind.finality(ask.counts, self._language))
+            )
         example = self._session.paradigm.example
         named = len(legends) > 1 and not self._questions and (example is None or example.show)
         finalities = [finality for _, finality in legends.values()]
         once = len(legends) > 1 and len(set(finalities)) == 1
-        lines = [f"{question if named else ''}{legend} {'' if once else finality}".rstrip() for legend, (question, finality) in legends.items()]
+        lines = [
+            f"{question if named else ''}{legend} {'' if once else finality}".rstrip()
+            for legend, (question, finality) in legends.items()
+        ]
         return [*lines, finalities[0]] if once and finalities[0] else lines
 
-    async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
-        """Run rounds of practice until the criterion is reached or the rounds are used up; then the assistant decides, if the paradigm would stop the session.
+    async def practise(
+        self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()
+    ) -> None:
+        """Run rounds of practice until the criterion is reached or the rounds are used up; then the
+        assistant decides, if the paradigm would stop the session.
 
         See :func:`practise`.
         """
@@ -119,12 +144,14 @@ class ParticipantFlow:
         self._note(event)
 
     def decide(self, right: int, asked: int, rounds: int) -> str:
-        """Ask the assistant what to do with a participant who has not passed practice: ``again`` or ``go_on``.
+        """Ask the assistant what to do with a participant who has not passed practice: ``again`` or
+        ``go_on``.
 
         Raises
         ------
         NotPassedError
-            when the assistant leaves: the session can go on later, and begins with this question then.
+            when the assistant leaves: the session can go on later, and begins with this question
+            then.
         """
         practice = self._session.paradigm.practice
         assert practice is not None
@@ -134,8 +161,9 @@ class ParticipantFlow:
         self._note({"event": "practice_decision", "rounds": rounds, "decided": decided})
         if decided == "leave":
             raise NotPassedError(
-                f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one; {share:.0%} were required; this paradigm stops "
-                "the session then (practice: otherwise). When the session goes on, a page asks whether to practise once more or to go on without having passed"
+                f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one; {share:.0%} were"
+                " required; this paradigm stops the session then (practice: otherwise). When the session goes on, a"
+                " page asks whether to practise once more or to go on without having passed"
             )
         return decided
 
@@ -146,29 +174,40 @@ class ParticipantFlow:
         self.welcome(planned)
 
     def decide_quiz(self, state: QuizState) -> str:
-        """Ask the assistant what to do with a participant who has not passed a quiz: ``again`` or ``go_on``.
+        """Ask the assistant what to do with a participant who has not passed a quiz: ``again`` or
+        ``go_on``.
 
         Raises
         ------
         QuizNotPassedError
-            when the assistant leaves: the session can go on later, and begins with this question then.
+            when the assistant leaves: the session can go on later, and begins with this question
+            then.
         """
         last, number, share = state.attempts[-1], len(state.attempts), state.rule["pass"]
-        reason = self._text("quiz_not_passed", right=last.right, all=last.items, attempt=number, percent=f"{100 * share:g}")
+        reason = self._text(
+            "quiz_not_passed", right=last.right, all=last.items, attempt=number, percent=f"{100 * share:g}"
+        )
         decided = self._decision("quiz_stopped", reason, again="ask_again")
         self._note({"event": "quiz_decision", "attempt": number, "decided": decided})
         if decided == "leave":
             raise QuizNotPassedError(
-                f"the quiz was not passed: {last.right} of {last.items} right in attempt {number}, the last one; {share:.0%} were required; this paradigm "
-                "stops the session then (quiz: otherwise). When the session goes on, a page asks whether to ask once more or to go on without having passed"
+                f"the quiz was not passed: {last.right} of {last.items} right in attempt {number}, the last one;"
+                f" {share:.0%} were required; this paradigm stops the session then (quiz: otherwise). When the session"
+                " goes on, a page asks whether to ask once more or to go on without having passed"
             )
         return decided
 
     def _decision(self, body: str, reason: str, again: str) -> str:
         """Return the assistant's decision at a page: ``again``, ``go_on`` or ``leave``."""
         options = [Option(name, self._text(label), key) for name, label, key in (("again", again, "f2"), *_DECISIONS)]
-        # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what comes.
-        return self._agent.choose(self._text("stopped"), f"{self._text(body)}\n\n{reason}", options, usual="go_on", clicks=False) or "leave"
+        # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what
+        # comes.
+        return (
+            self._agent.choose(
+                self._text("stopped"), f"{self._text(body)}\n\n{reason}", options, usual="go_on", clicks=False
+            )
+            or "leave"
+        )
 
     def announce(self, round_: int, feedback: bool) -> None:
         """Say that a round of practice begins."""
@@ -197,7 +236,7 @@ class ParticipantFlow:
             self._page(self._text("main"), self._text("main_body"))
         self._begin_stretch()
 
-    # -- trials and pauses -----------------------------------------------------------------------------------------------------------------------
+    # -- trials and pauses -------------------------------------------------------------------------
 
     def _begin_stretch(self) -> None:
         """Begin the stretch of trials up to the next pause."""
@@ -205,7 +244,8 @@ class ParticipantFlow:
         self._right = self._items = 0
 
     def between(self, planned: PlannedTrial) -> None:
-        """Show, before a trial, a pause where a new block begins or the design has one, and the instructions where they have changed."""
+        """Show, before a trial, a pause where a new block begins or the design has one, and the
+        instructions where they have changed."""
         if self._before is not None and (self._before.block != planned.block or self._due()):
             self._pause(self._done, len(self._session.plan))
         self.welcome(planned)

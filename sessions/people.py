@@ -1,4 +1,5 @@
-"""Sessions with a person at the screen that are not part of a study: seeds, trials, the record, and the participant.
+"""Sessions with a person at the screen that are not part of a study: seeds, trials, the record, and
+the participant.
 
 No two people in a data folder get the same trials of a paradigm unless the user asks for it.
 """
@@ -25,7 +26,8 @@ from .record.reader import sessions_below
 from .session import Session
 from .triggers import trigger_request
 
-#: seeds of first sessions in studies with a seed are below this one, and follow from the participant's number; all others are from here on
+#: seeds of first sessions in studies with a seed are below this one, and follow from the
+#: participant's number; all others are from here on
 LOWER_HALF = (MAX_MASTER_SEED + 1) // 2
 
 
@@ -40,7 +42,8 @@ class SessionSeed:
     Parameters
     ----------
     seed : of the session
-    number : of the session, among those that this participant has of the paradigm in this data folder, from 1; None where the seed was given
+    number : of the session, among those that this participant has of the paradigm in this data
+        folder, from 1; None where the seed was given
     """
 
     seed: int
@@ -66,7 +69,8 @@ def seed_for(data: Path, paradigm: str, participant: str, names: Sequence[str] |
 
 
 def random_seeds() -> Iterator[int]:
-    """Seeds from the randomness of the system. Nothing about a participant can be read from them, so they may be shared (:func:`.seed_independent`)."""
+    """Seeds from the randomness of the system. Nothing about a participant can be read from them,
+    so they may be shared (:func:`.seed_independent`)."""
     return (LOWER_HALF + secrets.randbelow(LOWER_HALF) for _ in count())
 
 
@@ -107,7 +111,8 @@ def begin_with_somebody(
     keys: KeySetting | None = None,
     codes: Mapping[str, Any] | None = None,
 ) -> tuple[Session, WindowAgent]:
-    """Begin the session of a person or of the simulated participant; the window is open when this returns.
+    """Begin the session of a person or of the simulated participant; the window is open when this
+    returns.
 
     Parameters
     ----------
@@ -116,13 +121,15 @@ def begin_with_somebody(
     participant : identifier of the person
     simulate, speed, window : as :func:`.seating.seat` takes them
     say : takes sentences for whoever has started the session
-    seed, levels, trials, design, generator, paired_with : which trials, as :mod:`.chosen_trials` has it; None where it was not said
+    seed, levels, trials, design, generator, paired_with : which trials, as :mod:`.chosen_trials`
+        has it; None where it was not said
     codes : trigger codes that differ from the paradigm's, laid out as in its file
 
     Raises
     ------
     SpanLabError
-        when nobody takes part, there is no display, or something that was given is unknown, impossible or without meaning.
+        when nobody takes part, there is no display, or something that was given is unknown,
+        impossible or without meaning.
     """
     from ..agents.human.seating import parse_simulate, seat
 
@@ -134,17 +141,46 @@ def begin_with_somebody(
         chosen = plan_trials(paradigm, chosen_seed.seed, levels, trials, design, generator or "corrected")
     else:
         if seed is None and not Path(paired_with).is_dir():
-            raise SpanLabError(f"which seed should the blocks of {paired_with} have? Give --seed, or name the session: --paired-with SESSION")
-        chosen = pair_trials(paradigm, paired_with, seed=chosen_seed.seed, levels=levels, trials=trials, design=design, generator=generator)
+            raise SpanLabError(
+                f"which seed should the blocks of {paired_with} have? Give --seed, or name the session: --paired-with"
+                " SESSION"
+            )
+        chosen = pair_trials(
+            paradigm,
+            paired_with,
+            seed=chosen_seed.seed,
+            levels=levels,
+            trials=trials,
+            design=design,
+            generator=generator,
+        )
     port = str(window.get("triggers") or "")
     if codes and not port:
-        raise SpanLabError("--trigger-code changes codes that are not sent: add --triggers PORT (or --triggers dry), or leave it out")
+        raise SpanLabError(
+            "--trigger-code changes codes that are not sent: add --triggers PORT (or --triggers dry), or leave it out"
+        )
     check_patch(str(window.get("patch") or ""), (trial.compile(chosen.paradigm, "corrected") for trial in chosen.plan))
     tell_unspoken(language, say)
     agent = seat(simulate, chosen.seed, speed, window)
     triggers = {"triggers": trigger_request(chosen.paradigm, port, codes)} if port else {}
-    extra = {"seed_from": chosen_seed.as_json(), "keys": key_request(keys or KeySetting(), participant), **triggers, **chosen.extra}
-    request = Request(chosen.seed, chosen.generator, participant, chosen.design, language, pilot, practice, levels, source=paradigm, extra=extra)
+    extra = {
+        "seed_from": chosen_seed.as_json(),
+        "keys": key_request(keys or KeySetting(), participant),
+        **triggers,
+        **chosen.extra,
+    }
+    request = Request(
+        chosen.seed,
+        chosen.generator,
+        participant,
+        chosen.design,
+        language,
+        pilot,
+        practice,
+        levels,
+        source=paradigm,
+        extra=extra,
+    )
     return begin(data, chosen.paradigm, agent, chosen.plan, request), agent
 
 
@@ -166,4 +202,7 @@ def check_patch(patch: str, trials: Iterable[Trial]) -> None:
 def tell_unspoken(language: str, say: Callable[[str], None]) -> None:
     """Say when a session is in a language that the window and legends do not speak."""
     if language not in languages():
-        say(f"spanlab: the window and legends are available in {', '.join(languages())}; their own texts are in English, not in '{language}'")
+        say(
+            f"spanlab: the window and legends are available in {', '.join(languages())}; their own texts are in"
+            f" English, not in '{language}'"
+        )

@@ -1,6 +1,8 @@
-"""What people learn after a practice trial: what they remembered and how they decided, apart, and each item of a list in the order in which they gave it.
+"""What people learn after a practice trial: what they remembered and how they decided, apart, and
+each item of a list in the order in which they gave it.
 
-People alone see this, and of practice trials alone, whose seeds are those of no other trial. Machines are told what :func:`.result_of` says.
+People alone see this, and of practice trials alone, whose seeds are those of no other trial.
+Machines are told what :func:`.result_of` says.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from .before_trials import Scores, items_of, result_of
 Answered = tuple[Step, Scores]
 
 
-def feedback_on(steps: Sequence[Step], judged: Sequence[Scores], language: str, keys: AnswerKeys) -> tuple[str, list[ExampleDisplay]]:
+def feedback_on(
+    steps: Sequence[Step], judged: Sequence[Scores], language: str, keys: AnswerKeys
+) -> tuple[str, list[ExampleDisplay]]:
     """Return the sentences on a finished practice trial, and pictures of what was marked.
 
     Parameters
@@ -30,7 +34,9 @@ def feedback_on(steps: Sequence[Step], judged: Sequence[Scores], language: str, 
     """
     answered = list(zip([step for step in steps if step.percept.ask is not None], judged, strict=False))
     decisions = [one for one in answered if _decides(one[0])]
-    stored = [one for one in answered if not _decides(one[0])] if decisions and len(decisions) < len(answered) else answered
+    stored = (
+        [one for one in answered if not _decides(one[0])] if decisions and len(decisions) < len(answered) else answered
+    )
     total = result_of([scores for _, scores in stored], language)
     if stored is not answered:
         right = items_of([score for _, scores in stored for score in scores])
@@ -41,7 +47,9 @@ def feedback_on(steps: Sequence[Step], judged: Sequence[Scores], language: str, 
                 sentence("session.decided", language, right=sum(apart), all=len(apart)),
             )
         )
-    dials = [one for one in stored if one[0].percept.ask is not None and one[0].percept.ask.kind.surface().dial is not None]
+    dials = [
+        one for one in stored if one[0].percept.ask is not None and one[0].percept.ask.kind.surface().dial is not None
+    ]
     told: list[str] = [_distances([scores for _, scores in dials], language) if len(dials) == len(stored) else total]
     pictures: list[ExampleDisplay] = []
     for step, scores in stored:
@@ -69,15 +77,23 @@ def _in_order(step: Step, kind: ResponseKind, scores: Scores, language: str) -> 
     if all(score["correct"] for score in scores):
         return "", []
     if ordered.labels:
-        return sentence("session.own_order", language, items=" · ".join(_item(kind, score, language) for score in scores)), []
-    right = {score["correct_answer"]: number for number, score in enumerate(scores, start=1) if score["correct_answer"] is not None}
+        return sentence(
+            "session.own_order", language, items=" · ".join(_item(kind, score, language) for score in scores)
+        ), []
+    right = {
+        score["correct_answer"]: number
+        for number, score in enumerate(scores, start=1)
+        if score["correct_answer"] is not None
+    }
     marks: list[OwnMark] = []
     lines: list[str] = []
     for number, score in enumerate(scores, start=1):
         given = score["answer"]
         if given is None:
             continue
-        verdict: Literal["right", "wrong", "elsewhere"] = "right" if score["correct"] else "elsewhere" if given in right else "wrong"
+        verdict: Literal["right", "wrong", "elsewhere"] = (
+            "right" if score["correct"] else "elsewhere" if given in right else "wrong"
+        )
         marks.append(OwnMark(given, verdict, number))
         lines.append(sentence(f"session.place_{verdict}", language, n=number, right=right.get(given, "")))
     board = _board(step)
@@ -98,10 +114,15 @@ def _item(kind: ResponseKind, score: Mapping[str, Any], language: str) -> str:
 
 
 def _marked(step: Step, kind: ResponseKind, scores: Scores) -> list[ExampleDisplay]:
-    """Marks without an order: which of several were right, and what was missed; or the one on a dial, beside the right one."""
+    """Marks without an order: which of several were right, and what was missed; or the one on a
+    dial, beside the right one."""
     surface, answer = kind.surface(), step.truth.answer
     if surface.dial is not None and answer is not None:
-        marks = tuple(OwnMark(score["answer"], "right" if score["correct"] else "wrong") for score in scores if score["answer"] is not None)
+        marks = tuple(
+            OwnMark(score["answer"], "right" if score["correct"] else "wrong")
+            for score in scores
+            if score["answer"] is not None
+        )
         right = ExampleDisplay(_board(step), kind, questions=(WorkedQuestion(kind, answer),))
         return [*([ExampleDisplay(_board(step), kind, marks=marks)] if marks else []), right]
     if not surface.several or surface.ordered is not None:
@@ -118,7 +139,8 @@ def _own(score: Mapping[str, Any]) -> OwnMark:
 
 
 def _distances(judged: Sequence[Scores], language: str) -> str:
-    """How far each answer on a dial was from the right one: nothing is called right that may be off by as much as the paradigm tolerates."""
+    """How far each answer on a dial was from the right one: nothing is called right that may be off
+    by as much as the paradigm tolerates."""
     if len(judged) == 1:
         return _distance(judged[0], language)
     return " · ".join(_distance(scores, language, number) for number, scores in enumerate(judged, start=1))
@@ -127,7 +149,11 @@ def _distances(judged: Sequence[Scores], language: str) -> str:
 def _distance(scores: Scores, language: str, number: int | None = None) -> str:
     error, of_several = scores[0]["error"], "" if number is None else "_number"
     if error is None:
-        return sentence("session.answer_wrong", language, n=number) if number is not None else result_of([scores], language)
+        return (
+            sentence("session.answer_wrong", language, n=number)
+            if number is not None
+            else result_of([scores], language)
+        )
     n = "" if number is None else number
     if error == 0:
         return sentence(f"session.own_exact{of_several}", language, n=n)

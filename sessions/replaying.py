@@ -39,12 +39,16 @@ def recorded_agent(name: str) -> Recorded:
         raise SpanLabError("which session? Name its folder after the colon, such as recorded:data/vsr-capacity-s1")
     session = same_trials(folder)
     if PARTS in session.info:
-        raise SpanLabError(f"{folder} is a large session: its responses are in its table, and there are no recorded answers to replay")
+        raise SpanLabError(
+            f"{folder} is a large session: its responses are in its table, and there are no recorded answers to replay"
+        )
     trials = list(_trials(session, read_events(folder)))
     if not trials:
         raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to replay")
     info = session.info
-    settings = {key: info[key] for key in ("session", "agent_kind", "agent", "agent_settings_hash", "participant", "created")}
+    settings = {
+        key: info[key] for key in ("session", "agent_kind", "agent", "agent_settings_hash", "participant", "created")
+    }
     return Recorded(name, trials, {f"recorded_{key}": value for key, value in settings.items()})
 
 
@@ -98,9 +102,15 @@ def taken_trials(session: Session, events: Sequence[Event], practice: bool = Fal
     draws = {trial_key(False, planned.trial): planned.draws for planned in session.plan}
     for key, (start, shown) in records.items():
         assert start["seed"] is not None, "a session without seeds has no trials to take"
-        trial = compile_trial(session.paradigm, start["levels"], start["seed"], session.info["generator"], draws.get(key))
-        lines = [(step, shown[step.index + 1]) for step in trial.steps if step.index + 1 in shown and step.percept.model_step]
-        yield TakenTrial(key, start, trial, [(step.shown_after(line.get("feedback", "missed")), line) for step, line in lines])
+        trial = compile_trial(
+            session.paradigm, start["levels"], start["seed"], session.info["generator"], draws.get(key)
+        )
+        lines = [
+            (step, shown[step.index + 1]) for step in trial.steps if step.index + 1 in shown and step.percept.model_step
+        ]
+        yield TakenTrial(
+            key, start, trial, [(step.shown_after(line.get("feedback", "missed")), line) for step, line in lines]
+        )
 
 
 def _response(line: AskedStep) -> Response:
@@ -108,7 +118,8 @@ def _response(line: AskedStep) -> Response:
 
 
 def said_after(paradigm: Paradigm, trial: TakenTrial | None, following: TakenTrial | None, language: str) -> list[str]:
-    """The sentences after a trial that is read from a record: the result of a practice trial, that a further round follows, and that the main part begins.
+    """The sentences after a trial that is read from a record: the result of a practice trial, that
+    a further round follows, and that the main part begins.
 
     Parameters
     ----------

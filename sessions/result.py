@@ -50,7 +50,8 @@ class SessionResult:
 
     @property
     def accuracy(self) -> float:
-        """The share of scored items that were right, without practice; NaN where nothing was scored."""
+        """The share of scored items that were right, without practice; NaN where nothing was
+        scored."""
         rows = self.responses
         return float(rows.loc[~rows["practice"].astype(bool), "correct"].astype("Float64").mean())
 
@@ -67,7 +68,8 @@ def read_responses(data: str | Path | Iterable[str | Path], columns: Sequence[st
     Parameters
     ----------
     data : sessions, or folders that hold sessions
-    columns : those to read, such as ``["correct", "set_size"]``; all when not given (``docs/record.md`` says what they mean)
+    columns : those to read, such as ``["correct", "set_size"]``; all when not given
+        (``docs/record.md`` says what they mean)
 
     Raises
     ------

@@ -38,7 +38,9 @@ class WindowCues(Cues):
     @override
     def before(self, following: Step | None) -> None:
         # What does not depend on the answer may be put on the very frame on which it is due.
-        self._episode.announce_next(following.percept if following is not None and following.feedback is None else None, following is None)
+        self._episode.announce_next(
+            following.percept if following is not None and following.feedback is None else None, following is None
+        )
 
     @override
     def after(self, answer: Judged | None, following: Step | None) -> None:
@@ -48,7 +50,9 @@ class WindowCues(Cues):
             self._agent.still_ready()
 
 
-async def run_trial(steps: Sequence[Step], episode: Episode, log: TrialLog, cues: Cues, oracle: bool = False) -> list[Judged]:
+async def run_trial(
+    steps: Sequence[Step], episode: Episode, log: TrialLog, cues: Cues, oracle: bool = False
+) -> list[Judged]:
     """Take one trial and log every step.
 
     Parameters

@@ -66,18 +66,22 @@ class Runner:
         self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
         self._changed = changed_constants(agent, session.info, session.folder)
-        #: the result of an adaptive session (:meth:`.staircase.Staircase.summary`) after it has run; None for others
+        #: the result of an adaptive session (:meth:`.staircase.Staircase.summary`) after it has
+        #: run; None for others
         self.span: Mapping[str, Any] | None = None
 
     def run(self) -> None:
-        """Run (or go on with) the session until every planned trial has finished or failed, and write the response table.
+        """Run (or go on with) the session until every planned trial has finished or failed, and
+        write the response table.
 
         Raises
         ------
         SpanLabError
-            what an agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
+            what an agent or the disk reports, and when another process is running the session;
+            everything up to the last finished trial is safe then.
         KeyboardInterrupt
-            when Ctrl-C has stopped it: pressed once, after an agent that is asked over a network has finished and kept what was under way.
+            when Ctrl-C has stopped it: pressed once, after an agent that is asked over a network
+            has finished and kept what was under way.
         """
         session, agent, info = self.session, self.agent, self.session.info
         agent.ready()
@@ -86,18 +90,33 @@ class Runner:
         with only_writer(session.folder), speak_as_recorded(info):
             events, lines = read_events(session.folder), read_transcript(session.folder)
             state = SessionState.of(events, lines, isinstance(agent, ConcurrentAgent) and agent.remembers)
-            beginning, sentences = self._resumed(events, lines) if events else (SessionStart(event="session_start", at=self.now()), questions_of(info))
-            apart = apart_for(agent, session.paradigm, info["generator"], session.seed, session.may_come) if isinstance(agent, ConcurrentAgent) else None
+            beginning, sentences = (
+                self._resumed(events, lines)
+                if events
+                else (SessionStart(event="session_start", at=self.now()), questions_of(info))
+            )
+            apart = (
+                apart_for(agent, session.paradigm, info["generator"], session.seed, session.may_come)
+                if isinstance(agent, ConcurrentAgent)
+                else None
+            )
             recorder = Recorder(session.folder)
             log = SessionLog(recorder.write, self.now, state, self._retry_failed)
             taker = TrialTaker(TrialSource(session, agent, sentences, apart), recorder, log, state)
-            trials = partial(self._take_parts, recorder) if PARTS in info else partial(self._take_all, taker, staircase_of(info, events))
+            trials = (
+                partial(self._take_parts, recorder)
+                if PARTS in info
+                else partial(self._take_all, taker, staircase_of(info, events))
+            )
             self._record(recorder, beginning, trials)
             if PARTS not in info:
                 write_responses(session.folder)
 
-    def _resumed(self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]) -> tuple[Resumed, Mapping[str, Sentences]]:
-        """The event with which the session is resumed, and the sentences about its questions; differences from its beginning are reported."""
+    def _resumed(
+        self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]
+    ) -> tuple[Resumed, Mapping[str, Sentences]]:
+        """The event with which the session is resumed, and the sentences about its questions;
+        differences from its beginning are reported."""
         session, event = self.session, Resumed(event="resumed")
         sentences = questions_of(session.info)
         if lines:
@@ -108,22 +127,30 @@ class Runner:
         if without_sentences(session.info):
             sentences = recovered(session.info, session.paradigm, session.plan, self.agent, events, lines)
             whose = "questions are those of its transcripts" if sentences else "the instructions are the recorded ones"
-            self.say(f"the record of {session.name} does not contain what was said beside the instructions: {whose}, and all else is worded as it is now")
+            self.say(
+                f"the record of {session.name} does not contain what was said beside the instructions: {whose}, and all"
+                " else is worded as it is now"
+            )
             event["sentences"] = "of the transcripts" if sentences else "of now"
         event["at"] = self.now()
         return event, sentences
 
-    def _record(self, recorder: Recorder, beginning: SessionStart | Resumed, trials: Callable[[], Awaitable[None]]) -> None:
+    def _record(
+        self, recorder: Recorder, beginning: SessionStart | Resumed, trials: Callable[[], Awaitable[None]]
+    ) -> None:
         """Record the session from its first event to its last, whatever ends it."""
         try:
             recorder.write(beginning)
             recorder.commit()
             session = self._run(trials)
-            run_to_end(interruptible(self.agent, session, self.say) if isinstance(self.agent, ConcurrentAgent) else session)
+            run_to_end(
+                interruptible(self.agent, session, self.say) if isinstance(self.agent, ConcurrentAgent) else session
+            )
             recorder.write({"event": "session_end", "at": self.now()})
             recorder.commit()
         except (Exception, KeyboardInterrupt) as error:
-            # Without a display or a keyboard all sorts of things fail; what has happened is what counts.
+            # Without a display or a keyboard all sorts of things fail; what has happened is what
+            # counts.
             failure = self.agent.failure()
             self._record_fault(recorder, fault := SpanLabError(failure) if failure else error)
             raise fault from error.__cause__
@@ -154,16 +181,22 @@ class Runner:
         assert isinstance(agent, BatchAgent), "only these have large sessions"
         info = {name: value for name, value in session.info.items() if name != "plan"}
         worker = partial(ShardWorker, info, agent, self.now)
-        await take_parts(session.folder, session.info, session.plan, self.pool, worker, recorder.write, self.now, self.progress)
+        await take_parts(
+            session.folder, session.info, session.plan, self.pool, worker, recorder.write, self.now, self.progress
+        )
 
     async def _take_all(self, taker: TrialTaker, staircase: Staircase | None) -> None:
-        after: list[After] = [] if staircase is None else [lambda planned, scores: staircase.take(staircase.rule.correct(scores))]
+        after: list[After] = (
+            [] if staircase is None else [lambda planned, scores: staircase.take(staircase.rule.correct(scores))]
+        )
         if isinstance(self.agent, WindowAgent):
             await self._with_participant(self.agent, taker, staircase, after)
         else:
             await self._with_machine(taker, staircase, after)
 
-    async def _with_participant(self, agent: WindowAgent, taker: TrialTaker, staircase: Staircase | None, after: Sequence[After]) -> None:
+    async def _with_participant(
+        self, agent: WindowAgent, taker: TrialTaker, staircase: Staircase | None, after: Sequence[After]
+    ) -> None:
         from .participant_flow import ParticipantFlow
         from .strategies.quiz import take_quiz
 
@@ -202,7 +235,9 @@ class Runner:
 
     async def _set_up(self, taker: TrialTaker) -> None:
         state = taker.state
-        await self.agent.setup(TrialJournal(taker.recorder, NO_TRIAL, state.preparations + 1, state.replies.get(NO_TRIAL, [])))
+        await self.agent.setup(
+            TrialJournal(taker.recorder, NO_TRIAL, state.preparations + 1, state.replies.get(NO_TRIAL, []))
+        )
 
     def _teller(self, pending: Sequence[PlannedTrial]) -> Callable[[], None]:
         """A function that reports one more trial."""

@@ -1,4 +1,5 @@
-"""The sentences of a session beside those of its paradigm: kept in its record, so that it goes on with the words with which it began."""
+"""The sentences of a session beside those of its paradigm: kept in its record, so that it goes on
+with the words with which it began."""
 
 from __future__ import annotations
 
@@ -18,8 +19,11 @@ SENTENCES = "sentences"
 _PAGES, _QUESTIONS = "pages", "questions"
 
 
-def sentences_of(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, language: str) -> dict[str, Any]:
-    """The sentences that an agent reads besides the paradigm's instructions, for the record: pages and legends of people, legends and questions of chat models.
+def sentences_of(
+    agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, language: str
+) -> dict[str, Any]:
+    """The sentences that an agent reads besides the paradigm's instructions, for the record: pages
+    and legends of people, legends and questions of chat models.
 
     Returns
     -------
@@ -31,14 +35,22 @@ def sentences_of(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial],
         return {}
     kinds: dict[ResponseKind, None] = {}
     for planned in plan:
-        kinds |= dict.fromkeys(step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None)
+        kinds |= dict.fromkeys(
+            step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None
+        )
     # a machine that practises is told what people read on the pages around practice
     practises = isinstance(agent, ConcurrentAgent) and agent.practises
-    return {SENTENCES: {_QUESTIONS: dict(agent.sentences(kinds)), **({_PAGES: texts_for_people(language)} if practises else {})}}
+    return {
+        SENTENCES: {
+            _QUESTIONS: dict(agent.sentences(kinds)),
+            **({_PAGES: texts_for_people(language)} if practises else {}),
+        }
+    }
 
 
 def sentences_for_people(language: str) -> dict[str, Any]:
-    """The sentences that a participant reads besides the texts of a paradigm or a study, for the record."""
+    """The sentences that a participant reads besides the texts of a paradigm or a study, for the
+    record."""
     return {SENTENCES: {_PAGES: texts_for_people(language)}}
 
 
@@ -68,9 +80,8 @@ def recovered(
     events: Iterable[Mapping[str, Any]],
     lines: Sequence[Mapping[str, Any]],
 ) -> dict[str, Sentences]:
-    """Recover the sentences about a chat model's questions from the transcripts of a record that does not keep them;
-    what they do not show is left
-    out.
+    """Recover the sentences about a chat model's questions from the transcripts of a record that
+    does not keep them; what they do not show is left out.
 
     Parameters
     ----------
@@ -97,7 +108,10 @@ def recovered(
             if len(then) == len(legends):
                 by_legend = dict(zip(legends, then, strict=True))
                 for key, words in now.items():
-                    questions.setdefault(key, {"legend": by_legend[words["legend"]], "question": words["question"], "form": words["form"]})
+                    questions.setdefault(
+                        key,
+                        {"legend": by_legend[words["legend"]], "question": words["question"], "form": words["form"]},
+                    )
         last, key = _texts(line["sent"][-1])[-1:], questions_of_trial[line["ask"] - 1].record_key()
         again = str(settings.get("reask_text", ""))
         if last and key in questions and not (again and last[0].startswith(again)):
@@ -110,7 +124,11 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
 
 
 def _asked(
-    paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, events: Iterable[Mapping[str, Any]], trials: set[str]
+    paradigm: Paradigm,
+    plan: Sequence[PlannedTrial],
+    generator: Any,
+    events: Iterable[Mapping[str, Any]],
+    trials: set[str],
 ) -> dict[str, list[ResponseKind]]:
     """The kinds of the questions of some trials, in order, by the trials' names in the record."""
     levels = {event["trial"]: event["levels"] for event in events if event["event"] == "trial_start"}

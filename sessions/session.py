@@ -1,6 +1,7 @@
 """Sessions: the folder, its ``session.json``, and coming back to them.
 
-The images and sounds of a paradigm are copied into the folder, so that trials can be shown again as they were.
+The images and sounds of a paradigm are copied into the folder, so that trials can be shown again as
+they were.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class Session:
 
     @property
     def levels_in_use(self) -> LevelsInUse | None:
-        """The levels that practice and examples keep to; None in records that do not say which were chosen."""
+        """The levels that practice and examples keep to; None in records that do not say which were
+        chosen."""
         chosen = self.info.get("chosen_levels")
         return None if chosen is None else levels_in_use(self.paradigm, self.design, chosen)
 
@@ -93,17 +95,28 @@ class Session:
     def trigger_codes(self) -> Triggers | None:
         """The trigger codes that are sent, if any."""
         recorded = self.info.get("triggers")
-        return None if recorded is None else read_triggers(recorded["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes")
+        return (
+            None
+            if recorded is None
+            else read_triggers(
+                recorded["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes"
+            )
+        )
 
     @property
     def answer_keys(self) -> AnswerKeys:
         """The keys with which the participant answers, and their names."""
-        words: Mapping[str, str] = self.paradigm.translations.get(self.info["language"], {}) if kind_named(self.info["agent_kind"]).at_window else {}
+        words: Mapping[str, str] = (
+            self.paradigm.translations.get(self.info["language"], {})
+            if kind_named(self.info["agent_kind"]).at_window
+            else {}
+        )
         return replace(answer_keys(self.info.get("keys")), words=words)
 
 
 def instructions_for(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> str:
-    """The instructions that an agent gets: the paradigm's own, in its language, or those that the agent's settings have in place of them.
+    """The instructions that an agent gets: the paradigm's own, in its language, or those that the
+    agent's settings have in place of them.
 
     Raises
     ------
@@ -140,23 +153,39 @@ def brief(
     prompts = tuple(dict.fromkeys(ask.prompt for ask in questions if ask.prompt is not None))
     instructions, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
     words: Mapping[str, str] = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
-    context = TrialContext(paradigm.name, paradigm.title, language, instructions, kinds, view, seed, keys or AnswerKeys(), words, sentences or {})
+    context = TrialContext(
+        paradigm.name,
+        paradigm.title,
+        language,
+        instructions,
+        kinds,
+        view,
+        seed,
+        keys or AnswerKeys(),
+        words,
+        sentences or {},
+    )
     return replace(context, prompts=prompts, questionnaire=paradigm.is_questionnaire)
 
 
 def design_of(paradigm: Paradigm, name: str) -> SessionDesign:
-    """The design of a session by the name in its record; one without wishes where the paradigm has none of that name."""
+    """The design of a session by the name in its record; one without wishes where the paradigm has
+    none of that name."""
     design = paradigm.designs.get(name)
     return design if isinstance(design, SessionDesign) else SessionDesign()
 
 
 def stairs_of(first: PlannedTrial, rule: Mapping[str, Any] | None) -> list[PlannedTrial]:
-    return [] if rule is None else [replace(first, levels={**first.levels, rule["factor"]: level}) for level in rule["stairs"]]
+    return (
+        []
+        if rule is None
+        else [replace(first, levels={**first.levels, rule["factor"]: level}) for level in rule["stairs"]]
+    )
 
 
 def complete(folder: str | Path) -> bool:
-    """Return whether a session is complete. A response table that is missing because the program was killed is
-    written now.
+    """Return whether a session is complete. A response table that is missing because the program
+    was killed is written now.
 
     Raises
     ------
@@ -176,12 +205,14 @@ def complete(folder: str | Path) -> bool:
 
 
 def reopen(folder: str | Path) -> Session:
-    """Open a session to go on with it, with the paradigm, plan and sentences in its record, whatever has changed in the library since.
+    """Open a session to go on with it, with the paradigm, plan and sentences in its record,
+    whatever has changed in the library since.
 
     Raises
     ------
     SpanLabError
-        when it cannot be read, or a file of the user's own has changed since: nobody knows then which of the two was meant.
+        when it cannot be read, or a file of the user's own has changed since: nobody knows then
+        which of the two was meant.
     """
     folder = Path(folder)
     info = read_session(folder)
@@ -196,15 +227,17 @@ def reopen(folder: str | Path) -> Session:
         files = changed_files(stored, source)
         which = f"; {listed(files, 3)}" if files else ""
         raise SpanLabError(
-            f"the paradigm {stored.name} ({source}) has changed since {folder} began (hash {then} then, {now} now{which}), so the session cannot go on: "
-            "its trials would not be the same. Restore the old file, or start a new session"
+            f"the paradigm {stored.name} ({source}) has changed since {folder} began (hash {then} then, {now}"
+            f" now{which}), so the session cannot go on: its trials would not be the same. Restore the old file, or"
+            " start a new session"
         )
     use_copies(folder, stored, needed=True)
     return Session(folder, stored, _plan_of(info), info)
 
 
 def same_trials(folder: str | Path) -> Session:
-    """Open a session whose trials another agent is to take; interrupted trials are those that replaced them."""
+    """Open a session whose trials another agent is to take; interrupted trials are those that
+    replaced them."""
     info = read_session(folder)
     plan = _plan_of(info)
     if kind_named(info["agent_kind"]).at_window or "adaptive" in info:
@@ -222,14 +255,16 @@ def planned_as_begun(folder: str | Path) -> Session:
 
 
 def _paradigm_in(folder: Path, info: Mapping[str, Any]) -> Paradigm:
-    """The paradigm from the record of a session, with its images and sounds from the session's folder."""
+    """The paradigm from the record of a session, with its images and sounds from the session's
+    folder."""
     paradigm = stored_paradigm(info)
     use_copies(folder, paradigm)
     return paradigm
 
 
 def stored_paradigm(info: Mapping[str, Any]) -> Paradigm:
-    """The paradigm from the record of a session, with the random streams of that time, so that its trials are the same."""
+    """The paradigm from the record of a session, with the random streams of that time, so that its
+    trials are the same."""
     return paradigm_from_data(info["paradigm_data"], info["paradigm"], streams_of(info))
 
 
@@ -240,7 +275,8 @@ def _as_taken(planned: PlannedTrial, start: Mapping[str, Any] | None) -> Planned
 
 
 def plan_for_record(plan: Sequence[PlannedTrial], seed: int, compact: bool) -> dict[str, Any] | list[dict[str, Any]]:
-    """A plan as ``session.json`` has it; what only trials from elsewhere have is left out of others.
+    """A plan as ``session.json`` has it; what only trials from elsewhere have is left out of
+    others.
 
     Parameters
     ----------
@@ -248,18 +284,24 @@ def plan_for_record(plan: Sequence[PlannedTrial], seed: int, compact: bool) -> d
     compact : whether each combination of levels is written once, where the plan can be written so
     """
     return (compacted(plan, seed) if compact else None) or [
-        {name: value for name, value in asdict(trial).items() if name not in OF_SOME_TRIALS or value not in (None, "")} for trial in plan
+        {name: value for name, value in asdict(trial).items() if name not in OF_SOME_TRIALS or value not in (None, "")}
+        for trial in plan
     ]
 
 
 def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
     if info["seed"] is None:
-        raise SpanLabError(f"the trials of {info['session']} cannot be made again: it was imported from data without seeds")
+        raise SpanLabError(
+            f"the trials of {info['session']} cannot be made again: it was imported from data without seeds"
+        )
     plan: Any = info["plan"]
     if not isinstance(plan, list):
         return expanded(as_object(plan), info["seed"])
     names = [part.name for part in fields(PlannedTrial)]
-    return tuple(PlannedTrial(**{name: trial[name] for name in names if name in trial or name not in OF_SOME_TRIALS}) for trial in info["plan"])
+    return tuple(
+        PlannedTrial(**{name: trial[name] for name in names if name in trial or name not in OF_SOME_TRIALS})
+        for trial in info["plan"]
+    )
 
 
 def write_info(folder: Path, info: Mapping[str, Any]) -> None:
@@ -268,7 +310,8 @@ def write_info(folder: Path, info: Mapping[str, Any]) -> None:
 
 
 def compacted(plan: Sequence[PlannedTrial], seed: int) -> dict[str, Any] | None:
-    """The compact form of a plan; None for trials that it cannot represent (from elsewhere, practice, or in another order).
+    """The compact form of a plan; None for trials that it cannot represent (from elsewhere,
+    practice, or in another order).
 
     Parameters
     ----------
@@ -340,7 +383,8 @@ def _unpacked(text: str, kind: type) -> np.ndarray:
     return np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), np.dtype(kind).newbyteorder("<"))
 
 
-#: the folders of the copies, in the folder of a session; each copy is named by the hash of its content
+#: the folders of the copies, in the folder of a session; each copy is named by the hash of its
+#: content
 FOLDERS = tuple(kind.nouns for kind in KINDS)
 
 
@@ -354,7 +398,11 @@ def copy_files(folder: Path, paradigm: Paradigm) -> None:
     """
     for name, facts in paradigm.reader.files.items():
         (folder / facts.nouns).mkdir(exist_ok=True)
-        write_whole(folder / facts.nouns / f"{facts.sha256}{suffix_of(facts.sha256)}", content_of(facts.sha256, name, facts.noun), together=True)
+        write_whole(
+            folder / facts.nouns / f"{facts.sha256}{suffix_of(facts.sha256)}",
+            content_of(facts.sha256, name, facts.noun),
+            together=True,
+        )
 
 
 def use_copies(folder: Path, paradigm: Paradigm, needed: bool = False) -> None:
@@ -376,17 +424,25 @@ def use_copies(folder: Path, paradigm: Paradigm, needed: bool = False) -> None:
                 continue
             if hashlib.sha256(copy.read_bytes()).hexdigest() != facts.sha256:
                 verb = "shown" if facts.noun == "image" else "played"
-                raise SpanLabError(f"{copy} has changed: it is not the {facts.noun} {name} that was {verb} in this session. Restore the original file")
+                raise SpanLabError(
+                    f"{copy} has changed: it is not the {facts.noun} {name} that was {verb} in this session. Restore"
+                    " the original file"
+                )
             remember(facts.sha256, copy)
         if needed:
             content_of(facts.sha256, name, facts.noun)
 
 
 def changed_files(then: Paradigm, source: str) -> list[str]:
-    """The images and sounds of a file of a paradigm that are not what they were, in words for a message."""
+    """The images and sounds of a file of a paradigm that are not what they were, in words for a
+    message."""
     try:
         before, after = then.reader.files, load_paradigm(source).reader.files
     except SpanLabError:
         return []  # the file itself has changed, and is wrong now
     changed = [f"{name} has changed" for name in before if name in after and after[name] != before[name]]
-    return [*changed, *(f"{name} is gone" for name in before if name not in after), *(f"{name} is new" for name in after if name not in before)]
+    return [
+        *changed,
+        *(f"{name} is gone" for name in before if name not in after),
+        *(f"{name} is new" for name in after if name not in before),
+    ]

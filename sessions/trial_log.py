@@ -22,7 +22,8 @@ _NOT_OF_ALL_KINDS = frozenset(field.name for field in fields_of(Score) if not fi
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response with its verdict and scores by the rules of its question; there is no verdict where there is no right answer."""
+    """A response with its verdict and scores by the rules of its question; there is no verdict
+    where there is no right answer."""
 
     response: Response
     verdict: Verdict | None
@@ -30,14 +31,15 @@ class Judged:
 
 
 def each_asks(steps: Sequence[Step]) -> bool:
-    """Return whether a trial is a block of questions, one with each item, as in N-back: then there is nothing that
-    would have to be finished first."""
+    """Return whether a trial is a block of questions, one with each item, as in N-back: then there
+    is nothing that would have to be finished first."""
     asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
     return len(asks) > 1 and all(asks)
 
 
 def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
-    """Score one response. No response may mean an answer; an answer that is not allowed is invalid; the verdict is right only when every item is."""
+    """Score one response. No response may mean an answer; an answer that is not allowed is invalid;
+    the verdict is right only when every item is."""
     value, outcome = response.value, response.outcome
     if outcome == "omitted" and ask.no_answer_means is not None:
         value, outcome = ask.no_answer_means, "answered"
@@ -59,7 +61,9 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
 def _score(score: ItemScore) -> Score:
     """A score for the record; what its kind of response does not have is left out."""
     values = {**asdict(score), "more": dict(score.more) or None}
-    return cast(Score, {name: value for name, value in values.items() if value is not None or name not in _NOT_OF_ALL_KINDS})
+    return cast(
+        Score, {name: value for name, value in values.items() if value is not None or name not in _NOT_OF_ALL_KINDS}
+    )
 
 
 def last_verdict(judged: Sequence[Judged]) -> Verdict | None:
@@ -68,12 +72,15 @@ def last_verdict(judged: Sequence[Judged]) -> Verdict | None:
 
 
 class TrialLog:
-    """Writes one line per step once the next step has begun, because only then it is known how long the last display was shown."""
+    """Writes one line per step once the next step has begun, because only then it is known how long
+    the last display was shown."""
 
     def __init__(self, write: WriteEvent, key: str, attempt: int) -> None:
         self._write, self.key, self.attempt = write, key, attempt
         self._asked = 0
-        self._pending: tuple[ShownStep | AskedStep | TrialCutOff, Sequence[Any] | None, Mapping[str, Any] | None] | None = None
+        self._pending: (
+            tuple[ShownStep | AskedStep | TrialCutOff, Sequence[Any] | None, Mapping[str, Any] | None] | None
+        ) = None
 
     def flush(self) -> None:
         """Write the last step."""
@@ -89,11 +96,26 @@ class TrialLog:
     def cut(self, step: Step, percept: Percept, episode: Episode, why: str) -> None:
         """Note the step within which the trial was cut off."""
         self.flush()
-        cut: TrialCutOff = {"event": "trial_cut", "trial": self.key, "attempt": self.attempt, "why": why, "step": step.index + 1, "phase": percept.phase}
+        cut: TrialCutOff = {
+            "event": "trial_cut",
+            "trial": self.key,
+            "attempt": self.attempt,
+            "why": why,
+            "step": step.index + 1,
+            "phase": percept.phase,
+        }
         self._pending = (cut, episode.shown(), episode.notes())
 
-    def step(self, step: Step, percept: Percept, response: Response | None, episode: Episode | None = None, feedback: Verdict | None = None) -> Judged | None:
-        """Note a step; what the episode's ``shown`` and ``notes`` hold is completed until the next one."""
+    def step(
+        self,
+        step: Step,
+        percept: Percept,
+        response: Response | None,
+        episode: Episode | None = None,
+        feedback: Verdict | None = None,
+    ) -> Judged | None:
+        """Note a step; what the episode's ``shown`` and ``notes`` hold is completed until the next
+        one."""
         self.flush()
         response = check_response(percept, response, step.index + 1)
         fed: Feedback = {} if feedback is None else {"feedback": feedback}
@@ -139,7 +161,9 @@ class SessionLog:
     retry_failed : whether trials that failed before are tried again
     """
 
-    def __init__(self, write: WriteEvent, now: Callable[[], str], state: SessionState | None = None, retry_failed: bool = False) -> None:
+    def __init__(
+        self, write: WriteEvent, now: Callable[[], str], state: SessionState | None = None, retry_failed: bool = False
+    ) -> None:
         self._write, self._now = write, now
         state = state or SessionState.of((), ())
         self.done: dict[str, int] = {**state.finished}

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def trigger_request(paradigm: Paradigm, port: str, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The entry on trigger codes for the record of a session (``Request.extra["triggers"]``): the port, and every code.
+    """The entry on trigger codes for the record of a session (``Request.extra["triggers"]``): the
+    port, and every code.
 
     Parameters
     ----------
@@ -32,7 +33,8 @@ def trigger_request(paradigm: Paradigm, port: str, changes: Mapping[str, Any] | 
     declared = paradigm.data.get("triggers")
     if declared is None and not changes:
         raise SpanLabError(
-            f"{paradigm.name} declares no trigger codes; add some to its file (or to one that extends it), such as\n  {suggestion(paradigm.timeline)}"
+            f"{paradigm.name} declares no trigger codes; add some to its file (or to one that extends it), such as\n "
+            f" {suggestion(paradigm.timeline)}"
         )
     codes = overridden(declared, changes or {})
     read_triggers(codes, paradigm.timeline, "trigger codes")
@@ -40,7 +42,8 @@ def trigger_request(paradigm: Paradigm, port: str, changes: Mapping[str, Any] | 
 
 
 def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
-    """Codes as they are given on the command line (``phases.probe=20``; ``none`` takes one away) laid out as in a paradigm's file.
+    """Codes as they are given on the command line (``phases.probe=20``; ``none`` takes one away)
+    laid out as in a paradigm's file.
 
     Raises
     ------
@@ -52,7 +55,9 @@ def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
         name, sign, value = change.partition("=")
         keys = name.split(".")
         if not sign or not all(keys):
-            raise SpanLabError(f"a trigger code is given as NAME=CODE, such as phases.probe=20 or responses.same=31; found '{change}'")
+            raise SpanLabError(
+                f"a trigger code is given as NAME=CODE, such as phases.probe=20 or responses.same=31; found '{change}'"
+            )
         below = codes
         for key in keys[:-1]:
             under = below.setdefault(key, {})
@@ -67,13 +72,29 @@ def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
 
 
 #: columns of :func:`sent_triggers`
-COLUMNS = ("session", "participant", "trial", "attempt", "practice", "step", "code", "for", "what", "flip_ms", "sent_ms", "delay_ms", "lsl_s")
+COLUMNS = (
+    "session",
+    "participant",
+    "trial",
+    "attempt",
+    "practice",
+    "step",
+    "code",
+    "for",
+    "what",
+    "flip_ms",
+    "sent_ms",
+    "delay_ms",
+    "lsl_s",
+)
 
 
 def sent_triggers(paths: str | Path | Iterable[str | Path]) -> pandas.DataFrame:
-    """Every trigger code that was sent in sessions, one row per code in the order of sending, for comparison with the markers of a recording.
+    """Every trigger code that was sent in sessions, one row per code in the order of sending, for
+    comparison with the markers of a recording.
 
-    Attempts that were cut short are in it, too: their codes did go out. ``sent_ms`` is empty where the port did not take the code.
+    Attempts that were cut short are in it, too: their codes did go out. ``sent_ms`` is empty where
+    the port did not take the code.
     """
     import pandas
 
@@ -82,7 +103,11 @@ def sent_triggers(paths: str | Path | Iterable[str | Path]) -> pandas.DataFrame:
         session = read_session(folder)
         for event in read_events(folder):
             if event["event"] == "trigger":
-                of_session = {"session": session["session"], "participant": session["participant"], "practice": event["trial"].startswith("p")}
+                of_session = {
+                    "session": session["session"],
+                    "participant": session["participant"],
+                    "practice": event["trial"].startswith("p"),
+                }
                 values = {**event, **of_session, "trial": int(event["trial"].removeprefix("p"))}
                 rows.append([values.get(column) for column in COLUMNS])
     return pandas.DataFrame(rows, columns=pandas.Index(COLUMNS))

@@ -2,7 +2,22 @@
 
 from . import kinds  # declares the stimuli
 from .directions import FROM_TO, STEPS
-from .scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
+from .scene import (
+    BACKGROUND,
+    CANVAS,
+    COLOURS,
+    Arrow,
+    Colour,
+    Ellipse,
+    FileImage,
+    Image,
+    Line,
+    Polygon,
+    Primitive,
+    Rectangle,
+    Scene,
+    Text,
+)
 from .stimulus import STIMULI, Stimulus
 
 __all__ = [

@@ -1,6 +1,8 @@
-"""The wheel of colours for continuous reports: equal steps on a circle of the CIELAB space, all of which an sRGB screen can show.
+"""The wheel of colours for continuous reports: equal steps on a circle of the CIELAB space, all of
+which an sRGB screen can show.
 
-Nothing here knows the screen: on one that was not calibrated, steps are as equal as its sRGB is true.
+Nothing here knows the screen: on one that was not calibrated, steps are as equal as its sRGB is
+true.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from math import cos, radians, sin
 
 from .scene import Colour
 
-#: Lightness, and the middle of the circle in a* and b* (illuminant D65); near the one with the largest circle within sRGB.
+#: Lightness, and the middle of the circle in a* and b* (illuminant D65); near the one with the
+#: largest circle within sRGB.
 LIGHTNESS, MIDDLE, RADIUS = 60.0, (14.0, 12.0), 50.0
 #: Colours are numbered in degrees round the circle.
 STEPS = 360
@@ -30,7 +33,9 @@ def linear_rgb(lightness: float, a: float, b: float) -> tuple[float, ...]:
     """A CIELAB colour in linear sRGB; outside 0 to 1 where no sRGB screen can show it."""
     y = (lightness + 16) / 116
     x, z = y + a / 500, y - b / 200
-    xyz = [white * (t**3 if t > _BEND else 3 * _BEND**2 * (t - 4 / 29)) for white, t in zip(_WHITE, (x, y, z), strict=True)]
+    xyz = [
+        white * (t**3 if t > _BEND else 3 * _BEND**2 * (t - 4 / 29)) for white, t in zip(_WHITE, (x, y, z), strict=True)
+    ]
     return tuple(sum(weight * value for weight, value in zip(row, xyz, strict=True)) for row in _LINEAR)
 
 

@@ -1,4 +1,5 @@
-"""Image files of a laboratory's own: what a file must be, and its pixels by the hash of its content."""
+"""Image files of a laboratory's own: what a file must be, and its pixels by the hash of its
+content."""
 
 from __future__ import annotations
 
@@ -56,9 +57,9 @@ class ImageFacts(FileFacts):
         if not isinstance(value, Mapping) or set(value) != {"sha256", "width", "height"}:
             return None
         sides = value["width"], value["height"]
-        if not all(isinstance(side, int) and not isinstance(side, bool) and 1 <= side <= MAX_SIDE for side in sides) or not HASH.fullmatch(
-            str(value["sha256"])
-        ):
+        if not all(
+            isinstance(side, int) and not isinstance(side, bool) and 1 <= side <= MAX_SIDE for side in sides
+        ) or not HASH.fullmatch(str(value["sha256"])):
             return None
         return cls(str(value["sha256"]), *sides)
 
@@ -70,7 +71,8 @@ class ImageFacts(FileFacts):
         Raises
         ------
         ValueError
-            when it cannot be shown as it is: missing, broken, too large, moving, or of colours that would change.
+            when it cannot be shown as it is: missing, broken, too large, moving, or of colours that
+            would change.
         """
         content = read_content(path, cls, MAX_BYTES)
         sha256 = hashlib.sha256(content).hexdigest()
@@ -94,17 +96,28 @@ def _opened(content: bytes) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(content), formats=_FORMATS)
         if max(image.size) > MAX_SIDE:
-            raise ValueError(f"the image has {image.width} x {image.height} pixels; at most {MAX_SIDE} on each side are possible: save it smaller")
+            raise ValueError(
+                f"the image has {image.width} x {image.height} pixels; at most {MAX_SIDE} on each side are possible:"
+                " save it smaller"
+            )
         if getattr(image, "n_frames", 1) > 1:
-            raise ValueError("the image is animated; a display stands still: save one of its frames, or show one display after another")
+            raise ValueError(
+                "the image is animated; a display stands still: save one of its frames, or show one display after"
+                " another"
+            )
         if image.mode not in _MODES:
-            raise ValueError(f"the image's colours are kept as {image.mode}, which would change on the screen: save it as RGB with 8 bits, such as a PNG")
+            raise ValueError(
+                f"the image's colours are kept as {image.mode}, which would change on the screen: save it as RGB with 8"
+                " bits, such as a PNG"
+            )
         image.load()
         turned = ImageOps.exif_transpose(image)
     except UnidentifiedImageError:
         raise ValueError("the file holds no image that could be read (PNG, JPEG, BMP, GIF or WebP)") from None
     except Image.DecompressionBombError:
-        raise ValueError(f"the image is far too large; at most {MAX_SIDE} pixels on each side are possible: save it smaller") from None
+        raise ValueError(
+            f"the image is far too large; at most {MAX_SIDE} pixels on each side are possible: save it smaller"
+        ) from None
     except (OSError, SyntaxError, EOFError) as error:
         raise ValueError(f"the image is broken ({error}): save it again") from None
     return turned
@@ -134,5 +147,6 @@ def pixels_at(sha256: str, width: int, height: int) -> Image.Image:
         return image
     if image.getchannel("A").getextrema()[0] == 255:
         return image.resize((width, height), Image.Resampling.LANCZOS)
-    # colours of see-through pixels must not shine through at edges: they count as much as they are seen
+    # colours of see-through pixels must not shine through at edges: they count as much as they are
+    # seen
     return image.convert("RGBa").resize((width, height), Image.Resampling.LANCZOS).convert("RGBA")

@@ -1,7 +1,8 @@
 """Files of a laboratory's own (images, sounds): their names, and their content by its hash.
 
-A display names a file by the SHA-256 of its content and by nothing else, so that neither the name of a file nor its folder reaches anybody who answers. Where a
-file with this content lies is known here, for as long as the program runs.
+A display names a file by the SHA-256 of its content and by nothing else, so that neither the name
+of a file nor its folder reaches anybody who answers. Where a file with this content lies is known
+here, for as long as the program runs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class FileFacts:
     sha256 : of the file's content
     """
 
-    #: what one is called, and what several are: the key of a paradigm that lists them, and the folder of their copies in a session
+    #: what one is called, and what several are: the key of a paradigm that lists them, and the
+    #: folder of their copies in a session
     noun: ClassVar[str]
     nouns: ClassVar[str]
     #: how the names of such files end, and one of them as an example
@@ -70,8 +72,8 @@ def name_problem(name: str, kind: type[FileFacts]) -> str:
         return f"write folders with /, as in {kind.instance}"
     if path.is_absolute() or re.match(r"[A-Za-z]:", name) or ".." in path.parts:
         return (
-            f"{kind.nouns} lie in the folder of the paradigm, or in folders below it: write the path from there, as in {kind.instance}; "
-            "copy the file there if need be"
+            f"{kind.nouns} lie in the folder of the paradigm, or in folders below it: write the path from there, as in"
+            f" {kind.instance}; copy the file there if need be"
         )
     if path.suffix.lower() not in kind.suffixes:
         article = "an" if kind.noun[0] in "aeiou" else "a"
@@ -80,7 +82,8 @@ def name_problem(name: str, kind: type[FileFacts]) -> str:
 
 
 def checked_name(kind: type[FileFacts]) -> Callable[[str], str]:
-    """Return a validator that refuses a text that cannot be the name of a file of this kind, with a ValueError."""
+    """Return a validator that refuses a text that cannot be the name of a file of this kind, with a
+    ValueError."""
 
     def check(name: str) -> str:
         if problem := name_problem(name, kind):
@@ -103,8 +106,8 @@ def facts_named(files: Files, name: str, kind: type[_Facts]) -> _Facts:
         return facts
     near = nearest(name, [other for other, one in files.items() if isinstance(one, kind)])
     raise ValueError(
-        f"'{name}' is not among the {kind.nouns} of this paradigm{near}; those that an expression may choose lie in the folders that the file names at its "
-        f"top, such as {kind.nouns}: [{PurePosixPath(kind.instance).parent}]"
+        f"'{name}' is not among the {kind.nouns} of this paradigm{near}; those that an expression may choose lie in the"
+        f" folders that the file names at its top, such as {kind.nouns}: [{PurePosixPath(kind.instance).parent}]"
     )
 
 
@@ -132,7 +135,10 @@ def read_content(path: Path, kind: type[FileFacts], most_bytes: int) -> bytes:
     """
     try:
         if (size := path.stat().st_size) > most_bytes:
-            raise ValueError(f"the file has {size / 1e6:.1f} MB; {kind.nouns} have at most {most_bytes // 1_000_000} MB: save it smaller")
+            raise ValueError(
+                f"the file has {size / 1e6:.1f} MB; {kind.nouns} have at most {most_bytes // 1_000_000} MB: save it"
+                " smaller"
+            )
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"the file cannot be read: {error.strerror or error}") from None
@@ -162,9 +168,14 @@ def content_of(sha256: str, name: str = "", noun: str = "image") -> bytes:
     which = f"the {noun} {name}" if name else f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
     changed = [str(path) for path in places if path.exists()]
     if changed:
-        raise SpanLabError(f"{which} has changed: {changed[0]} does not have the recorded content (SHA-256 {sha256[:16]}...); restore the original file")
+        raise SpanLabError(
+            f"{which} has changed: {changed[0]} does not have the recorded content (SHA-256 {sha256[:16]}...); restore"
+            " the original file"
+        )
     where = f"; it was at {', '.join(map(str, places))}" if places else ""
-    raise SpanLabError(f"{which} is missing: no file with its content is known (SHA-256 {sha256[:16]}...){where}. Put it back")
+    raise SpanLabError(
+        f"{which} is missing: no file with its content is known (SHA-256 {sha256[:16]}...){where}. Put it back"
+    )
 
 
 def suffix_of(sha256: str) -> str:

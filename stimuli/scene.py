@@ -1,7 +1,8 @@
 """A scene: a background and an ordered list of primitives on a 96 × 96 canvas.
 
-x runs to the right and y down from the top left corner; coordinates are those of pixel centres, corners are inclusive, and fractions are truncated toward zero
-when a primitive is drawn at scale 1 (the drawing conventions of the WorM benchmark, so that its frames can be matched to the pixel).
+x runs to the right and y down from the top left corner; coordinates are those of pixel centres,
+corners are inclusive, and fractions are truncated toward zero when a primitive is drawn at scale 1
+(the drawing conventions of the WorM benchmark, so that its frames can be matched to the pixel).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ COLOURS: dict[str, Colour] = {
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """A box with inclusive corners; ``radius`` > 0 rounds them. The fill is painted first, the outline grows inward."""
+    """A box with inclusive corners; ``radius`` > 0 rounds them. The fill is painted first, the
+    outline grows inward."""
 
     x0: float
     y0: float
@@ -74,7 +76,8 @@ class Polygon:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A shaft from (x0, y0) to (x1, y1) with an open head of ``head`` × its length at the second end."""
+    """A shaft from (x0, y0) to (x1, y1) with an open head of ``head`` × its length at the second
+    end."""
 
     x0: int
     y0: int
@@ -109,7 +112,8 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class FileImage:
-    """An image from a file, drawn into the area from (x0, y0) to (x1, y1), whose edges are not those of pixels (0 to 96).
+    """An image from a file, drawn into the area from (x0, y0) to (x1, y1), whose edges are not
+    those of pixels (0 to 96).
 
     ``sha256`` is the hash of the file (:mod:`.image_files`).
     """

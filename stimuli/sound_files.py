@@ -1,4 +1,5 @@
-"""Sound files of a laboratory's own: what a file must be, how long it lasts, and its samples by the hash of its content."""
+"""Sound files of a laboratory's own: what a file must be, how long it lasts, and its samples by the
+hash of its content."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from .own_files import HASH, FileFacts, content_of, read_content, remember
 MAX_BYTES, MAX_SECONDS = 50_000_000, 600
 #: sample rates (Hz) that sound devices can play, or sounds can be converted from
 RATES_HZ = (8_000, 192_000)
-#: how samples may be kept; what others (ADPCM, MP3) give depends on who decodes them, or begins with a silence of their own
+#: how samples may be kept; what others (ADPCM, MP3) give depends on who decodes them, or begins
+#: with a silence of their own
 _FORMATS = ("WAV", "WAVEX", "FLAC", "OGG")
 _SAMPLES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "VORBIS")
 #: the length of a RIFF file as its head says it, where the program that wrote it did not know
@@ -67,10 +69,17 @@ class SoundFacts(FileFacts):
         if not isinstance(value, Mapping) or set(value) != {"sha256", "frames", "rate_hz", "channels"}:
             return None
         numbers = value["frames"], value["rate_hz"], value["channels"]
-        if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers) or not HASH.fullmatch(str(value["sha256"])):
+        if not all(
+            isinstance(number, int) and not isinstance(number, bool) for number in numbers
+        ) or not HASH.fullmatch(str(value["sha256"])):
             return None
         frames, rate_hz, channels = numbers
-        if frames < 1 or not RATES_HZ[0] <= rate_hz <= RATES_HZ[1] or channels not in (1, 2) or frames > MAX_SECONDS * rate_hz:
+        if (
+            frames < 1
+            or not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]
+            or channels not in (1, 2)
+            or frames > MAX_SECONDS * rate_hz
+        ):
             return None
         return cls(str(value["sha256"]), frames, rate_hz, channels)
 
@@ -82,7 +91,8 @@ class SoundFacts(FileFacts):
         Raises
         ------
         ValueError
-            when it cannot be played as it is: missing, broken, empty, too long, or in a format that not everybody would play alike.
+            when it cannot be played as it is: missing, broken, empty, too long, or in a format that
+            not everybody would play alike.
         """
         content = read_content(path, cls, MAX_BYTES)
         sha256 = hashlib.sha256(content).hexdigest()
@@ -105,24 +115,45 @@ def _decoded(content: bytes) -> tuple[np.ndarray, int]:
         import soundfile
     except (ImportError, OSError):  # it brings the library that it loads, but not for every system
         raise ValueError(
-            "sound files cannot be read on this computer, which lacks the library libsndfile: install it (Debian, Ubuntu: apt-get install libsndfile1)"
+            "sound files cannot be read on this computer, which lacks the library libsndfile: install it (Debian,"
+            " Ubuntu: apt-get install libsndfile1)"
         ) from None
 
     try:
         with soundfile.SoundFile(io.BytesIO(content)) as file:
             if file.format not in _FORMATS or file.subtype not in _SAMPLES:
-                raise ValueError(f"the sound is kept as {file.format} ({file.subtype}), which not every program plays alike: save it as WAV with 16 bits")
+                raise ValueError(
+                    f"the sound is kept as {file.format} ({file.subtype}), which not every program plays alike: save it"
+                    " as WAV with 16 bits"
+                )
             if file.channels > 2:
                 raise ValueError(f"the sound has {file.channels} channels; one (mono) or two (stereo) are possible")
             if not RATES_HZ[0] <= file.samplerate <= RATES_HZ[1]:
-                raise ValueError(f"the sound has {file.samplerate:,} samples a second; from {RATES_HZ[0]:,} to {RATES_HZ[1]:,} are possible: save it at 48,000")
+                raise ValueError(
+                    f"the sound has {file.samplerate:,} samples a second; from {RATES_HZ[0]:,} to {RATES_HZ[1]:,} are"
+                    " possible: save it at 48,000"
+                )
             if file.frames > MAX_SECONDS * file.samplerate:
-                raise ValueError(f"the sound lasts {file.frames / file.samplerate:.0f} s; at most {MAX_SECONDS} s are possible: cut it")
-            if content[:4] == b"RIFF" and (said := int.from_bytes(content[4:8], "little")) not in _UNKNOWN_LENGTHS and said + 8 > len(content) + 1:
-                raise ValueError(f"the sound is broken (the file should have {said + 8:,} bytes and has {len(content):,}): save it again")
+                raise ValueError(
+                    f"the sound lasts {file.frames / file.samplerate:.0f} s; at most {MAX_SECONDS} s are possible:"
+                    " cut it"
+                )
+            if (
+                content[:4] == b"RIFF"
+                and (said := int.from_bytes(content[4:8], "little")) not in _UNKNOWN_LENGTHS
+                and said + 8 > len(content) + 1
+            ):
+                raise ValueError(
+                    f"the sound is broken (the file should have {said + 8:,} bytes and has {len(content):,}): save it"
+                    " again"
+                )
             samples, rate_hz = file.read(dtype="float32", always_2d=True), int(file.samplerate)
             if not len(samples) or len(samples) < file.frames:
-                raise ValueError("the sound is empty" if not len(samples) else "the sound is broken (its end is missing): save it again")
+                raise ValueError(
+                    "the sound is empty"
+                    if not len(samples)
+                    else "the sound is broken (its end is missing): save it again"
+                )
     except soundfile.SoundFileError:
         raise ValueError("the file holds no sound that could be read (WAV, FLAC or Ogg Vorbis)") from None
     if not np.isfinite(samples).all() or (file.subtype != "VORBIS" and np.abs(samples).max() > 1):
@@ -149,7 +180,8 @@ def samples_of(sha256: str) -> tuple[np.ndarray, int]:
 
 @lru_cache(maxsize=64)
 def wav_file(sha256: str, volume: float = 1.0) -> bytes:
-    """A sound as a WAV file of 16 bits that holds its samples and nothing else: what programs write beside them (titles, names) is left out.
+    """A sound as a WAV file of 16 bits that holds its samples and nothing else: what programs write
+    beside them (titles, names) is left out.
 
     Raises
     ------

@@ -1,7 +1,8 @@
-"""The base of every stimulus, the registry of those that a YAML file can show, and the parameter types that they share.
+"""The base of every stimulus, the registry of those that a YAML file can show, and the parameter
+types that they share.
 
-Cells are numbered from 0, row by row, in parameters. In words, rows, columns and numbered positions count from 1 at the
-top left, as in the response kinds.
+Cells are numbered from 0, row by row, in parameters. In words, rows, columns and numbered positions
+count from 1 at the top left, as in the response kinds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def _from_hex(name: str) -> Colour:
     return int(name[1:3], 16), int(name[3:5], 16), int(name[5:7], 16)
 
 
-#: A colour: one of the named ones, or '#rrggbb'. A hexadecimal colour that has a name becomes that name.
+#: A colour: one of the named ones, or '#rrggbb'. A hexadecimal colour that has a name becomes that
+#: name.
 ColourName = Annotated[str, AfterValidator(_colour_name)]
 
 
@@ -56,7 +58,17 @@ def colour_words(name: str) -> str:
     elif saturation < 0.15:
         everyday = "white" if value > 0.9 else "gray"
     else:
-        bounds = ((20, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (195, "cyan"), (257, "blue"), (290, "purple"), (340, "pink"), (361, "red"))
+        bounds = (
+            (20, "red"),
+            (45, "orange"),
+            (70, "yellow"),
+            (165, "green"),
+            (195, "cyan"),
+            (257, "blue"),
+            (290, "purple"),
+            (340, "pink"),
+            (361, "red"),
+        )
         everyday = next(word for bound, word in bounds if hue * 360 < bound)
     return f"{everyday} ({name})"
 
@@ -97,14 +109,17 @@ def cell_list(cells: Sequence[int], columns: int) -> str:
 def rows_of(cells: Iterable[int], grid: int) -> str:
     """A grid as rows of ``#`` (filled) and ``.`` (not)."""
     filled = set(cells)
-    return "\n".join("".join("#" if row * grid + column in filled else "." for column in range(grid)) for row in range(grid))
+    return "\n".join(
+        "".join("#" if row * grid + column in filled else "." for column in range(grid)) for row in range(grid)
+    )
 
 
 class Stimulus(Component):
     """A display in the terms of the experiment.
 
-    A stimulus says what is where, in an order that depends on positions alone: two stimuli that look the same *are* equal (validators sort cells), so nothing
-    about presentation order or role can be read off it.
+    A stimulus says what is where, in an order that depends on positions alone: two stimuli that
+    look the same *are* equal (validators sort cells), so nothing about presentation order or role
+    can be read off it.
     """
 
     def primitives(self) -> Iterable[Primitive]:
@@ -112,7 +127,8 @@ class Stimulus(Component):
         raise NotImplementedError
 
     def tiling(self) -> Tiling | None:
-        """The stimulus as a member of a family of tilings, when it is one; lets many be drawn at once."""
+        """The stimulus as a member of a family of tilings, when it is one; lets many be drawn at
+        once."""
         return None
 
     def scatter(self) -> Scatter | None:
@@ -125,12 +141,13 @@ class Stimulus(Component):
 
     @property
     def said_in_words(self) -> bool:
-        """True if its words say all that is to be seen and heard; an image or a sound of a laboratory's own may have
-        none."""
+        """True if its words say all that is to be seen and heard; an image or a sound of a
+        laboratory's own may have none."""
         return True
 
     def bound(self, files: Files) -> Stimulus:
-        """The stimulus within its paradigm, whose images and sounds these are: itself, where it has none.
+        """The stimulus within its paradigm, whose images and sounds these are: itself, where it has
+        none.
 
         Raises
         ------
@@ -140,7 +157,8 @@ class Stimulus(Component):
         return self
 
     def single_word(self) -> str | None:
-        """The one word that it shows, for networks that read the vectors of words; None when it shows anything else."""
+        """The one word that it shows, for networks that read the vectors of words; None when it
+        shows anything else."""
         return None
 
     def background(self) -> Colour:
@@ -152,7 +170,8 @@ class Stimulus(Component):
         Raises
         ------
         SpanLabError
-            when what it says of itself cannot be drawn: a fault of the stimulus, which ``spanlab check`` finds before a session.
+            when what it says of itself cannot be drawn: a fault of the stimulus, which ``spanlab
+            check`` finds before a session.
         """
         try:
             return Scene(tuple(self.primitives()), self.background())

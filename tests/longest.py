@@ -1,6 +1,7 @@
 """Which files of tests come first."""
 
-#: the files that take longest, so that none of them is begun last; those that calculate and those that wait take turns
+#: the files that take longest, so that none of them is begun last; those that calculate and those
+#: that wait take turns
 LONGEST = (
     "house/test_docs",
     "extensions/standards/tests/test_pseudonyms",

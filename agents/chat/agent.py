@@ -1,4 +1,5 @@
-"""A chat model as a participant: it is shown the displays of a trial, in words or as pictures, and writes its answers."""
+"""A chat model as a participant: it is shown the displays of a trial, in words or as pictures, and
+writes its answers."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ class ChatAgent(ConcurrentAgent):
     Raises
     ------
     SpanLabError
-        when the model has no name, the key is missing, the address is not valid, or the openai package is not installed.
+        when the model has no name, the key is missing, the address is not valid, or the openai
+        package is not installed.
     """
 
     kind: ClassVar[AgentKind] = CHAT
@@ -82,25 +84,48 @@ class ChatAgent(ConcurrentAgent):
         self._model = model
         self._settings = settings or ChatSettings()
         headers = self._settings.extra_headers
-        served = (endpoint or Endpoint()) if hook is None else hook.endpoint or Endpoint(key_variable=None, by=hook.name)
+        served = (
+            (endpoint or Endpoint()) if hook is None else hook.endpoint or Endpoint(key_variable=None, by=hook.name)
+        )
         self._endpoint = replace(served, secret_variables=variables_of(headers))
         if hook is not None and ((headers and hook.endpoint is None) or self._settings.conversation_header):
-            raise SpanLabError(f"extra_headers and conversation_header are for servers, and {hook.name} is not one: leave them out")
+            raise SpanLabError(
+                f"extra_headers and conversation_header are for servers, and {hook.name} is not one: leave them out"
+            )
         if self._settings.cache_control != "none" and not isinstance(hook, AnthropicHook):
-            raise SpanLabError("cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers decide for themselves: leave it out")
+            raise SpanLabError(
+                "cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers decide for"
+                " themselves: leave it out"
+            )
         if hook is not None and self._settings.likelihoods in ("prompt", "echo"):
-            raise SpanLabError(f"likelihoods={self._settings.likelihoods} is for servers, and {hook.name} is none: set likelihoods to top, or to none")
+            raise SpanLabError(
+                f"likelihoods={self._settings.likelihoods} is for servers, and {hook.name} is none: set likelihoods to"
+                " top, or to none"
+            )
         if hook is not None and self._settings.sounds == "audio":
-            raise SpanLabError(f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent in another form: set sounds to words")
+            raise SpanLabError(
+                f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent in another"
+                " form: set sounds to words"
+            )
         self._request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
         self.spending = account or Account(self._request_limits)
         self._client = Client(
-            self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.spending, self._settings.repeat, headers, hook
+            self._endpoint,
+            model,
+            self._request_limits,
+            self._settings.conversation_header,
+            clock,
+            self.spending,
+            self._settings.repeat,
+            headers,
+            hook,
         )
         if hook is not None:
             hook.check_options(self._settings.sampling())
-        self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.spending) if self._settings.judge else None
+        self._judge = (
+            Judge(self._settings, self._endpoint, self._request_limits, self.spending) if self._settings.judge else None
+        )
         self.practises = self._settings.practice == "feedback"
         if self._request_limits.batch is not None:
             self._check_batch(hook)
@@ -117,7 +142,10 @@ class ChatAgent(ConcurrentAgent):
         """Refuse what cannot go in a batch, as far as the settings tell."""
         settings = self._settings
         if hook is not None:
-            raise SpanLabError(f"--batch is for servers with OpenAI's batch API, and requests to {hook.name} are sent in another form: leave out --batch")
+            raise SpanLabError(
+                f"--batch is for servers with OpenAI's batch API, and requests to {hook.name} are sent in another form:"
+                " leave out --batch"
+            )
         together = {
             "practice=feedback": settings.practice == "feedback",
             "conversation=session": settings.conversation == "session",
@@ -127,13 +155,14 @@ class ChatAgent(ConcurrentAgent):
         }
         if refused := [name for name, given in together.items() if given]:
             raise SpanLabError(
-                f"a batch holds single requests, each a conversation of its own that is submitted before any reply is there: with --batch leave out "
-                f"{' and '.join(refused)}"
+                "a batch holds single requests, each a conversation of its own that is submitted before any reply is"
+                f" there: with --batch leave out {' and '.join(refused)}"
             )
 
     @override
     def check_session(self, outlook: Outlook) -> None:
-        """Make sure, before a session, that something can come between list and questions, and that its trials can go in a batch, where they are to.
+        """Make sure, before a session, that something can come between list and questions, and that
+        its trials can go in a batch, where they are to.
 
         Raises
         ------
@@ -147,19 +176,22 @@ class ChatAgent(ConcurrentAgent):
             return
         if outlook.adaptive:
             raise SpanLabError(
-                f"in an adaptive session of {paradigm} each trial depends on the answers before it, so none can go in a batch: leave out --batch"
+                f"in an adaptive session of {paradigm} each trial depends on the answers before it, so none can go in a"
+                " batch: leave out --batch"
             )
         if (questions := outlook.questions) > 1:
             raise SpanLabError(
-                f"a batch holds trials of one question, and trials of {paradigm} have up to {questions}, each asked after the reply to the one before: "
-                "leave out --batch, or choose levels with one question (--set)"
+                f"a batch holds trials of one question, and trials of {paradigm} have up to {questions}, each asked"
+                " after the reply to the one before: leave out --batch, or choose levels with one question (--set)"
             )
 
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> ChatAgent:
         inspected = InspectHook(detail.removeprefix(PREFIX)) if detail.startswith(PREFIX) else None
-        served = serving(detail) if inspected is None else Serving(detail, Endpoint(key_variable=None, by=inspected.name))
+        served = (
+            serving(detail) if inspected is None else Serving(detail, Endpoint(key_variable=None, by=inspected.name))
+        )
         through = served.hook() if inspected is None else inspected
         beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
         limits, price, chat = (options.values.get(name) for name in ("care", "price", "chat"))
@@ -167,15 +199,24 @@ class ChatAgent(ConcurrentAgent):
         prices = (price if isinstance(price, Prices) else Prices.of(price)) or served.prices
         if request_limits.max_cost is not None and prices is None:
             raise SpanLabError(
-                f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"
+                f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read,"
+                " written), or in a file of providers"
             )
         settings = chat if isinstance(chat, ChatSettings) else ChatSettings.read({**beside, **(chat or {})})
-        return cls(served.model, settings, served.endpoint, request_limits, account=Account(request_limits, prices), hook=through)
+        return cls(
+            served.model,
+            settings,
+            served.endpoint,
+            request_limits,
+            account=Account(request_limits, prices),
+            hook=through,
+        )
 
     @classmethod
     @override
     def from_record(cls, detail: str, options: AgentOptions, info: Mapping[str, Any]) -> ChatAgent:
-        """The model of a recorded session, with its settings and, where no other ones are given, its prices."""
+        """The model of a recorded session, with its settings and, where no other ones are given,
+        its prices."""
         before = Prices.model_validate(info["prices"]) if "prices" in info else None
         values = {"price": before, **options.values, "chat": ChatSettings.of_session(info)}
         return cls.from_name(detail, replace(options, values=values))
@@ -198,7 +239,8 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def instructions_for(self, paradigm: str) -> str | None:
-        """The instructions that this agent gets in place of the paradigm's own, with gaps for the levels of factors; None: the paradigm's own.
+        """The instructions that this agent gets in place of the paradigm's own, with gaps for the
+        levels of factors; None: the paradigm's own.
 
         Raises
         ------
@@ -214,7 +256,8 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def check_trial(self, context: TrialContext, steps: int) -> None:
-        """Make sure, before a session, that a model gets the questions of a questionnaire: nothing but their wording says what is asked.
+        """Make sure, before a session, that a model gets the questions of a questionnaire: nothing
+        but their wording says what is asked.
 
         Raises
         ------
@@ -223,7 +266,8 @@ class ChatAgent(ConcurrentAgent):
         """
         if context.questionnaire and context.prompts and not self._settings.prompts:
             raise SpanLabError(
-                f"{context.paradigm} is a questionnaire, and a chat model would not be told its questions, which stand in 'prompt': give --chat prompts=true"
+                f"{context.paradigm} is a questionnaire, and a chat model would not be told its questions, which stand"
+                " in 'prompt': give --chat prompts=true"
             )
 
     @override
@@ -240,7 +284,8 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
-        """Make sure, before a session, that replies to its questions can be read in the way of the settings.
+        """Make sure, before a session, that replies to its questions can be read in the way of the
+        settings.
 
         Raises
         ------
@@ -253,7 +298,8 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     async def setup(self, journal: Journal | None = None) -> None:
-        """Find out whether the server sees and hears what it is sent, where the settings have pictures or sounds.
+        """Find out whether the server sees and hears what it is sent, where the settings have
+        pictures or sounds.
 
         Parameters
         ----------
@@ -266,7 +312,9 @@ class ChatAgent(ConcurrentAgent):
         """
         if self._folder is not None and not self._endpoint.by:
             await self._client.take_up(self._folder)
-        await self._vision.run(partial(self._client.ask, fresh=True), journal)  # the cache knows how the server was, not how it is
+        await self._vision.run(
+            partial(self._client.ask, fresh=True), journal
+        )  # the cache knows how the server was, not how it is
         await self._hearing.run(partial(self._client.ask, fresh=True), journal)
 
     @override
@@ -276,17 +324,28 @@ class ChatAgent(ConcurrentAgent):
         Parameters
         ----------
         context : what it is told before the trial
-        ask : what gives the replies in place of the server, one for each question, whatever can be read in it (for an estimate)
+        ask : what gives the replies in place of the server, one for each question, whatever can be
+            read in it (for an estimate)
         """
         if ask is not None:
             settings = self._settings.model_copy(update={"reask": 0})
             counted = None if self._scorer is None else Scoring(self._scorer, PaidReplies(ask, scores=True), read=False)
-            return ChatEpisode(Conversation(context, settings, self._model), PaidReplies(ask), settings, scoring=counted)
+            return ChatEpisode(
+                Conversation(context, settings, self._model), PaidReplies(ask), settings, scoring=counted
+            )
         memory = self._memory
         conversation = Conversation(context, self._settings, self._model, memory.name(context), memory.before(context))
         keep = partial(memory.keep, context) if context.practice or self.remembers else None
         replies = PaidReplies(self._client.ask, past=conversation.past)
-        return ChatEpisode(conversation, replies, self._settings, self._request_limits.fail_on_error, self._judge, keep, self._scoring())
+        return ChatEpisode(
+            conversation,
+            replies,
+            self._settings,
+            self._request_limits.fail_on_error,
+            self._judge,
+            keep,
+            self._scoring(),
+        )
 
     def _scoring(self) -> Scoring | None:
         """The scoring of answers in a trial; None where answers are read instead."""
@@ -304,7 +363,8 @@ class ChatAgent(ConcurrentAgent):
         context : what they were told before it
         before : what came before it
         scored : whether their answers are scored
-        ask : what gives the replies in place of the server, whatever can be read in them (for an estimate)
+        ask : what gives the replies in place of the server, whatever can be read in them (for an
+            estimate)
 
         Raises
         ------
@@ -313,13 +373,21 @@ class ChatAgent(ConcurrentAgent):
         """
         if self._scorer is None:
             raise SpanLabError(
-                "how does the server say how probable an answer is? Give --chat likelihoods=prompt (vLLM), likelihoods=echo (a completion endpoint that "
-                "repeats what it was sent, such as that of llama-cpp-python or vLLM), or likelihoods=top (the likeliest first tokens, which leaves gaps)"
+                "how does the server say how probable an answer is? Give --chat likelihoods=prompt (vLLM),"
+                " likelihoods=echo (a completion endpoint that repeats what it was sent, such as that of"
+                " llama-cpp-python or vLLM), or likelihoods=top (the likeliest first tokens, which leaves gaps)"
             )
         if has_anything_between(self._settings):
-            raise SpanLabError("notepad, retention_load and interference are not part of what somebody else has answered: leave them out")
+            raise SpanLabError(
+                "notepad, retention_load and interference are not part of what somebody else has answered: leave"
+                " them out"
+            )
         conversation = Conversation(context, self._settings, self._model, uuid.uuid4().hex, before)
-        scoring = Scoring(self._scorer, PaidReplies(ask or self._client.ask, scores=True), read=ask is None) if scored else None
+        scoring = (
+            Scoring(self._scorer, PaidReplies(ask or self._client.ask, scores=True), read=ask is None)
+            if scored
+            else None
+        )
         return Follower(conversation, self._settings, scoring, self._request_limits.fail_on_error)
 
     @override
@@ -329,7 +397,8 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def settings(self) -> dict[str, Any]:
-        """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""
+        """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is
+        what figures must say of this agent."""
         where = {"model": self._model, "endpoint": self._endpoint.identity, "provider": self._endpoint.provider}
         return {**where, **self._settings.model_dump()}
 
@@ -340,10 +409,17 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def apparatus(self) -> dict[str, Any]:
-        """The place where the model was served, the limits on requests, what it was found to see, and the version of the reader of its replies."""
+        """The place where the model was served, the limits on requests, what it was found to see,
+        and the version of the reader of its replies."""
         judge = {} if self._judge is None else {"judge": {"model": self._judge.name, "endpoint": self._judge.where}}
         seen = {**self._vision.found, **self._hearing.result}
-        return {"endpoint": self._endpoint.public, **self._request_limits.model_dump(mode="json"), **seen, "reader": READER, **judge}
+        return {
+            "endpoint": self._endpoint.public,
+            **self._request_limits.model_dump(mode="json"),
+            **seen,
+            "reader": READER,
+            **judge,
+        }
 
     @property
     def judge(self) -> Judge | None:
@@ -353,13 +429,19 @@ class ChatAgent(ConcurrentAgent):
     @override
     def recorded_options(self) -> dict[str, Any]:
         """Request limits and prices."""
-        price_lists = {"prices": self.spending.prices, "judge_prices": None if self._judge is None else self._judge.account.prices}
-        described = {name: prices.model_dump(exclude_none=True) for name, prices in price_lists.items() if prices is not None}
+        price_lists = {
+            "prices": self.spending.prices,
+            "judge_prices": None if self._judge is None else self._judge.account.prices,
+        }
+        described = {
+            name: prices.model_dump(exclude_none=True) for name, prices in price_lists.items() if prices is not None
+        }
         return {"care": self._request_limits.model_dump(mode="json", exclude_none=True), **described}
 
     @override
     def estimate(self, outlook: Outlook) -> Cost:
-        """Hold the conversations of the session with replies of SpanLab's own, and count what would be sent."""
+        """Hold the conversations of the session with replies of SpanLab's own, and count what would
+        be sent."""
         practice = outlook.practice
         rounds = "with practice" if practice else ""
         if outlook.rounds > 1:
@@ -372,7 +454,9 @@ class ChatAgent(ConcurrentAgent):
     def _foresee(self, estimate: Mapping[str, Any]) -> None:
         self.spending.foresee(estimate["requests"], estimate["prompt_tokens"], estimate["completion_tokens"])
         if self._judge is not None and (judge := estimate.get("judge")):
-            self._judge.account.foresee(judge["requests_at_most"], judge["prompt_tokens_at_most"], judge["completion_tokens_at_most"])
+            self._judge.account.foresee(
+                judge["requests_at_most"], judge["prompt_tokens_at_most"], judge["completion_tokens_at_most"]
+            )
 
     @override
     def carry(self, ledger: Ledger) -> None:
@@ -397,7 +481,8 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Know the folder of the session, which has the record of its batches, and who hears what happens to them."""
+        """Know the folder of the session, which has the record of its batches, and who hears what
+        happens to them."""
         self._folder, self.spending.warn = folder, say
         if self._client.batches is not None:
             self._client.batches.say = say
@@ -418,7 +503,8 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def under_way(self) -> str:
-        """The work that goes on at the provider when the session has stopped, in a sentence; empty for none."""
+        """The work that goes on at the provider when the session has stopped, in a sentence; empty
+        for none."""
         return "" if self._client.batches is None else self._client.batches.under_way()
 
     @override
@@ -432,7 +518,8 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def stop(self, why: str) -> None:
-        """Ask nothing new from now on: what is under way is still heard and kept, and an episode that wants more gets a ``Stopped``."""
+        """Ask nothing new from now on: what is under way is still heard and kept, and an episode
+        that wants more gets a ``Stopped``."""
         self._client.wind_down(why)
         if self._judge is not None:
             self._judge.client.wind_down(why)
@@ -483,7 +570,8 @@ class Follower:
         self.conversation.show(percept)
 
     async def ask(self, ask: Ask, question: int) -> Likelihoods | None:
-        """Put a question: how probable the model holds the allowed answers; None where that is not asked, or cannot be told.
+        """Put a question: how probable the model holds the allowed answers; None where that is not
+        asked, or cannot be told.
 
         Parameters
         ----------
@@ -492,7 +580,9 @@ class Follower:
         self.conversation.ask(ask.kind, self.conversation.prompt_of(ask))
         if self.scoring is None:
             return None
-        return await self.scoring.score(as_written(ask.kind, self.settings), self.conversation.request({}), question, self.bearable)
+        return await self.scoring.score(
+            as_written(ask.kind, self.settings), self.conversation.request({}), question, self.bearable
+        )
 
     def hear(self, ask: Ask, given: Answer | None) -> None:
         """Let the model hear what was answered."""

@@ -1,4 +1,5 @@
-"""Conditions that make memory of what is still in a model's context: what comes between the list of a trial and its first question."""
+"""Conditions that make memory of what is still in a model's context: what comes between the list of
+a trial and its first question."""
 
 from __future__ import annotations
 
@@ -11,11 +12,34 @@ from ...core.errors import SpanLabError
 from ..base import Rehearsal
 from .settings import ChatSettings
 
-#: Words of a text that has nothing to do with any task: no colours, numbers, places or letters, and no noun of the lists that SpanLab draws from.
+#: Words of a text that has nothing to do with any task: no colours, numbers, places or letters, and
+#: no noun of the lists that SpanLab draws from.
 _WHICH = ("gentle", "weary", "curious", "patient", "careful", "famous", "hungry", "cheerful", "clever", "honest")
-_ACTORS = ("gardener", "violinist", "plumber", "librarian", "tailor", "surveyor", "apprentice", "ferryman", "astronomer", "carpenter")
+_ACTORS = (
+    "gardener",
+    "violinist",
+    "plumber",
+    "librarian",
+    "tailor",
+    "surveyor",
+    "apprentice",
+    "ferryman",
+    "astronomer",
+    "carpenter",
+)
 _DOES = ("admires", "forgets", "repairs", "describes", "borrows", "ignores", "examines", "praises")
-_THINGS = ("umbrella", "trombone", "barometer", "tapestry", "almanac", "wheelbarrow", "telescope", "thermos", "hammock", "accordion")
+_THINGS = (
+    "umbrella",
+    "trombone",
+    "barometer",
+    "tapestry",
+    "almanac",
+    "wheelbarrow",
+    "telescope",
+    "thermos",
+    "hammock",
+    "accordion",
+)
 #: Tokens of one of its sentences, as estimates count them (words, and signs).
 _SENTENCE = 7 * 1.11 + 0.57
 
@@ -29,7 +53,10 @@ def load_text(tokens: int, seed: int) -> str:
     """Return a text of about so many tokens, the same for the same seed."""
     draw = np.random.RandomState(seed % 2**32)
     pick = lambda words: words[draw.randint(len(words))]  # noqa: E731
-    sentences = (f"The {pick(_WHICH)} {pick(_ACTORS)} {pick(_DOES)} the {pick(_WHICH)} {pick(_THINGS)}." for _ in range(math.ceil(tokens / _SENTENCE)))
+    sentences = (
+        f"The {pick(_WHICH)} {pick(_ACTORS)} {pick(_DOES)} the {pick(_WHICH)} {pick(_THINGS)}."
+        for _ in range(math.ceil(tokens / _SENTENCE))
+    )
     return " ".join(sentences)
 
 
@@ -53,6 +80,7 @@ def check_lists(trials: Sequence[Rehearsal], paradigm: str) -> None:
         first = asked.index(True) if True in asked else len(asked)
         if first == 0 or not all(asked[first:]):
             raise SpanLabError(
-                f"notepad, retention_load and interference come between a list and its questions, and trials of {paradigm} ask while their list goes on: "
-                "leave them out, or choose a paradigm that shows first and asks afterwards, such as vsr"
+                "notepad, retention_load and interference come between a list and its questions, and trials of"
+                f" {paradigm} ask while their list goes on: leave them out, or choose a paradigm that shows first and"
+                " asks afterwards, such as vsr"
             )

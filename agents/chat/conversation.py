@@ -1,4 +1,5 @@
-"""What a chat model is told: a pure function of the context, of the percepts and of its own replies."""
+"""What a chat model is told: a pure function of the context, of the percepts and of its own
+replies."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ from .settings import ChatSettings
 class Conversation:
     """One conversation: one trial, and whatever came before it in the same conversation.
 
-    It only ever grows: a message that was sent once is sent again as it was, unless the model's notes take the place of all of them. What is shown between two
-    replies is gathered, and becomes messages when a reply is wanted.
+    It only ever grows: a message that was sent once is sent again as it was, unless the model's
+    notes take the place of all of them. What is shown between two replies is gathered, and becomes
+    messages when a reply is wanted.
 
     Parameters
     ----------
@@ -35,7 +37,14 @@ class Conversation:
     before : what comes before the trial
     """
 
-    def __init__(self, context: TrialContext, settings: ChatSettings, model: str = "", name: str = "", before: Before | None = None) -> None:
+    def __init__(
+        self,
+        context: TrialContext,
+        settings: ChatSettings,
+        model: str = "",
+        name: str = "",
+        before: Before | None = None,
+    ) -> None:
         self._settings = settings
         self._name = name
         self.language = context.language
@@ -44,7 +53,9 @@ class Conversation:
         self._messages: list[Message] = []
         self._waiting: list[tuple[Part, ...]] = []  # messages of the user in the making, one for each step
         self._shown = 0
-        self._in_turn: list[str] = []  # words of what was shown since the last question, for a turn in words of the settings
+        self._in_turn: list[
+            str
+        ] = []  # words of what was shown since the last question, for a turn in words of the settings
         self._turns = 0
         self._start = self._chain = chained("", model)
         self._instruction_texts = self._instructions(context)
@@ -54,14 +65,19 @@ class Conversation:
         """What is told before the trial."""
         settings = self._settings
         if settings.wording == "full":
-            parts = [settings.preamble, context.instructions, *dict.fromkeys(self._wording_of(kind)["legend"] for kind in context.asks)]  # each legend once
+            parts = [
+                settings.preamble,
+                context.instructions,
+                *dict.fromkeys(self._wording_of(kind)["legend"] for kind in context.asks),
+            ]  # each legend once
         else:
             forms = dict.fromkeys(self._wording_of(kind)["form"] for kind in context.asks)
             parts = [settings.preamble, context.instructions, settings.reasoning_text, *forms]
         return tuple(part if settings.turn else part.strip("\n") for part in parts if part.strip())
 
     def _open(self, context: TrialContext, before: Before) -> None:
-        """Say again what was said before the trial; then what is new: instructions where they are others than before, examples that were not shown yet."""
+        """Say again what was said before the trial; then what is new: instructions where they are
+        others than before, examples that were not shown yet."""
         last: tuple[str, ...] | None = None
         shown: set[str] = set()
         earlier = (*before.practice, *before.trials)
@@ -102,7 +118,8 @@ class Conversation:
         self._lead((sentence,))
 
     def forget_all_but(self, notes: str) -> None:
-        """Begin anew with the instructions, and with the model's own notes in place of all that it was shown."""
+        """Begin anew with the instructions, and with the model's own notes in place of all that it
+        was shown."""
         self._messages, self._chain = [], self._start
         self._waiting.clear()
         self._instruct(self._instruction_texts)
@@ -145,7 +162,9 @@ class Conversation:
             messages[0] = Message(messages[0].role, messages[0].parts[sum(map(len, left)) :])
         elif left:
             messages = messages[len(left) * (2 if self._settings.delivery == "acknowledged" else 1) :]
-        return Past(self._instruction_texts, tuple(messages), self._instructed, self._led, self._examples, tuple(self._waiting))
+        return Past(
+            self._instruction_texts, tuple(messages), self._instructed, self._led, self._examples, tuple(self._waiting)
+        )
 
     def prompt_of(self, ask: Ask) -> str:
         """What the paradigm itself says of a question, where the settings have it said."""
@@ -170,13 +189,17 @@ class Conversation:
         if settings.view != "words":
             parts.append(Picture(visual, step, settings.image_px, settings.image_detail, example))
         if isinstance(stimulus, ShownSound) and settings.sounds == "audio":
-            parts += [Text(f"A sound is played for {stimulus.ms / 1000:.3g} s:"), Sound(wav_file(stimulus.sha256, stimulus.volume), stimulus.ms, step, example)]
+            parts += [
+                Text(f"A sound is played for {stimulus.ms / 1000:.3g} s:"),
+                Sound(wav_file(stimulus.sha256, stimulus.volume), stimulus.ms, step, example),
+            ]
         elif isinstance(stimulus, ShownSound):
             parts.append(Text(stimulus.sound_words()))
         return tuple(parts)
 
     def ask(self, kind: ResponseKind, asked: str = "") -> None:
-        """Put the question to what was shown last; ``asked`` is what the paradigm itself says of it."""
+        """Put the question to what was shown last; ``asked`` is what the paradigm itself says of
+        it."""
         if self._settings.turn:
             self._waiting.append((Text(self._turn()),))
         if self._settings.wording == "full":
@@ -187,7 +210,8 @@ class Conversation:
                 self._waiting.append((question,))
 
     def _turn(self) -> str:
-        """Return what was shown since the last question, in the words that the settings have for it."""
+        """Return what was shown since the last question, in the words that the settings have for
+        it."""
         *before, shown = self._in_turn
         words = self._settings.first_turn if self._settings.first_turn and not self._turns else self._settings.turn
         self._turns += 1
@@ -195,23 +219,28 @@ class Conversation:
         return words.replace("{before}", " ".join(before)).replace("{shown}", shown)
 
     def ask_again(self, kind: ResponseKind, asked: str = "") -> None:
-        """Put the question again after a reply that could not be read: now in words, whatever the wording, unless the settings have it said without."""
+        """Put the question again after a reply that could not be read: now in words, whatever the
+        wording, unless the settings have it said without."""
         if not self._settings.reask_question:
             self._waiting.append((Text(self._settings.reask_text),))
             return
-        self._waiting.append((Text(" ".join(filter(None, (self._settings.reask_text, asked, self._wording_of(kind)["question"])))),))
+        self._waiting.append(
+            (Text(" ".join(filter(None, (self._settings.reask_text, asked, self._wording_of(kind)["question"])))),)
+        )
 
     def _wording_of(self, kind: ResponseKind) -> Sentences:
         """What is said of a kind of question: as the context says, or else as it is now."""
         return self._sentences.get(kind.record_key()) or sentences_of(kind, self._settings)
 
     def hear(self, reply: str) -> None:
-        """Keep what the model is going to see again of its reply. Servers refuse empty messages: something else stands for an empty reply."""
+        """Keep what the model is going to see again of its reply. Servers refuse empty messages:
+        something else stands for an empty reply."""
         self._send()
         self._say("assistant", (Text(reply if reply.strip() else self._settings.empty_reply),))
 
     def draw(self) -> None:
-        """Draw the pictures that are going to be sent next, which takes some 20 ms each and may be done in a thread."""
+        """Draw the pictures that are going to be sent next, which takes some 20 ms each and may be
+        done in a thread."""
         for message in self._waiting:
             for part in message:
                 if isinstance(part, Picture):
@@ -223,7 +252,8 @@ class Conversation:
         return self._seed
 
     def request(self, options: Mapping[str, Any]) -> Request:
-        """The conversation so far as a request: whatever was shown and asked is part of it from now on.
+        """The conversation so far as a request: whatever was shown and asked is part of it from now
+        on.
 
         Parameters
         ----------
@@ -233,8 +263,8 @@ class Conversation:
         return Request(tuple(self._messages), options, chained(self._chain, dict(options)), self._name, self._seed)
 
     def as_sent(self, sent: Sequence[Mapping[str, Any]]) -> bool:
-        """Put the messages that were really sent, as they were kept, in the place of the last ones: displays may be said in other words now. Pictures are drawn
-        anew and must be those of then.
+        """Put the messages that were really sent, as they were kept, in the place of the last ones:
+        displays may be said in other words now. Pictures are drawn anew and must be those of then.
 
         Returns
         -------
@@ -243,11 +273,19 @@ class Conversation:
         before, now = self._messages[: -len(sent)], self._messages[-len(sent) :]
         if len(now) != len(sent) or any(message.role != then["role"] for message, then in zip(now, sent, strict=True)):
             return False
-        beside = {canonical(part.stored()): part for message in now for part in message.parts if not isinstance(part, Text)}
-        parts = [[Text(part["text"]) if "text" in part else beside.get(canonical(part)) for part in then["parts"]] for then in sent]
+        beside = {
+            canonical(part.stored()): part for message in now for part in message.parts if not isinstance(part, Text)
+        }
+        parts = [
+            [Text(part["text"]) if "text" in part else beside.get(canonical(part)) for part in then["parts"]]
+            for then in sent
+        ]
         if any(part is None for some in parts for part in some):
             return False
-        then = [Message(message.role, tuple(part for part in some if part is not None)) for message, some in zip(now, parts, strict=True)]
+        then = [
+            Message(message.role, tuple(part for part in some if part is not None))
+            for message, some in zip(now, parts, strict=True)
+        ]
         self._messages, self._chain = [], self._start
         for message in (*before, *then):
             self._say(message.role, message.parts)
@@ -288,26 +326,32 @@ def check_said(stimulus: Stimulus, settings: ChatSettings) -> None:
     visual = stimulus.visual if isinstance(stimulus, ShownSound) else stimulus
     if isinstance(stimulus, ShownSound) and settings.sounds == "words" and not stimulus.description:
         raise SpanLabError(
-            "a display has a sound without words, and this model reads what is heard: give the sound 'words', which say what is heard in it, or use a model "
-            "that takes sounds (--chat sounds=audio)"
+            "a display has a sound without words, and this model reads what is heard: give the sound 'words', which say"
+            " what is heard in it, or use a model that takes sounds (--chat sounds=audio)"
         )
     if settings.view == "words" and not visual.said_in_words:
         raise SpanLabError(
-            f"the display '{visual.name}' has an image without words, and this model reads words: give it 'words', which say what is seen in the image, "
-            "or use a model that sees (--chat view=image)"
+            f"the display '{visual.name}' has an image without words, and this model reads words: give it 'words',"
+            " which say what is seen in the image, or use a model that sees (--chat view=image)"
         )
 
 
 def sentences_of(kind: ResponseKind, settings: ChatSettings) -> Sentences:
-    """What is said of a kind of question; where nothing but stimuli goes out, reasons and form are asked for in the instructions."""
+    """What is said of a kind of question; where nothing but stimuli goes out, reasons and form are
+    asked for in the instructions."""
     kind = as_written(kind, settings)
     form = json_sentence(kind, settings)
     beside = [settings.reasoning_text, form] if settings.wording == "full" else []
-    return {"legend": kind.legend("words"), "question": " ".join(filter(None, [kind.question(), *beside])), "form": form}
+    return {
+        "legend": kind.legend("words"),
+        "question": " ".join(filter(None, [kind.question(), *beside])),
+        "form": form,
+    }
 
 
 def remembered(text: str, reading: Reading, settings: ChatSettings) -> str:
-    """What a model sees again of its reply: all of it, its part with the answer, or the answer that was read in it. Of a reply that could not be read, all."""
+    """What a model sees again of its reply: all of it, its part with the answer, or the answer that
+    was read in it. Of a reply that could not be read, all."""
     if reading.value is None:
         return text
     if settings.history == "extracted":

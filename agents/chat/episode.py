@@ -1,4 +1,5 @@
-"""One trial's conversation with a chat model, from its first display to the last answer that is read."""
+"""One trial's conversation with a chat model, from its first display to the last answer that is
+read."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class Scoring:
     read: bool = True
 
     async def score(self, kind: ResponseKind, asked: Request, question: int, bearable: float) -> Likelihoods | None:
-        """How probable the model holds the answers to a question; None where that cannot be told of it."""
+        """How probable the model holds the answers to a question; None where that cannot be told of
+        it."""
         if not self.scorer.scores(kind):
             return None
         replies: list[Reply] = []
@@ -108,7 +110,8 @@ class ChatEpisode(Episode):
 
     @override
     def attach(self, journal: Journal) -> None:
-        """Keep every reply in ``journal`` before it is used, and take those that it already holds instead of asking again. Before the first step only."""
+        """Keep every reply in ``journal`` before it is used, and take those that it already holds
+        instead of asking again. Before the first step only."""
         self._replies.attach(journal)
         if self._judged is not None:
             self._judged.attach(journal)
@@ -148,7 +151,8 @@ class ChatEpisode(Episode):
             conversation.hear((await self._unscored())[0])
 
     async def _unscored(self) -> tuple[str, dict[str, Any]]:
-        """What the model says to what is no question of the trial, without its reasoning; and as notes on the next answer, with whether it was cut off."""
+        """What the model says to what is no question of the trial, without its reasoning; and as
+        notes on the next answer, with whether it was cut off."""
         if self._settings.view != "words":
             await asyncio.to_thread(self._conversation.draw)
         reply = await self._replied(self._request(self._settings.sampling()))

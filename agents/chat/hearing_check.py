@@ -1,7 +1,8 @@
-"""Whether sounds reach a model: before a session with sounds the server is sent one, and must count it.
+"""Whether sounds reach a model: before a session with sounds the server is sent one, and must count
+it.
 
-The same question is sent without a sound and with a tone of one second: a sound that arrives makes the request longer. Whether the model understands what it
-hears is for the trials to show.
+The same question is sent without a sound and with a tone of one second: a sound that arrives makes
+the request longer. Whether the model understands what it hears is for the trials to show.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ VERDICTS = (
         name="a model hears sounds",
         says=("it is unknown whether sounds reach the model", "… silently drops sounds"),
         rests_on="the tokens that a sound adds to a request",
-        says_no_when="a sound adds no tokens, or so many that its file was read as text, the server does not count them, or refuses the request",
+        says_no_when=(
+            "a sound adds no tokens, or so many that its file was read as text, the server does not count them, or"
+            " refuses the request"
+        ),
         tests=(
             "tests/agents/chat/test_sounds.py::test_a_session_by_ear_is_recorded_by_hashes_and_goes_on",
             "tests/agents/chat/test_sounds.py::test_a_server_that_does_not_hear_stops_the_session_with_the_reason",
@@ -57,7 +61,8 @@ class HearingCheck:
         return {} if self._tokens is None else {"hearing": {"tokens_per_second": self._tokens}}
 
     async def run(self, send: Send, journal: Journal | None = None) -> None:
-        """Send a sound, once, where the settings want it. Replies that were kept are not paid for again.
+        """Send a sound, once, where the settings want it. Replies that were kept are not paid for
+        again.
 
         Raises
         ------
@@ -71,21 +76,26 @@ class HearingCheck:
         try:
             with_sound = await self._reply((sound,), 1, send, journal)
         except EndpointError as error:
-            raise EndpointError(f"{error} (this was a request with a sound; without one there was a reply)", error.permanent, error.status) from None
+            raise EndpointError(
+                f"{error} (this was a request with a sound; without one there was a reply)",
+                error.permanent,
+                error.status,
+            ) from None
         if without is None or with_sound is None:
             raise SpanLabError(
-                f"{self._where} does not count tokens, so it is unknown whether sounds reach the model; if you know that they do, set hearing_check to off"
+                f"{self._where} does not count tokens, so it is unknown whether sounds reach the model; if you know"
+                " that they do, set hearing_check to off"
             )
         tokens = with_sound - without
         if tokens <= 0:
             raise SpanLabError(
-                f"{self._where} silently drops sounds: a request to '{self._model}' has no more tokens with a sound than without; "
-                "choose a model that takes sounds, or set sounds to words"
+                f"{self._where} silently drops sounds: a request to '{self._model}' has no more tokens with a sound"
+                " than without; choose a model that takes sounds, or set sounds to words"
             )
         if tokens * CHARACTERS_PER_TOKEN > sound.characters:
             raise SpanLabError(
-                f"{self._where} gives '{self._model}' the text of a sound's file to read instead of the sound: one makes a request {tokens} tokens longer; "
-                "choose a model that takes sounds, or set sounds to words"
+                f"{self._where} gives '{self._model}' the text of a sound's file to read instead of the sound: one"
+                f" makes a request {tokens} tokens longer; choose a model that takes sounds, or set sounds to words"
             )
         self._tokens = tokens
 
@@ -93,7 +103,12 @@ class HearingCheck:
         """The tokens of a request."""
         message = Message("user", (*parts, Text(_QUESTION)))
         options = {name: value for name, value in self._settings.sampling().items() if name not in NOT_SENT}
-        request = Request((message,), options, chained(chained(chained("", self._model), message.stored()), options), f"hearing-{number}")
+        request = Request(
+            (message,),
+            options,
+            chained(chained(chained("", self._model), message.stored()), options),
+            f"hearing-{number}",
+        )
         paid = PaidReplies(send)
         if journal is not None:
             paid.attach(KeptReplies(journal, request.identity, False))

@@ -1,4 +1,5 @@
-"""How probable a model holds each of the allowed answers: what is asked of a server for it, and how that is read."""
+"""How probable a model holds each of the allowed answers: what is asked of a server for it, and how
+that is read."""
 
 from __future__ import annotations
 
@@ -14,12 +15,16 @@ from .messages import Message, Reply, Request, ScoredReply, Text, chained
 from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
 
-#: how a conversation is written as one text where no chat template is given: for models that were never taught to chat
+#: how a conversation is written as one text where no chat template is given: for models that were
+#: never taught to chat
 _PLAIN = {"system": "{}\n\n", "developer": "{}\n\n", "user": "{}\n", "assistant": "Answer: {}\n"}
 _ANSWER = "Answer: "
 _REASONS = {
-    "none given": "it may ignore the request; likelihoods=prompt is for vLLM, likelihoods=echo for completion endpoints that repeat a request "
-    "(vLLM, llama-cpp-python), likelihoods=top for servers that tell the likeliest tokens of a reply",
+    "none given": (
+        "it may ignore the request; likelihoods=prompt is for vLLM, likelihoods=echo for completion endpoints that"
+        " repeat a request (vLLM, llama-cpp-python), likelihoods=top for servers that tell the likeliest tokens of a"
+        " reply"
+    ),
 }
 
 
@@ -29,10 +34,13 @@ class Likelihoods:
 
     Parameters
     ----------
-    logprobs : by answer as it is written, the natural logarithm of the probability that the reply is this answer and ends there; those that are known
+    logprobs : by answer as it is written, the natural logarithm of the probability that the reply
+        is this answer and ends there; those that are known
     missing : allowed answers of which it is not known
-    at_most : of each of these, the logarithm of the probability that it has at most; None where none is missing
-    whole : whether the end of the answer was scored with it; else it is the beginning of the reply that counts
+    at_most : of each of these, the logarithm of the probability that it has at most; None where
+        none is missing
+    whole : whether the end of the answer was scored with it; else it is the beginning of the reply
+        that counts
     """
 
     logprobs: Mapping[str, float]
@@ -47,15 +55,23 @@ class Likelihoods:
     def to_record(self, kind: ResponseKind) -> dict[str, Any]:
         """For the record of an answer."""
         missing = {"missing": list(self.missing), "missing_at_most": self.at_most} if self.missing else {}
-        return {"likelihoods": {"logprobs": dict(self.logprobs), "probabilities": self.probabilities(kind), "with_end": self.whole, **missing}}
+        return {
+            "likelihoods": {
+                "logprobs": dict(self.logprobs),
+                "probabilities": self.probabilities(kind),
+                "with_end": self.whole,
+                **missing,
+            }
+        }
 
 
 class Scorer:
     """Asks a server how probable a model holds the allowed answers.
 
-    A continuation is what follows the conversation: an answer, and what ends it, so that 1 is told from 10. With ``prompt`` and ``echo`` every allowed answer
-    is sent as if the model had given it, and once none; what the server says of the tokens after those that all of them share is added up. With ``top`` one
-    request asks for the likeliest first tokens of a reply.
+    A continuation is what follows the conversation: an answer, and what ends it, so that 1 is told
+    from 10. With ``prompt`` and ``echo`` every allowed answer is sent as if the model had given it,
+    and once none; what the server says of the tokens after those that all of them share is added
+    up. With ``top`` one request asks for the likeliest first tokens of a reply.
 
     Parameters
     ----------
@@ -78,7 +94,12 @@ class Scorer:
         asked : the request that puts the question
         """
         if self._way == "top":
-            options = {**self._settings.sampling(), self._settings.max_tokens_field: 1, "logprobs": True, "top_logprobs": self._settings.top_logprobs}
+            options = {
+                **self._settings.sampling(),
+                self._settings.max_tokens_field: 1,
+                "logprobs": True,
+                "top_logprobs": self._settings.top_logprobs,
+            }
             options.pop("stop", None)
             return [replace(asked, options=options, identity=self._identity(asked, ""))]
         return [self._continued(asked, None), *(self._continued(asked, answer) for answer in kind.written_answers())]
@@ -93,10 +114,18 @@ class Scorer:
                 options |= {"add_generation_prompt": False, "continue_final_message": False}
             return replace(asked, messages=messages, options=options, identity=identity, scores=True)
         options = {**self._settings.extra_body, "max_tokens": 1, "echo": True, "logprobs": 1, "temperature": 0}
-        return replace(asked, messages=messages, options=options, identity=identity, scores=True, text=self.text(asked.messages, answer))
+        return replace(
+            asked,
+            messages=messages,
+            options=options,
+            identity=identity,
+            scores=True,
+            text=self.text(asked.messages, answer),
+        )
 
     def text(self, messages: Sequence[Message], answer: str | None) -> str:
-        """A conversation as one text, up to where the model writes, or with an answer of it and its end."""
+        """A conversation as one text, up to where the model writes, or with an answer of it and its
+        end."""
         sent = [{"role": message.role, "content": str(message.sent()["content"])} for message in messages]
         template = self._settings.template
         if not template:
@@ -106,9 +135,15 @@ class Scorer:
         if answer is not None:
             sent.append({"role": "assistant", "content": answer})
         try:
-            return str(_compiled(template).render(messages=sent, add_generation_prompt=answer is None, bos_token="", eos_token="", tools=None))
+            return str(
+                _compiled(template).render(
+                    messages=sent, add_generation_prompt=answer is None, bos_token="", eos_token="", tools=None
+                )
+            )
         except Exception as error:  # whatever a template raises
-            raise SpanLabError(f"the chat template of the setting template cannot write this conversation: {error}") from None
+            raise SpanLabError(
+                f"the chat template of the setting template cannot write this conversation: {error}"
+            ) from None
 
     def _identity(self, asked: Request, answer: str | None) -> str:
         return chained(asked.identity, ["likelihoods", self._way, self._settings.template, answer])
@@ -123,7 +158,9 @@ class Scorer:
         """
         if self._way == "top":
             if reply.first_logprobs is None:
-                raise SpanLabError(f"the server does not say how probable the first token of a reply is: {_REASONS['none given']}")
+                raise SpanLabError(
+                    f"the server does not say how probable the first token of a reply is: {_REASONS['none given']}"
+                )
         elif not isinstance(reply, ScoredReply) or reply.echoed is None:
             raise SpanLabError(f"the server does not say how probable what it was sent is: {_REASONS['none given']}")
 
@@ -137,23 +174,34 @@ class Scorer:
         Raises
         ------
         SpanLabError
-            when the server does not tell it, or cuts the conversation into other tokens once an answer follows.
+            when the server does not tell it, or cuts the conversation into other tokens once an
+            answer follows.
         """
         answers = kind.written_answers()
         for reply in replies:
             self.check(reply)
         if self._way == "top":
             return _of_first(kind, replies[0].first_logprobs or {})
-        before, *after = [_Echo(reply.echoed_of, reply.echoed) for reply in replies if isinstance(reply, ScoredReply) and reply.echoed is not None]
+        before, *after = [
+            _Echo(reply.echoed_of, reply.echoed)
+            for reply in replies
+            if isinstance(reply, ScoredReply) and reply.echoed is not None
+        ]
         continuations = [_after(before, one) for one in after]
         tails = [_tail(answer, tokens) for answer, tokens in zip(answers, continuations, strict=True)]
         usual = next((tail for tail in tails if tail is not None), None)
         if usual is None:
             raise SpanLabError(
-                "what the server repeats of an answer is not that answer with something that ends it: its chat template may leave the end out, so that 1 "
-                "cannot be told from 10; give the template of the model yourself (likelihoods=echo, template=FILE.jinja)"
+                "what the server repeats of an answer is not that answer with something that ends it: its chat template"
+                " may leave the end out, so that 1 cannot be told from 10; give the template of the model yourself"
+                " (likelihoods=echo, template=FILE.jinja)"
             )
-        return Likelihoods({answer: _sum(tokens, tail or usual) for answer, tokens, tail in zip(answers, continuations, tails, strict=True)})
+        return Likelihoods(
+            {
+                answer: _sum(tokens, tail or usual)
+                for answer, tokens, tail in zip(answers, continuations, tails, strict=True)
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +216,22 @@ def _after(before: _Echo, whole: _Echo) -> Sequence[tuple[str, float | None]]:
     """The tokens that an answer adds to a conversation."""
     added = whole.count - before.count
     shared = [token for token, _ in whole.last[: len(whole.last) - added]]
-    if not 0 < added < len(whole.last) or [token for token, _ in before.last[len(before.last) - len(shared) :]] != shared:
+    if (
+        not 0 < added < len(whole.last)
+        or [token for token, _ in before.last[len(before.last) - len(shared) :]] != shared
+    ):
         raise SpanLabError(
-            "the server cuts the conversation into other tokens once an answer follows it, so that an answer cannot be scored by itself: with a model that "
-            "thinks before it answers switch that off (extra_body={chat_template_kwargs: {enable_thinking: false}}), or give a template of your own "
-            "(likelihoods=echo, template=FILE.jinja)"
+            "the server cuts the conversation into other tokens once an answer follows it, so that an answer cannot be"
+            " scored by itself: with a model that thinks before it answers switch that off"
+            " (extra_body={chat_template_kwargs: {enable_thinking: false}}), or give a template of your own"
+            " (likelihoods=echo, template=FILE.jinja)"
         )
     return whole.last[len(whole.last) - added :]
 
 
 def _tail(answer: str, tokens: Sequence[tuple[str, float | None]]) -> int | None:
-    """How many of the tokens after a conversation stand after the end of an answer; None where they are not this answer and what ends it."""
+    """How many of the tokens after a conversation stand after the end of an answer; None where they
+    are not this answer and what ends it."""
     text = ""
     for place, (token, _) in enumerate(tokens):
         text += token
@@ -192,12 +245,15 @@ def _tail(answer: str, tokens: Sequence[tuple[str, float | None]]) -> int | None
 def _sum(tokens: Sequence[tuple[str, float | None]], tail: int) -> float:
     values = [value for _, value in tokens[: len(tokens) - tail]]
     if any(value is None for value in values):
-        raise SpanLabError("the server leaves out how probable some of the tokens of an answer are, so that answers cannot be scored")
+        raise SpanLabError(
+            "the server leaves out how probable some of the tokens of an answer are, so that answers cannot be scored"
+        )
     return min(0.0, math.fsum(value for value in values if value is not None))
 
 
 def _of_first(kind: ResponseKind, first_logprobs: Mapping[str, float]) -> Likelihoods | None:
-    """What the likeliest first tokens of a reply tell; of what is not among them it is known that it is not likelier than the least of them."""
+    """What the likeliest first tokens of a reply tell; of what is not among them it is known that
+    it is not likelier than the least of them."""
     known = answer_logprobs(kind, first_logprobs)
     if known is None:
         return None
@@ -217,6 +273,8 @@ def _compiled(template: str) -> Any:
     def refuse(message: str) -> None:
         raise ValueError(message)
 
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
     environment.globals["raise_exception"] = refuse
     return environment.from_string(template)

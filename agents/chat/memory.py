@@ -1,4 +1,5 @@
-"""What a chat model remembers of trials before the one at hand: practice, and with one conversation for a block the trials of that block."""
+"""What a chat model remembers of trials before the one at hand: practice, and with one conversation
+for a block the trials of that block."""
 
 from __future__ import annotations
 
@@ -17,9 +18,11 @@ class Past:
     ----------
     instructions : the instructions under which it was taken
     messages : what was sent in it and what the model said, from its first message on
-    instructed, led : whether these messages hold the instructions, and what was said around practice
+    instructed, led : whether these messages hold the instructions, and what was said around
+        practice
     examples : names of the worked examples that they hold
-    left : what was shown after the last question (what became of the answer, where a paradigm tells it), to be sent with what comes next
+    left : what was shown after the last question (what became of the answer, where a paradigm tells
+        it), to be sent with what comes next
     """
 
     instructions: tuple[str, ...]
@@ -64,7 +67,8 @@ class Memory:
     _remarks: list[str] = field(default_factory=list[str])
 
     def tell(self, sentence: str) -> None:
-        """Have something said before the next trial; after practice, before the first trial of every conversation."""
+        """Have something said before the next trial; after practice, before the first trial of
+        every conversation."""
         self._remarks.append(sentence)
 
     def before(self, context: TrialContext) -> Before:

@@ -1,4 +1,5 @@
-"""What goes to a chat server and what comes back: messages of text, pictures and sounds, requests, replies."""
+"""What goes to a chat server and what comes back: messages of text, pictures and sounds, requests,
+replies."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Picture:
     Parameters
     ----------
     stimulus : what is shown
-    step : which of the steps that the agent was given, from 1; pictures are not stored but drawn anew, and this says which
+    step : which of the steps that the agent was given, from 1; pictures are not stored but drawn
+        anew, and this says which
     size_px : width and height
     detail : how closely the server is asked to look
     example : the worked example to which the step belongs, where it is none of the trial's own
@@ -67,10 +69,13 @@ class Picture:
         return {"type": "image_url", "image_url": {"url": url, "detail": self.detail}}
 
     def stored(self) -> dict[str, Any]:
-        """As it is kept: which display it was, and the hash of its file, so that a picture drawn anew can be held against it."""
+        """As it is kept: which display it was, and the hash of its file, so that a picture drawn
+        anew can be held against it."""
         sha256 = hashlib.sha256(self.file()).hexdigest()
         whose = {"example": self.example} if self.example else {}
-        return {"picture": {"step": self.step, **whose, "size_px": self.size_px, "detail": self.detail, "sha256": sha256}}
+        return {
+            "picture": {"step": self.step, **whose, "size_px": self.size_px, "detail": self.detail, "sha256": sha256}
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +102,22 @@ class Sound:
 
     def sent(self) -> dict[str, Any]:
         """As a part of a message on its way to a server."""
-        return {"type": "input_audio", "input_audio": {"data": base64.b64encode(self.wav).decode("ascii"), "format": "wav"}}
+        return {
+            "type": "input_audio",
+            "input_audio": {"data": base64.b64encode(self.wav).decode("ascii"), "format": "wav"},
+        }
 
     def stored(self) -> dict[str, Any]:
         """As it is kept: which display it came with, and the hash of its file."""
         whose = {"example": self.example} if self.example else {}
-        return {"sound": {"step": self.step, **whose, "ms": round(self.ms, 3), "sha256": hashlib.sha256(self.wav).hexdigest()}}
+        return {
+            "sound": {
+                "step": self.step,
+                **whose,
+                "ms": round(self.ms, 3),
+                "sha256": hashlib.sha256(self.wav).hexdigest(),
+            }
+        }
 
 
 @lru_cache(maxsize=_PICTURES_KEPT)
@@ -124,9 +139,13 @@ class Message:
     parts: tuple[Part, ...]
 
     def sent(self) -> dict[str, Any]:
-        """As it goes to a server: with one string where it holds nothing but text, which every server takes."""
+        """As it goes to a server: with one string where it holds nothing but text, which every
+        server takes."""
         if all(isinstance(part, Text) for part in self.parts):
-            return {"role": self.role, "content": "\n\n".join(part.text for part in self.parts if isinstance(part, Text))}
+            return {
+                "role": self.role,
+                "content": "\n\n".join(part.text for part in self.parts if isinstance(part, Text)),
+            }
         return {"role": self.role, "content": [part.sent() for part in self.parts]}
 
     def stored(self) -> dict[str, Any]:
@@ -144,7 +163,8 @@ class Request:
     options : everything else that is sent and shapes the reply (temperature, response format ...)
     identity : hash of model, messages and options, such as :func:`chained` gives
     conversation : name of the conversation, for servers with a memory; no part of the identity
-    trial_seed : of the agent's own randomness in this trial; tells apart two trials that happen to send the same
+    trial_seed : of the agent's own randomness in this trial; tells apart two trials that happen to
+        send the same
     scores : whether it is asked how probable what is sent is, and not for a reply
     text : the conversation as one text, for completion endpoints; None where messages are sent
     """
@@ -164,9 +184,11 @@ def chained(before: str, value: Any) -> str:
 
 
 class Taken(BaseModel):
-    """Tokens as a server counts them; None where it does not. Of those that were read it had kept ``cached_tokens`` from earlier requests.
+    """Tokens as a server counts them; None where it does not. Of those that were read it had kept
+    ``cached_tokens`` from earlier requests.
 
-    ``cache_write_tokens`` of them it has written to its cache, ``cache_write_1h_tokens`` of these for an hour; both are there only where it says so.
+    ``cache_write_tokens`` of them it has written to its cache, ``cache_write_1h_tokens`` of these
+    for an hour; both are there only where it says so.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -180,18 +202,24 @@ class Taken(BaseModel):
 
     @model_serializer(mode="wrap")
     def _written(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Counts of the cache are written only where there are any, so that records without them stay as they are."""
-        return {name: value for name, value in plain(self).items() if value is not None or not name.startswith("cache_write")}
+        """Counts of the cache are written only where there are any, so that records without them
+        stay as they are."""
+        return {
+            name: value
+            for name, value in plain(self).items()
+            if value is not None or not name.startswith("cache_write")
+        }
 
 
 class Reply(Taken):
     """One reply that was paid for, fit for JSON.
 
-    ``content`` is the whole text ('' when there was none), ``reasoning`` what the server delivered apart from it. ``faults`` names what went wrong before it
-    came, one word an attempt (rate_limit, server, connection, timeout, garbage, filter); ``latency_ms`` is the time of the attempt that succeeded,
-    ``waited_ms`` that of all before it. ``first_logprobs`` are the natural logarithms of the
-    probabilities of the first token, by token, as far as the server gives them.
-    ``cached`` replies came from the cache and cost nothing. Of replies from a batch no latency is known.
+    ``content`` is the whole text ('' when there was none), ``reasoning`` what the server delivered
+    apart from it. ``faults`` names what went wrong before it came, one word an attempt (rate_limit,
+    server, connection, timeout, garbage, filter); ``latency_ms`` is the time of the attempt that
+    succeeded, ``waited_ms`` that of all before it. ``first_logprobs`` are the natural logarithms of
+    the probabilities of the first token, by token, as far as the server gives them. ``cached``
+    replies came from the cache and cost nothing. Of replies from a batch no latency is known.
     """
 
     content: str
@@ -208,8 +236,9 @@ class Reply(Taken):
 
 
 class ScoredReply(Reply):
-    """A reply that says how probable what was sent is: of so many tokens the last ones, each with the natural logarithm of its probability given those before
-    it; None where the server does not tell."""
+    """A reply that says how probable what was sent is: of so many tokens the last ones, each with
+    the natural logarithm of its probability given those before it; None where the server does not
+    tell."""
 
     echoed_of: int = 0
     echoed: tuple[tuple[str, float | None], ...] | None = None

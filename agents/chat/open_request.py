@@ -1,6 +1,8 @@
-"""What a request may hold beside what SpanLab knows of: fields and headers of one's own, and protocols in files of one's own. No secret is written anywhere.
+"""What a request may hold beside what SpanLab knows of: fields and headers of one's own, and
+protocols in files of one's own. No secret is written anywhere.
 
-A header may name environment variables, such as ``$LAB_KEY``: their values are put in when a request leaves, and the record has the names.
+A header may name environment variables, such as ``$LAB_KEY``: their values are put in when a
+request leaves, and the record has the names.
 """
 
 from __future__ import annotations
@@ -18,17 +20,34 @@ from ...paradigms.language.yaml_source import parse, read
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 #: names of what is secret, and values that look like it
-_SECRET_NAME = re.compile(r"authori[sz]ation|api[-_]?key|access[-_]?key|token$|secret|passw|credential|cookie|\bkey\b", re.IGNORECASE)
-_SECRET_VALUE = re.compile(r"\b(?:[sp]k-|Bearer\s|Basic\s|gh[pousr]_|xox[a-z]-)|(?=[A-Za-z0-9_+/=-]*\d)(?=[A-Za-z0-9_+/=-]*[A-Za-z])[A-Za-z0-9_+/=-]{32,}")
+_SECRET_NAME = re.compile(
+    r"authori[sz]ation|api[-_]?key|access[-_]?key|token$|secret|passw|credential|cookie|\bkey\b", re.IGNORECASE
+)
+_SECRET_VALUE = re.compile(
+    r"\b(?:[sp]k-|Bearer\s|Basic\s|gh[pousr]_|xox[a-z]-)|(?=[A-Za-z0-9_+/=-]*\d)(?=[A-Za-z0-9_+/=-]*[A-Za-z])[A-Za-z0-9_+/=-]{32,}"
+)
 #: what a request is made of, and what would make its reply unreadable
-_OURS = frozenset({"messages", "model", "stream", "stream_options", "n", "response_format", "max_completion_tokens", "prompt", "input"})
+_OURS = frozenset(
+    {
+        "messages",
+        "model",
+        "stream",
+        "stream_options",
+        "n",
+        "response_format",
+        "max_completion_tokens",
+        "prompt",
+        "input",
+    }
+)
 #: headers that belong to the transport
 _TRANSPORT = frozenset({"content-type", "content-length", "host", "transfer-encoding", "connection"})
 _ENDINGS = (".yaml", ".yml")
 
 
 def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
-    """What is wrong with user-defined fields, in a sentence without their values; empty when nothing is.
+    """What is wrong with user-defined fields, in a sentence without their values; empty when
+    nothing is.
 
     Parameters
     ----------
@@ -40,7 +59,10 @@ def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
         if name in _OURS:
             return f"extra_body holds '{name}', which SpanLab sends itself: leave it out"
         if _secret_within({name: value}):
-            return f"extra_body holds what looks like a key ('{name}'): keys are read from the environment (key_variable, or extra_headers with $NAME)"
+            return (
+                f"extra_body holds what looks like a key ('{name}'): keys are read from the environment (key_variable,"
+                " or extra_headers with $NAME)"
+            )
     try:
         json.dumps(body, allow_nan=False)
     except (TypeError, ValueError):
@@ -49,7 +71,8 @@ def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
 
 
 def fault_of_headers(headers: Mapping[str, str]) -> str:
-    """What is wrong with user-defined headers, in a sentence without their values; empty when nothing is."""
+    """What is wrong with user-defined headers, in a sentence without their values; empty when
+    nothing is."""
     for name, value in headers.items():
         if not _HEADER.fullmatch(name):
             return "extra_headers: a name holds what no header's name may hold"
@@ -58,15 +81,23 @@ def fault_of_headers(headers: Mapping[str, str]) -> str:
         if not value.isascii() or not value.isprintable():
             return f"extra_headers: the value of '{name}' holds a line break or a character that no header may hold"
         if not _VARIABLE.search(value) and (_SECRET_NAME.search(name) or _SECRET_VALUE.search(value)):
-            return f"extra_headers: the value of '{name}' looks like a secret: put it into an environment variable, and give its name, such as {name}: $LAB_KEY"
+            return (
+                f"extra_headers: the value of '{name}' looks like a secret: put it into an environment variable, and"
+                f" give its name, such as {name}: $LAB_KEY"
+            )
         if _SECRET_VALUE.search(_VARIABLE.sub("", value)):
-            return f"extra_headers: the value of '{name}' holds what looks like a secret beside a variable: put all of it into the variable"
+            return (
+                f"extra_headers: the value of '{name}' holds what looks like a secret beside a variable: put all of it"
+                " into the variable"
+            )
     return ""
 
 
 def variables_of(headers: Mapping[str, str]) -> tuple[str, ...]:
     """The environment variables that headers name."""
-    return tuple(dict.fromkeys(found[1] or found[2] for value in headers.values() for found in _VARIABLE.finditer(value)))
+    return tuple(
+        dict.fromkeys(found[1] or found[2] for value in headers.values() for found in _VARIABLE.finditer(value))
+    )
 
 
 def filled_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -83,7 +114,9 @@ def filled_headers(headers: Mapping[str, str]) -> dict[str, str]:
         value = os.environ.get(name, "").strip()
         if not value or not value.isascii() or not value.isprintable():
             del value
-            raise SpanLabError(f"extra_headers: set the environment variable {name}; it is not set, or holds what no header may hold") from None
+            raise SpanLabError(
+                f"extra_headers: set the environment variable {name}; it is not set, or holds what no header may hold"
+            ) from None
         return value
 
     return {name: _VARIABLE.sub(value_of, value) for name, value in headers.items()}
@@ -91,7 +124,10 @@ def filled_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _secret_within(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return any((_SECRET_NAME.search(str(name)) and isinstance(one, str)) or _secret_within(one) for name, one in value.items())
+        return any(
+            (_SECRET_NAME.search(str(name)) and isinstance(one, str)) or _secret_within(one)
+            for name, one in value.items()
+        )
     if isinstance(value, list):
         return any(map(_secret_within, value))
     return isinstance(value, str) and _SECRET_VALUE.search(value) is not None
@@ -104,14 +140,16 @@ def written(name: str, value: Any) -> Any:
     ------
     SpanLabError
         when it cannot be read; its text is not repeated.
-    """
+    """  # noqa: E501
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     try:
         return parse(value, f"--chat {name}").data
     except SpanLabError:
         pass
-    raise SpanLabError(f"chat settings: {name} cannot be read: give it as YAML or JSON in one line, such as {name}={{top_k: 5}}")
+    raise SpanLabError(
+        f"chat settings: {name} cannot be read: give it as YAML or JSON in one line, such as {name}={{top_k: 5}}"
+    )
 
 
 def is_file(name: Any) -> bool:
@@ -120,7 +158,8 @@ def is_file(name: Any) -> bool:
 
 
 def beside(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Chat settings whose files (a preset, instructions, a template) lie beside the file that gives the settings.
+    """Chat settings whose files (a preset, instructions, a template) lie beside the file that gives
+    the settings.
 
     Parameters
     ----------
@@ -130,7 +169,10 @@ def beside(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
 
     def located(name: str, value: Any) -> Any:
         if name == "instructions" and isinstance(value, Mapping):
-            return {paradigm: str(folder / Path(text).expanduser()) if _names_text(text) else text for paradigm, text in value.items()}
+            return {
+                paradigm: str(folder / Path(text).expanduser()) if _names_text(text) else text
+                for paradigm, text in value.items()
+            }
         if name in ("preset", "instructions") and is_file(value):
             return str(folder / Path(value).expanduser())
         if name == "template" and names_template(value):
@@ -146,7 +188,8 @@ def names_template(value: Any) -> bool:
 
 
 def preset_of_file(name: str) -> dict[str, Any]:
-    """The settings of a preset in the user's file: ``settings`` and ``instructions`` by paradigm, each of them a text, or the name of a file beside it.
+    """The settings of a preset in the user's file: ``settings`` and ``instructions`` by paradigm,
+    each of them a text, or the name of a file beside it.
 
     Raises
     ------
@@ -181,7 +224,10 @@ def instructions_of(given: Any, folder: Path | None = None) -> Any:
         when a file cannot be read.
     """
     if _names_text(given):
-        raise SpanLabError(f"{given} does not say which paradigm it is for: give a YAML file of instructions by paradigm, with a line such as vsr: {given}")
+        raise SpanLabError(
+            f"{given} does not say which paradigm it is for: give a YAML file of instructions by paradigm, with a line"
+            f" such as vsr: {given}"
+        )
     if is_file(given):
         path = (folder or Path()) / Path(given).expanduser()
         return instructions_of(_mapping(path, "instructions by paradigm"), path.parent)
@@ -212,4 +258,6 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig").strip("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
+        raise SpanLabError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
+        ) from None

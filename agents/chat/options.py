@@ -1,4 +1,5 @@
-"""The options of a question as a chat model reads and writes them: in another order, or with letters or digits for words. What is recorded stays."""
+"""The options of a question as a chat model reads and writes them: in another order, or with
+letters or digits for words. What is recorded stays."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class OptionForm(NamedTuple):
 
 
 class SignedChoice(Choice):
-    """A choice between words of which each has a letter or a digit; a reply may have either, but not the sign of one and the word of another."""
+    """A choice between words of which each has a letter or a digit; a reply may have either, but
+    not the sign of one and the word of another."""
 
     name: ClassVar[str] = "choice"
     signs: tuple[str, ...] = Field(description="a sign for each option, in their order")
@@ -73,7 +75,8 @@ class SignedChoice(Choice):
 
 
 def as_written(kind: ResponseKind, settings: OptionSettings) -> ResponseKind:
-    """Return a kind of question with its options as the settings have them; kinds whose options are no words, or are seen at places, stay as they are.
+    """Return a kind of question with its options as the settings have them; kinds whose options are
+    no words, or are seen at places, stay as they are.
 
     It depends on nothing but the options and the settings, and so not on what is right.
     """
@@ -97,7 +100,8 @@ def _between_words(kind: ResponseKind) -> bool:
 
 
 def check_options(kinds: Sequence[ResponseKind], settings: OptionSettings) -> None:
-    """Make sure that settings of options are for some question, and that no sign is a word of another option.
+    """Make sure that settings of options are for some question, and that no sign is a word of
+    another option.
 
     Raises
     ------
@@ -107,7 +111,10 @@ def check_options(kinds: Sequence[ResponseKind], settings: OptionSettings) -> No
     if (settings.option_order, settings.option_signs) == ("declared", "words") or not kinds:
         return
     if not any(map(_between_words, kinds)):
-        raise SpanLabError("chat settings: option_order and option_signs are for questions whose options are words, and these trials ask none; leave them out")
+        raise SpanLabError(
+            "chat settings: option_order and option_signs are for questions whose options are words, and these trials"
+            " ask none; leave them out"
+        )
     for kind in kinds:
         if not _between_words(kind) or settings.option_signs == "words":
             continue
@@ -116,4 +123,6 @@ def check_options(kinds: Sequence[ResponseKind], settings: OptionSettings) -> No
         both = sorted({word.casefold() for word in words} & {sign.casefold() for sign in signs})
         if len(signs) < len(words) or both:
             why = f"'{both[0]}' is an option itself" if both else f"there are {len(words)} options"
-            raise SpanLabError(f"chat settings: option_signs cannot be {settings.option_signs}: {why}; choose others, or words")
+            raise SpanLabError(
+                f"chat settings: option_signs cannot be {settings.option_signs}: {why}; choose others, or words"
+            )

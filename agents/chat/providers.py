@@ -1,7 +1,8 @@
 """Named providers of chat models: those that ship, and those in the user's file.
 
-``chat:MODEL`` is served where the environment says; ``chat:MODEL@PROVIDER`` and ``chat:@PROVIDER`` (its default model) where a provider is. Only the name of a
-known provider counts after the last ``@``, since names of models may hold one, too.
+``chat:MODEL`` is served where the environment says; ``chat:MODEL@PROVIDER`` and ``chat:@PROVIDER``
+(its default model) where a provider is. Only the name of a known provider counts after the last
+``@``, since names of models may hold one, too.
 """
 
 from __future__ import annotations
@@ -50,19 +51,33 @@ class Provider(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    base_url: str = Field(description="address of the server, without /chat/completions, such as http://localhost:8000/v1")
-    key_variable: str | None = Field(default=None, description="the environment variable that has the key; if not given, no key is sent")
+    base_url: str = Field(
+        description="address of the server, without /chat/completions, such as http://localhost:8000/v1"
+    )
+    key_variable: str | None = Field(
+        default=None, description="the environment variable that has the key; if not given, no key is sent"
+    )
     default_model: str | None = Field(default=None, min_length=1, description="the model that chat:@NAME stands for")
-    limits: Limits = Field(default=Limits(), description="the server's limits: requests_per_minute, tokens_per_minute, concurrency")
-    prices: dict[str, Prices] = Field(default={}, description="price of a million tokens by model: input and output (and cached_input)")
+    limits: Limits = Field(
+        default=Limits(), description="the server's limits: requests_per_minute, tokens_per_minute, concurrency"
+    )
+    prices: dict[str, Prices] = Field(
+        default={}, description="price of a million tokens by model: input and output (and cached_input)"
+    )
     reasoning_fields: list[str] = Field(
-        default=list(REASONING_FIELDS), description="fields of a reply that may have the model's reasoning; the first one present is used"
+        default=list(REASONING_FIELDS),
+        description="fields of a reply that may have the model's reasoning; the first one present is used",
     )
     api: Literal["chat", "anthropic", "responses"] = Field(
         default="chat",
-        description="interface of the server: chat completions, Anthropic's Messages (pip install 'spanlab[anthropic]'), or OpenAI's Responses",
+        description=(
+            "interface of the server: chat completions, Anthropic's Messages (pip install 'spanlab[anthropic]'), or"
+            " OpenAI's Responses"
+        ),
     )
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="the server's name for max_tokens")
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
+        default="max_tokens", description="the server's name for max_tokens"
+    )
 
     @field_validator("base_url")
     @classmethod
@@ -72,14 +87,20 @@ class Provider(BaseModel):
         if parts is None:
             raise ValueError(f"expected a web address such as {OPENAI_URL}")
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("expected an address without user name, password and query: keys are read from the environment only (key_variable)")
+            raise ValueError(
+                "expected an address without user name, password and query: keys are read from the environment only"
+                " (key_variable)"
+            )
         return value.rstrip("/")
 
     @field_validator("key_variable")
     @classmethod
     def _variable(cls, value: str | None) -> str | None:
         if value is not None and not _VARIABLE.fullmatch(value):
-            raise ValueError("expected the name of an environment variable in capitals, such as OPENAI_API_KEY (its name, not the key itself)")
+            raise ValueError(
+                "expected the name of an environment variable in capitals, such as OPENAI_API_KEY (its name, not the"
+                " key itself)"
+            )
         return value
 
 
@@ -112,7 +133,8 @@ class Serving:
 
 
 def own_file() -> Path:
-    """The user's file of providers: ``SPANLAB_PROVIDERS``, or ``providers.yaml`` where programs keep their settings; it need not exist."""
+    """The user's file of providers: ``SPANLAB_PROVIDERS``, or ``providers.yaml`` where programs
+    keep their settings; it need not exist."""
     named = os.environ.get(FILE_VARIABLE, "").strip()
     if named:
         return Path(named).expanduser()
@@ -127,7 +149,8 @@ def providers() -> dict[str, Provider]:
     Raises
     ------
     SpanLabError
-        with every problem of the file of one's own, each with its line and key, or when it was named and cannot be read.
+        with every problem of the file of one's own, each with its line and key, or when it was
+        named and cannot be read.
     """
     path = own_file()
     if not os.environ.get(FILE_VARIABLE, "").strip() and not path.exists():
@@ -143,17 +166,26 @@ def shipped() -> Mapping[str, Provider]:
 
 
 def _over(known: Mapping[str, Provider], document: Document) -> dict[str, Provider]:
-    """Providers that are known, and over them those of a document; one that is known keeps the keys that the document leaves out."""
+    """Providers that are known, and over them those of a document; one that is known keeps the keys
+    that the document leaves out."""
     data = document.data
     problems: list[Problem] = []
     if not isinstance(data, dict) or not isinstance(data.get("providers"), dict):
-        raise ParadigmError([document.problem((), "expected 'providers:' and below it a name for each provider, with its keys")])
-    problems += [document.problem((key,), f"unknown key '{key}'; there is only 'providers'") for key in data if key != "providers"]
+        raise ParadigmError(
+            [document.problem((), "expected 'providers:' and below it a name for each provider, with its keys")]
+        )
+    problems += [
+        document.problem((key,), f"unknown key '{key}'; there is only 'providers'")
+        for key in data
+        if key != "providers"
+    ]
     found = dict(known)
     for name, given in data["providers"].items():
         path = ("providers", name)
         if not _NAME.fullmatch(name):
-            problems.append(document.problem(path, "expected a name in small letters, digits, dots, hyphens and underscores"))
+            problems.append(
+                document.problem(path, "expected a name in small letters, digits, dots, hyphens and underscores")
+            )
             continue
         if not isinstance(given, dict):
             problems.append(document.problem(path, "expected keys with values, such as base_url"))
@@ -173,7 +205,10 @@ def _over(known: Mapping[str, Provider], document: Document) -> dict[str, Provid
     return found
 
 
-_NO_KEYS = "an API key must not stand in a file: put it into an environment variable, name that variable with key_variable, and remove the key here"
+_NO_KEYS = (
+    "an API key must not stand in a file: put it into an environment variable, name that variable with key_variable,"
+    " and remove the key here"
+)
 
 
 def serving(detail: str) -> Serving:
@@ -182,7 +217,8 @@ def serving(detail: str) -> Serving:
     Raises
     ------
     SpanLabError
-        for the misspelt name of a provider, one without a default model where none is named, and a faulty file of one's own.
+        for the misspelt name of a provider, one without a default model where none is named, and a
+        faulty file of one's own.
     """
     model, at, name = detail.rpartition("@")
     if not at:
@@ -191,12 +227,19 @@ def serving(detail: str) -> Serving:
     if name not in known:
         hint = nearest(name, known)
         if not model:
-            raise SpanLabError(f"there is no provider '{name}'{hint or '; there are ' + ', '.join(known)} (see spanlab providers)")
+            raise SpanLabError(
+                f"there is no provider '{name}'{hint or '; there are ' + ', '.join(known)} (see spanlab providers)"
+            )
         if hint:
-            raise SpanLabError(f"chat:{detail}: there is no provider '{name}'{hint} (if '@{name}' is a part of the model's name, add @ and the provider)")
+            raise SpanLabError(
+                f"chat:{detail}: there is no provider '{name}'{hint} (if '@{name}' is a part of the model's name, add @"
+                " and the provider)"
+            )
         return Serving(detail, Endpoint())
     provider = known[name]
     model = model or provider.default_model or ""
     if not model:
         raise SpanLabError(f"{name} has no default model: name one, such as chat:MODEL@{name}")
-    return Serving(model, Endpoint(provider.base_url, provider.key_variable, name, tuple(provider.reasoning_fields)), provider)
+    return Serving(
+        model, Endpoint(provider.base_url, provider.key_variable, name, tuple(provider.reasoning_fields)), provider
+    )

@@ -1,4 +1,5 @@
-"""The protocol of a chat session as declared settings: whatever shapes the answers, and nothing secret.
+"""The protocol of a chat session as declared settings: whatever shapes the answers, and nothing
+secret.
 
 Presets are protocols that have a name, in ``presets.yaml``.
 """
@@ -19,7 +20,16 @@ from ...core.registry import nearest
 from ...paradigms.language.diagnostics import expectation, show
 from ...paradigms.language.yaml_source import parse
 from .messages import Detail
-from .open_request import fault_of_body, fault_of_headers, instructions_of, is_file, names_template, preset_of_file, text_of, written
+from .open_request import (
+    fault_of_body,
+    fault_of_headers,
+    instructions_of,
+    is_file,
+    names_template,
+    preset_of_file,
+    text_of,
+    written,
+)
 
 _FILE = "presets.yaml"
 
@@ -42,7 +52,10 @@ class Preset:
 def presets() -> Mapping[str, Preset]:
     """All presets, by name."""
     data = parse(files("spanlab.agents.chat").joinpath(_FILE).read_text(encoding="utf-8"), _FILE).data
-    return {name: Preset(one["about"], {**one["settings"], **{key: one[key] for key in ("instructions",) if key in one}}) for name, one in data.items()}
+    return {
+        name: Preset(one["about"], {**one["settings"], **{key: one[key] for key in ("instructions",) if key in one}})
+        for name, one in data.items()
+    }
 
 
 def preset(name: str) -> Mapping[str, Any]:
@@ -74,12 +87,13 @@ REASONS: Mapping[str, str] = {
     "after": "Give the answer first, alone in its own line; after it explain step by step how you came to it.",
     "before": "First think step by step in writing; then give the answer alone in the last line.",
 }
-#: The settings that every record has. Those that came later are not part of the hash of an agent's settings while they are at their defaults.
+#: The settings that every record has. Those that came later are not part of the hash of an agent's
+#: settings while they are at their defaults.
 # fmt: off
 _FIRST = frozenset((
-    "acknowledgement", "constrained", "conversation_header", "delivery", "empty_reply", "extraction", "history", "image_detail", "image_px",
-    "instructions", "instructions_as", "label", "logprobs", "max_tokens", "max_tokens_field", "preamble", "preset", "reask", "reask_text",
-    "reasoning", "reasoning_effort", "reasoning_history", "reasoning_text", "repeat", "schema_as", "seed", "strip_think", "temperature",
+    "acknowledgement", "constrained", "conversation_header", "delivery", "empty_reply", "extraction", "history", "image_detail", "image_px",  # noqa: E501
+    "instructions", "instructions_as", "label", "logprobs", "max_tokens", "max_tokens_field", "preamble", "preset", "reask", "reask_text",  # noqa: E501
+    "reasoning", "reasoning_effort", "reasoning_history", "reasoning_text", "repeat", "schema_as", "seed", "strip_think", "temperature",  # noqa: E501
     "top_logprobs", "top_p", "view", "vision_check", "warm_up", "wording",
 ))
 # fmt: on
@@ -92,158 +106,315 @@ _RECORDED = "recorded"
 class ChatSettings(BaseModel):
     """How a trial is put to a chat model and how its replies are read.
 
-    Sampling settings that are None are not sent, so that the server's own default holds (some models refuse any other).
+    Sampling settings that are None are not sent, so that the server's own default holds (some
+    models refuse any other).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    preset: str = Field(default="", description="the preset that the other settings start from; empty if none was chosen")
+    preset: str = Field(
+        default="", description="the preset that the other settings start from; empty if none was chosen"
+    )
 
     temperature: float | None = Field(default=None, ge=0, description="sampling temperature; not sent if not given")
     top_p: float | None = Field(default=None, gt=0, le=1, description="nucleus sampling; not sent if not given")
     max_tokens: int | None = Field(default=None, ge=1, description="longest reply in tokens; not sent if not given")
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="the server's name for max_tokens")
-    seed: int | None = Field(default=None, description="sampling seed, for servers that support one; not sent if not given")
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
+        default="max_tokens", description="the server's name for max_tokens"
+    )
+    seed: int | None = Field(
+        default=None, description="sampling seed, for servers that support one; not sent if not given"
+    )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = Field(
         default=None, description="how much a reasoning model reasons before it replies; not sent if not given"
     )
-    stop: tuple[str, ...] = Field(default=(), description="texts at which a reply ends, without them; not sent if not given")
-    top_k: int | None = Field(default=None, ge=0, description="sampling from this many of the most probable tokens; not sent if not given")
-    min_p: float | None = Field(
-        default=None, ge=0, le=1, description="sampling from tokens with at least this share of the probability of the most probable one; not sent if not given"
+    stop: tuple[str, ...] = Field(
+        default=(), description="texts at which a reply ends, without them; not sent if not given"
     )
-    frequency_penalty: float | None = Field(default=None, ge=-2, le=2, description="penalty for tokens by how often they have occurred; not sent if not given")
-    presence_penalty: float | None = Field(default=None, ge=-2, le=2, description="penalty for tokens that have occurred; not sent if not given")
-    repetition_penalty: float | None = Field(default=None, gt=0, description="penalty for tokens that have occurred, as a factor; not sent if not given")
-    extra_body: Mapping[str, Any] = Field(default={}, description="further fields of every request, under the server's names, such as {mirostat: 2}")
+    top_k: int | None = Field(
+        default=None, ge=0, description="sampling from this many of the most probable tokens; not sent if not given"
+    )
+    min_p: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description=(
+            "sampling from tokens with at least this share of the probability of the most probable one; not sent if not"
+            " given"
+        ),
+    )
+    frequency_penalty: float | None = Field(
+        default=None,
+        ge=-2,
+        le=2,
+        description="penalty for tokens by how often they have occurred; not sent if not given",
+    )
+    presence_penalty: float | None = Field(
+        default=None, ge=-2, le=2, description="penalty for tokens that have occurred; not sent if not given"
+    )
+    repetition_penalty: float | None = Field(
+        default=None, gt=0, description="penalty for tokens that have occurred, as a factor; not sent if not given"
+    )
+    extra_body: Mapping[str, Any] = Field(
+        default={}, description="further fields of every request, under the server's names, such as {mirostat: 2}"
+    )
     extra_headers: Mapping[str, str] = Field(
-        default={}, description="further headers of every request; $NAME stands for an environment variable, of which only the name is recorded"
+        default={},
+        description=(
+            "further headers of every request; $NAME stands for an environment variable, of which only the name is"
+            " recorded"
+        ),
     )
     cache_control: Literal["none", "5m", "1h"] = Field(
         default="none",
-        description="Anthropic's interface: how long the server keeps the conversation so far in its cache, so that it is read again at a lower price",
+        description=(
+            "Anthropic's interface: how long the server keeps the conversation so far in its cache, so that it is read"
+            " again at a lower price"
+        ),
     )
     logprobs: bool = Field(
         default=False,
-        description="request the probabilities of the first token, which give those of the allowed answers (null where an answer has several values)",
+        description=(
+            "request the probabilities of the first token, which give those of the allowed answers (null where an"
+            " answer has several values)"
+        ),
     )
-    top_logprobs: int = Field(default=20, ge=1, le=20, description="with logprobs: number of tokens whose probabilities are requested")
+    top_logprobs: int = Field(
+        default=20, ge=1, le=20, description="with logprobs: number of tokens whose probabilities are requested"
+    )
 
     likelihoods: Literal["none", "prompt", "echo", "top"] = Field(
         default="none",
-        description="request the probability of each allowed answer with each question: from the probabilities of what is sent (prompt: prompt_logprobs of "
-        "vLLM; echo: a completion endpoint), or from the most probable first tokens of a reply (top)",
+        description=(
+            "request the probability of each allowed answer with each question: from the probabilities of what is sent"
+            " (prompt: prompt_logprobs of vLLM; echo: a completion endpoint), or from the most probable first tokens of"
+            " a reply (top)"
+        ),
     )
     template: str = Field(
         default="",
-        description="with likelihoods echo: the model's chat template (FILE.jinja), which formats a conversation as one text; plain text when not given",
+        description=(
+            "with likelihoods echo: the model's chat template (FILE.jinja), which formats a conversation as one text;"
+            " plain text when not given"
+        ),
     )
 
     instructions_as: Literal["system", "developer", "user"] = Field(
         default="system",
-        description="role of the instructions; with user they begin the first user message, or with separate delivery are a separate message",
+        description=(
+            "role of the instructions; with user they begin the first user message, or with separate delivery are a"
+            " separate message"
+        ),
     )
     instructions: Mapping[str, str] = Field(
         default={},
-        description="instructions by paradigm, replacing its own; {=n} stands for a factor's level; other paradigms are then refused",
+        description=(
+            "instructions by paradigm, replacing its own; {=n} stands for a factor's level; other paradigms are then"
+            " refused"
+        ),
     )
-    prompts: bool = Field(default=False, description="whether a question begins with the paradigm's wording, as for people, such as 'Which word came first?'")
-    preamble: str = Field(default="", description="sentence before the instructions; if not given, one that fits the view; may be empty")
+    prompts: bool = Field(
+        default=False,
+        description=(
+            "whether a question begins with the paradigm's wording, as for people, such as 'Which word came first?'"
+        ),
+    )
+    preamble: str = Field(
+        default="", description="sentence before the instructions; if not given, one that fits the view; may be empty"
+    )
     view: Literal["words", "image", "both"] = Field(default="words", description="how displays reach the model")
     image_px: int = Field(default=512, ge=96, le=2048, description="width and height of a picture, in pixels")
-    image_detail: Detail = Field(default="auto", description="level of detail in which the server is asked to process a picture")
+    image_detail: Detail = Field(
+        default="auto", description="level of detail in which the server is asked to process a picture"
+    )
     vision_check: Literal["read", "tokens", "off"] = Field(
         default="read",
-        description="what is checked before a session with pictures: that the model reads them, that they reach it (the request has more tokens), or nothing",
+        description=(
+            "what is checked before a session with pictures: that the model reads them, that they reach it (the request"
+            " has more tokens), or nothing"
+        ),
     )
     sounds: Literal["words", "audio"] = Field(
         default="words",
-        description="how sounds reach the model: described in words, or as sounds (input_audio of chat completions), for models that take them",
+        description=(
+            "how sounds reach the model: described in words, or as sounds (input_audio of chat completions), for models"
+            " that take them"
+        ),
     )
     hearing_check: Literal["tokens", "off"] = Field(
         default="tokens",
-        description="what is checked before a session whose sounds are sent as sounds: that they reach the model (the request has more tokens), or nothing",
+        description=(
+            "what is checked before a session whose sounds are sent as sounds: that they reach the model (the request"
+            " has more tokens), or nothing"
+        ),
     )
     wording: Literal["full", "bare"] = Field(
         default="full",
-        description="full: the instructions and every question say how to answer; bare: only the instructions and the stimuli are sent",
+        description=(
+            "full: the instructions and every question say how to answer; bare: only the instructions and the stimuli"
+            " are sent"
+        ),
     )
     option_order: Literal["declared", "reversed", "rotated"] = Field(
         default="declared",
-        description="in which order a question between words names its options: as the paradigm has them, from the last to the first, or the first one last",
+        description=(
+            "in which order a question between words names its options: as the paradigm has them, from the last to the"
+            " first, or the first one last"
+        ),
     )
     option_signs: Literal["words", "letters", "digits"] = Field(
-        default="words", description="how the options of a question between words are answered: as words, or by a letter (A, B) or a digit (1, 2) for each"
+        default="words",
+        description=(
+            "how the options of a question between words are answered: as words, or by a letter (A, B) or a digit (1,"
+            " 2) for each"
+        ),
     )
     turn: str = Field(
         default="",
-        description="with wording bare: a question's message in these words, {shown} for what it is about, {before} for what was shown since the last answer; "
-        "instructions are then sent as they are written, with line breaks around them",
+        description=(
+            "with wording bare: a question's message in these words, {shown} for what it is about, {before} for what"
+            " was shown since the last answer; instructions are then sent as they are written, with line breaks around"
+            " them"
+        ),
     )
-    first_turn: str = Field(default="", description="with turn: the words of the first question of a trial; those of turn if not given")
+    first_turn: str = Field(
+        default="", description="with turn: the words of the first question of a trial; those of turn if not given"
+    )
     delivery: Literal["merged", "separate", "acknowledged"] = Field(
         default="merged",
-        description="the steps between two questions are parts of one user message, one message each, or one message each with a scripted reply between them",
+        description=(
+            "the steps between two questions are parts of one user message, one message each, or one message each with"
+            " a scripted reply between them"
+        ),
     )
-    acknowledgement: str = Field(default="ok", min_length=1, description="with acknowledged delivery: the scripted reply between messages")
+    acknowledgement: str = Field(
+        default="ok", min_length=1, description="with acknowledged delivery: the scripted reply between messages"
+    )
     history: Literal["full", "extracted"] = Field(
-        default="full", description="what the model sees of its earlier replies: all of each, or only the answer that was read in it"
+        default="full",
+        description="what the model sees of its earlier replies: all of each, or only the answer that was read in it",
     )
-    reasoning: Literal["none", "after", "before"] = Field(default="none", description="whether the model is asked for reasons, after or before the answer")
+    reasoning: Literal["none", "after", "before"] = Field(
+        default="none", description="whether the model is asked for reasons, after or before the answer"
+    )
     reasoning_text: str = Field(
-        default="", description="the sentence that asks for reasons, at every question (bare: in the instructions); a default if not given"
+        default="",
+        description=(
+            "the sentence that asks for reasons, at every question (bare: in the instructions); a default if not given"
+        ),
     )
-    reasoning_history: Literal["kept", "cut"] = Field(default="kept", description="whether the model sees its earlier reasons again")
-    strip_think: bool = Field(default=True, description="whether `<think>` blocks in a reply are ignored and not shown to the model again")
+    reasoning_history: Literal["kept", "cut"] = Field(
+        default="kept", description="whether the model sees its earlier reasons again"
+    )
+    strip_think: bool = Field(
+        default=True, description="whether `<think>` blocks in a reply are ignored and not shown to the model again"
+    )
 
     extraction: Literal["strict", "first_character", "tolerant", "model"] = Field(
         default="tolerant",
-        description="how an answer is read: the reply must be the answer alone; its first character is the answer; the only allowed answer in it counts; "
-        "or as before, and where that finds none, by another model (judge)",
+        description=(
+            "how an answer is read: the reply must be the answer alone; its first character is the answer; the only"
+            " allowed answer in it counts; or as before, and where that finds none, by another model (judge)"
+        ),
     )
-    judge: str = Field(default="", description="with extraction model: the model that reads replies in which the rule finds no answer, MODEL or MODEL@PROVIDER")
+    judge: str = Field(
+        default="",
+        description=(
+            "with extraction model: the model that reads replies in which the rule finds no answer, MODEL or"
+            " MODEL@PROVIDER"
+        ),
+    )
     constrained: Literal["none", "json"] = Field(
-        default="none", description="whether the server must restrict the answer to a JSON schema of the allowed answers"
+        default="none",
+        description="whether the server must restrict the answer to a JSON schema of the allowed answers",
     )
     schema_as: Literal["json_schema", "json_object"] = Field(
         default="json_schema",
-        description="how the schema is sent: as response format json_schema, or as json_object, which the server of llama-cpp-python expects",
+        description=(
+            "how the schema is sent: as response format json_schema, or as json_object, which the server of"
+            " llama-cpp-python expects"
+        ),
     )
     empty_reply: str = Field(
-        default="(empty reply)", min_length=1, description="what the model sees in place of its own empty reply; servers refuse empty messages"
+        default="(empty reply)",
+        min_length=1,
+        description="what the model sees in place of its own empty reply; servers refuse empty messages",
     )
-    reask: int = Field(default=1, ge=0, le=1000, description="how often a question is repeated after a reply that cannot be read as an answer")
-    reask_text: str = Field(default="That could not be read as an answer.", min_length=1, description="sentence before the repeated question")
-    reask_question: bool = Field(default=True, description="whether the question follows reask_text when it is repeated")
+    reask: int = Field(
+        default=1,
+        ge=0,
+        le=1000,
+        description="how often a question is repeated after a reply that cannot be read as an answer",
+    )
+    reask_text: str = Field(
+        default="That could not be read as an answer.",
+        min_length=1,
+        description="sentence before the repeated question",
+    )
+    reask_question: bool = Field(
+        default=True, description="whether the question follows reask_text when it is repeated"
+    )
     warm_up: int = Field(
-        default=0, ge=0, le=1000, description="number of questions at the start of a conversation that are asked like all others but marked as warm-up"
+        default=0,
+        ge=0,
+        le=1000,
+        description=(
+            "number of questions at the start of a conversation that are asked like all others but marked as warm-up"
+        ),
     )
 
     practice: Literal["none", "feedback"] = Field(
         default="none",
-        description="feedback: the paradigm's practice comes first, with the same criterion and the same feedback after each trial as for people; "
-        "every conversation then begins with it",
+        description=(
+            "feedback: the paradigm's practice comes first, with the same criterion and the same feedback after each"
+            " trial as for people; every conversation then begins with it"
+        ),
     )
     conversation: Literal["trial", "session"] = Field(
-        default="trial", description="whether each trial starts a new conversation, or a conversation spans all trials of a block, as a person's session does"
+        default="trial",
+        description=(
+            "whether each trial starts a new conversation, or a conversation spans all trials of a block, as a person's"
+            " session does"
+        ),
     )
     conversation_window: int | None = Field(
         default=None,
         ge=1,
-        description="with conversation session: number of earlier trials that are sent again; practice and examples always are; all trials if not given",
+        description=(
+            "with conversation session: number of earlier trials that are sent again; practice and examples always are;"
+            " all trials if not given"
+        ),
     )
     examples: int = Field(
-        default=0, ge=0, le=100, description="number of worked examples before a trial: other trials, with the right answers as if the model had given them"
+        default=0,
+        ge=0,
+        le=100,
+        description=(
+            "number of worked examples before a trial: other trials, with the right answers as if the model had given"
+            " them"
+        ),
     )
-    examples_text: str = Field(default="Some examples with the right answers come first.", description="sentence before the examples; may be empty")
-    trial_text: str = Field(default="A new trial begins.", description="sentence before a trial that is not the first of its conversation; may be empty")
+    examples_text: str = Field(
+        default="Some examples with the right answers come first.",
+        description="sentence before the examples; may be empty",
+    )
+    trial_text: str = Field(
+        default="A new trial begins.",
+        description="sentence before a trial that is not the first of its conversation; may be empty",
+    )
 
     notepad: bool = Field(
         default=False,
-        description="whether the model writes notes before the first question of a trial; what it was shown is then dropped, and only its notes are sent again",
+        description=(
+            "whether the model writes notes before the first question of a trial; what it was shown is then dropped,"
+            " and only its notes are sent again"
+        ),
     )
     notepad_text: str = Field(
-        default="Write down now whatever you need for the questions that follow. You will not see the displays again, only your notes.",
+        default=(
+            "Write down now whatever you need for the questions that follow. You will not see the displays again, only"
+            " your notes."
+        ),
         min_length=1,
         description="with notepad: the words that ask for notes",
     )
@@ -251,34 +422,58 @@ class ChatSettings(BaseModel):
         default=0,
         ge=0,
         le=200_000,
-        description="length of a text of no use for the task, in tokens (about), between the list and the first question of a trial",
+        description=(
+            "length of a text of no use for the task, in tokens (about), between the list and the first question of a"
+            " trial"
+        ),
     )
     interference: int = Field(
-        default=0, ge=0, le=100, description="number of sums to do, one a turn, between the list and the first question of a trial; they are not scored"
+        default=0,
+        ge=0,
+        le=100,
+        description=(
+            "number of sums to do, one a turn, between the list and the first question of a trial; they are not scored"
+        ),
     )
 
-    repeat: int = Field(default=1, ge=1, description="number of this repetition of the same trials; keeps their replies apart in a cache")
-    conversation_header: str | None = Field(
-        default=None, description="name of a request header that identifies the conversation, for servers that remember conversations"
+    repeat: int = Field(
+        default=1,
+        ge=1,
+        description="number of this repetition of the same trials; keeps their replies apart in a cache",
     )
-    label: str = Field(default="", description="remark on this agent in figures and tables, such as 'scripted server, not a model'")
+    conversation_header: str | None = Field(
+        default=None,
+        description=(
+            "name of a request header that identifies the conversation, for servers that remember conversations"
+        ),
+    )
+    label: str = Field(
+        default="", description="remark on this agent in figures and tables, such as 'scripted server, not a model'"
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _filled(cls, values: Any, info: ValidationInfo) -> Any:
-        """Under what is given, the settings of the preset that it names, and sentences of ours: whatever holds is recorded, also what nobody chose."""
+        """Under what is given, the settings of the preset that it names, and sentences of ours:
+        whatever holds is recorded, also what nobody chose."""
         if not isinstance(values, Mapping) or info.context == _RECORDED:
             return values
         if values.get("instructions"):
             values = {**values, "instructions": instructions_of(values["instructions"])}
         if name := values.get("preset"):
             values = {**preset(str(name)), **values}
-        values = {key: written(key, value) if key in ("stop", "extra_body", "extra_headers") else value for key, value in values.items()}
+        values = {
+            key: written(key, value) if key in ("stop", "extra_body", "extra_headers") else value
+            for key, value in values.items()
+        }
         if isinstance(values.get("stop"), str):
             values["stop"] = (values["stop"],)
         if names_template(values.get("template")):
             values["template"] = text_of(Path(values["template"]).expanduser())
-        ours = {"preamble": PREAMBLES.get(values.get("view", "words"), ""), "reasoning_text": REASONS.get(values.get("reasoning", "none"), "")}
+        ours = {
+            "preamble": PREAMBLES.get(values.get("view", "words"), ""),
+            "reasoning_text": REASONS.get(values.get("reasoning", "none"), ""),
+        }
         empty = {
             "preamble": "",
             "reasoning_text": "",
@@ -291,25 +486,40 @@ class ChatSettings(BaseModel):
             "extra_headers": {},
             "label": "",
         }  # given without a value, as on a command line
-        return {**ours, **{name: empty[name] if value is None and name in empty else value for name, value in values.items()}}
+        return {
+            **ours,
+            **{name: empty[name] if value is None and name in empty else value for name, value in values.items()},
+        }
 
     @model_validator(mode="after")
     def _consistent(self) -> ChatSettings:
         if (self.extraction == "model") != bool(self.judge.strip()):
-            raise ValueError("extraction model and judge belong together: name the model that reads replies, such as judge=MODEL@PROVIDER")
+            raise ValueError(
+                "extraction model and judge belong together: name the model that reads replies, such as"
+                " judge=MODEL@PROVIDER"
+            )
         if self.prompts and self.wording == "bare":
             raise ValueError("with wording bare, questions have no text: set prompts to false, or wording to full")
         if self.wording == "bare" and (self.option_order, self.option_signs) != ("declared", "words"):
-            raise ValueError("with wording bare, nothing names the options: leave out option_order and option_signs, or set wording to full")
+            raise ValueError(
+                "with wording bare, nothing names the options: leave out option_order and option_signs, or set wording"
+                " to full"
+            )
         if self.turn and (self.wording != "bare" or self.view != "words" or self.sounds != "words" or self.examples):
-            raise ValueError("turn puts what is shown into words of yours: set wording to bare, view and sounds to words, and examples to 0")
+            raise ValueError(
+                "turn puts what is shown into words of yours: set wording to bare, view and sounds to words, and"
+                " examples to 0"
+            )
         if (self.turn and "{shown}" not in self.turn) or (self.first_turn and "{shown}" not in self.first_turn):
             raise ValueError("turn and first_turn need {shown}, where the words of what is shown stand")
         if self.first_turn and not self.turn:
-            raise ValueError("first_turn is for the first question of a trial, and turn for the others: give turn as well")
+            raise ValueError(
+                "first_turn is for the first question of a trial, and turn for the others: give turn as well"
+            )
         if self.reasoning == "before" and self.extraction == "first_character":
             raise ValueError(
-                "with reasons before the answer, the first character of a reply is not the answer: set extraction to tolerant, or reasoning to after"
+                "with reasons before the answer, the first character of a reply is not the answer: set extraction to"
+                " tolerant, or reasoning to after"
             )
         if self.likelihoods != "none" and (self.constrained != "none" or self.reasoning != "none"):
             raise ValueError("likelihoods are those of bare answers: set constrained and reasoning to none")
@@ -322,15 +532,25 @@ class ChatSettings(BaseModel):
         if self.template and self.likelihoods != "echo":
             raise ValueError("template is for likelihoods=echo: the server has its own for messages")
         if self.template and not any(sign in self.template for sign in ("{{", "{%")):
-            raise ValueError("template is no chat template: it has no gaps ({{ ... }}); a file of one has a name that ends in .jinja")
+            raise ValueError(
+                "template is no chat template: it has no gaps ({{ ... }}); a file of one has a name that ends in .jinja"
+            )
         if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):
             raise ValueError(fault)
         if (self.notepad or self.retention_load or self.interference) and self.turn:
-            raise ValueError("turn puts all that is sent into words of yours: leave out notepad, retention_load and interference")
+            raise ValueError(
+                "turn puts all that is sent into words of yours: leave out notepad, retention_load and interference"
+            )
         if self.notepad and (self.conversation == "session" or self.practice != "none" or self.examples):
-            raise ValueError("with notepad a conversation begins anew at each question's notes: set conversation to trial, practice to none and examples to 0")
+            raise ValueError(
+                "with notepad a conversation begins anew at each question's notes: set conversation to trial, practice"
+                " to none and examples to 0"
+            )
         if self.conversation_window is not None and self.conversation == "trial":
-            raise ValueError("conversation_window needs conversation=session: it is the number of earlier trials of a session that are sent again")
+            raise ValueError(
+                "conversation_window needs conversation=session: it is the number of earlier trials of a session that"
+                " are sent again"
+            )
         return self
 
     @classmethod
@@ -346,7 +566,8 @@ class ChatSettings(BaseModel):
 
     @classmethod
     def recorded(cls, values: Mapping[str, Any]) -> ChatSettings:
-        """Settings from the record of a session, as they were: presets and sentences of ours may have changed since.
+        """Settings from the record of a session, as they were: presets and sentences of ours may
+        have changed since.
 
         Raises
         ------
@@ -363,7 +584,11 @@ class ChatSettings(BaseModel):
     @classmethod
     def later(cls) -> dict[str, Any]:
         """The settings that came after the first records, with their defaults."""
-        return {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items() if name not in _FIRST}
+        return {
+            name: field.get_default(call_default_factory=True)
+            for name, field in cls.model_fields.items()
+            if name not in _FIRST
+        }
 
     @classmethod
     def _read(cls, values: Mapping[str, Any], context: str = "") -> ChatSettings:
@@ -374,12 +599,16 @@ class ChatSettings(BaseModel):
         problems = []
         for problem in found:
             key = ".".join(str(part) for part in problem["loc"])
-            if problem["type"] == "extra_forbidden":  # its value is not repeated: it may be a key that does not belong here
+            if (
+                problem["type"] == "extra_forbidden"
+            ):  # its value is not repeated: it may be a key that does not belong here
                 problems.append(f"there is no setting '{key}'{nearest(key, cls.model_fields)}")
             elif key.startswith("extra_"):
                 problems.append(f"'{key}': {expectation(problem)}")
             else:
-                problems.append(f"'{key}': {expectation(problem)}; found {show(problem['input'])}" if key else expectation(problem))
+                problems.append(
+                    f"'{key}': {expectation(problem)}; found {show(problem['input'])}" if key else expectation(problem)
+                )
         raise SpanLabError(f"chat settings: {'; '.join(problems)}")
 
     def wording_for(self, paradigm: str) -> str | None:
@@ -395,7 +624,8 @@ class ChatSettings(BaseModel):
         if paradigm not in self.instructions:
             whose = f"the preset '{self.preset}' has" if self.preset else "the chat settings have"
             raise SpanLabError(
-                f"{whose} instructions for {', '.join(self.instructions)} only, not for {paradigm}; choose another preset or one of these paradigms"
+                f"{whose} instructions for {', '.join(self.instructions)} only, not for {paradigm}; choose another"
+                " preset or one of these paradigms"
             )
         return self.instructions[paradigm]
 

@@ -1,8 +1,9 @@
 """Whether a server really sees: before a session with pictures it is shown some that it must read.
 
-Some servers drop pictures without a word, and the model then answers from the words alone. The same question is sent without a picture and with pictures of
-letters: a picture that arrives makes the request longer, and a model that sees reads the letters. Each picture has four letters; a guess among 16 letters would
-be right once in 65,536 times, and two of three must be.
+Some servers drop pictures without a word, and the model then answers from the words alone. The same
+question is sent without a picture and with pictures of letters: a picture that arrives makes the
+request longer, and a model that sees reads the letters. Each picture has four letters; a guess
+among 16 letters would be right once in 65,536 times, and two of three must be.
 """
 
 from __future__ import annotations
@@ -25,9 +26,14 @@ from .transport.paid_replies import PaidReplies, Send
 LETTERS = ("KRHX", "MFCT", "WNLD")
 #: How many of the pictures must be read.
 MUST_READ = 2
-_QUESTION = "Which four capital letters does the picture show? Answer with these letters and nothing else; if there is no picture, answer with the word none."
-#: A picture that makes a request longer by a token for so few of its characters was not seen but spelt out: some servers hand the model the text of its file.
-#: (Texts of files come to one or two characters a token; pictures of this kind to a few hundred tokens, and their files to thousands of characters.)
+_QUESTION = (
+    "Which four capital letters does the picture show? Answer with these letters and nothing else; if there is no"
+    " picture, answer with the word none."
+)
+#: A picture that makes a request longer by a token for so few of its characters was not seen but
+#: spelt out: some servers hand the model the text of its file. (Texts of files come to one or two
+#: characters a token; pictures of this kind to a few hundred tokens, and their files to thousands
+#: of characters.)
 CHARACTERS_PER_TOKEN = 3
 #: Settings that are about answers to trials, and would cut these replies short.
 NOT_SENT = ("max_tokens", "max_completion_tokens", "logprobs", "top_logprobs")
@@ -41,9 +47,11 @@ VERDICTS = (
             "it is unknown whether pictures reach the model",
         ),
         rests_on="letters read from test pictures, and the tokens that a picture adds to a request",
-        says_no_when="fewer than two of three pictures are read; with vision_check: tokens, where nothing is read, a "
-        "picture adds no tokens, its file was read as text, or the server does not count; or the server refuses a "
-        "picture",
+        says_no_when=(
+            "fewer than two of three pictures are read; with vision_check: tokens, where nothing is read, a "
+            "picture adds no tokens, its file was read as text, or the server does not count; or the server refuses a "
+            "picture"
+        ),
         tests=(
             "tests/agents/chat/test_images.py::test_a_server_that_sees_is_found_to_see_and_it_is_recorded",
             "tests/agents/chat/test_images.py::test_a_server_that_does_not_see_stops_the_session_with_the_reason",
@@ -93,10 +101,17 @@ class VisionCheck:
         """What was found, for the record; nothing when nothing was looked for."""
         if self._sight is None:
             return {}
-        return {"vision": {"pictures": self._sight.shown, "read": self._sight.read, "tokens_per_picture": self._sight.tokens}}
+        return {
+            "vision": {
+                "pictures": self._sight.shown,
+                "read": self._sight.read,
+                "tokens_per_picture": self._sight.tokens,
+            }
+        }
 
     async def run(self, send: Send, journal: Journal | None = None) -> None:
-        """Look, once, where the settings want it. Replies that were kept are not paid for again, unless nothing was seen by them.
+        """Look, once, where the settings want it. Replies that were kept are not paid for again,
+        unless nothing was seen by them.
 
         Raises
         ------
@@ -123,10 +138,20 @@ class VisionCheck:
         except EndpointError as error:
             fault = error
         if fault is not None:
-            raise EndpointError(f"{fault} (this was a request with a picture; without one there was a reply)", fault.permanent, fault.status)
-        counted = None if without.prompt_tokens is None or replies[0].prompt_tokens is None else replies[0].prompt_tokens - without.prompt_tokens
+            raise EndpointError(
+                f"{fault} (this was a request with a picture; without one there was a reply)",
+                fault.permanent,
+                fault.status,
+            )
+        counted = (
+            None
+            if without.prompt_tokens is None or replies[0].prompt_tokens is None
+            else replies[0].prompt_tokens - without.prompt_tokens
+        )
         read = sum(_reads(reply.content, shown) for reply, shown in zip(replies, letters, strict=True))
-        characters = len(Picture(letter_picture(letters[0]), 1, self._settings.image_px).file()) * 4 // 3  # three bytes are four characters in base64
+        characters = (
+            len(Picture(letter_picture(letters[0]), 1, self._settings.image_px).file()) * 4 // 3
+        )  # three bytes are four characters in base64
         return Sight(len(letters), read, counted, characters)
 
     def _request(self, letters: str | None, number: int = 0) -> Request:
@@ -135,7 +160,12 @@ class VisionCheck:
             parts.append(Picture(letter_picture(letters), number, self._settings.image_px, self._settings.image_detail))
         message = Message("user", (*parts, Text(_QUESTION)))
         options = {name: value for name, value in self._settings.sampling().items() if name not in NOT_SENT}
-        return Request((message,), options, chained(chained(chained("", self._model), message.stored()), options), f"vision-{number}")
+        return Request(
+            (message,),
+            options,
+            chained(chained(chained("", self._model), message.stored()), options),
+            f"vision-{number}",
+        )
 
     async def _reply(self, request: Request, question: int, send: Send, journal: Journal | None, anew: bool) -> Reply:
         paid = PaidReplies(send)
@@ -151,22 +181,28 @@ class VisionCheck:
         read = f"the model '{self._model}' read {sight.read} of {sight.shown} test pictures"
         if sight.tokens is None:
             doubt = f"{self._where} does not count tokens, so it is unknown whether pictures reach the model"
-            return f"{read}, and {doubt}; choose a model that sees, or set view to words" if reads else f"{doubt}; set vision_check to read"
+            return (
+                f"{read}, and {doubt}; choose a model that sees, or set view to words"
+                if reads
+                else f"{doubt}; set vision_check to read"
+            )
         if sight.tokens <= 0:
             return (
-                f"{self._where} silently drops pictures: a request to '{self._model}' has no more tokens with a picture than without; "
-                "choose a model that sees, or set view to words"
+                f"{self._where} silently drops pictures: a request to '{self._model}' has no more tokens with a picture"
+                " than without; choose a model that sees, or set view to words"
             )
         if sight.spelt_out:
             return (
-                f"{self._where} gives '{self._model}' the text of a picture's file to read instead of the picture: one makes a request {sight.tokens} tokens "
-                f"longer (its file has {sight.characters} characters); choose a model that sees, or set view to words"
+                f"{self._where} gives '{self._model}' the text of a picture's file to read instead of the picture: one"
+                f" makes a request {sight.tokens} tokens longer (its file has {sight.characters} characters); choose a"
+                " model that sees, or set view to words"
             )
         if not reads:
             return None
         return (
-            f"pictures arrive at {self._where} (one makes a request {sight.tokens} tokens longer), but they were not read: {read}; "
-            "choose another model, raise image_px, or set vision_check to tokens if it need not read letters"
+            f"pictures arrive at {self._where} (one makes a request {sight.tokens} tokens longer), but they were not"
+            f" read: {read}; choose another model, raise image_px, or set vision_check to tokens if it need not read"
+            " letters"
         )
 
 
@@ -188,7 +224,11 @@ class KeptReplies:
         self._journal, self._request, self._anew = journal, request, anew
 
     def replies(self) -> Sequence[Mapping[str, Any]]:
-        return [] if self._anew else [line for line in self._journal.replies() if line.get("request") == self._request][-1:]
+        return (
+            []
+            if self._anew
+            else [line for line in self._journal.replies() if line.get("request") == self._request][-1:]
+        )
 
     def begun(self, line: Mapping[str, Any]) -> None:
         self._journal.begun(line)

@@ -1,4 +1,5 @@
-"""The person at the PsychoPy window, and the simulated one who presses real keys. Importing this package does not import PsychoPy."""
+"""The person at the PsychoPy window, and the simulated one who presses real keys. Importing this
+package does not import PsychoPy."""
 
 from ...core.doors import door
 

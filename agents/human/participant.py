@@ -39,8 +39,8 @@ from .window_options import USUAL_WINDOW, WindowOptions
 #: The settings that the first records had, the simulated participant's included.
 # fmt: off
 _FIRST_SETTINGS = frozenset((
-    "fullscreen", "screen", "window_px", "canvas_deg", "screen_width_cm", "distance_cm", "paced_hz", "keyboard", "guard_ms", "buttons",
-    "acknowledge_ms", "go_on_not_before_ms", "theme", "palette", "display", "patch", "observer", "seed", "speed", "answers", "reaction_times",
+    "fullscreen", "screen", "window_px", "canvas_deg", "screen_width_cm", "distance_cm", "paced_hz", "keyboard", "guard_ms", "buttons",  # noqa: E501
+    "acknowledge_ms", "go_on_not_before_ms", "theme", "palette", "display", "patch", "observer", "seed", "speed", "answers", "reaction_times",  # noqa: E501
 ))
 # fmt: on
 _CONSTANTS = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times"})
@@ -59,7 +59,8 @@ def _to_stderr(sentence: str) -> None:
 
 
 class Participant(WindowAgent):
-    """A person at a PsychoPy window. Nothing is opened, and PsychoPy is not imported, before :meth:`open` (or the first trial or page).
+    """A person at a PsychoPy window. Nothing is opened, and PsychoPy is not imported, before
+    :meth:`open` (or the first trial or page).
 
     PsychoPy has to run in the main thread of the process.
 
@@ -72,7 +73,13 @@ class Participant(WindowAgent):
 
     kind: ClassVar[AgentKind] = PARTICIPANT
 
-    def __init__(self, options: WindowOptions = USUAL_WINDOW, *, name: str = "participant", say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        options: WindowOptions = USUAL_WINDOW,
+        *,
+        name: str = "participant",
+        say: Callable[[str], None] | None = None,
+    ) -> None:
         self.name = name
         self.window_options = options
         if options.font:
@@ -95,7 +102,7 @@ class Participant(WindowAgent):
         #: everything that was said about the apparatus
         self.shown_sentences: list[str] = []
 
-    # -- the stage --------------------------------------------------------------------------------------------------------------------------------
+    # -- the stage ---------------------------------------------------------------------------------
 
     @override
     def open(self) -> Stage:
@@ -109,7 +116,15 @@ class Participant(WindowAgent):
         if self._stage is None:
             options = self.window_options
             looks = WindowLooks(options.theme, options.palette)
-            self._stage = Stage(options.place, options.canvas, options.keyboard, self._tell, self._patch, looks, self._refractory_times())
+            self._stage = Stage(
+                options.place,
+                options.canvas,
+                options.keyboard,
+                self._tell,
+                self._patch,
+                looks,
+                self._refractory_times(),
+            )
             self._stage.box = self._box
             if options.display is not None:
                 self._differences = options.display.differences(self._stage.apparatus())
@@ -121,7 +136,8 @@ class Participant(WindowAgent):
 
     @override
     def ready(self) -> None:
-        """Open the port for trigger codes and the button box, when they are not open yet, and see that they are still there.
+        """Open the port for trigger codes and the button box, when they are not open yet, and see
+        that they are still there.
 
         Raises
         ------
@@ -158,18 +174,22 @@ class Participant(WindowAgent):
         keymap = Keymap()
         for kind in kinds:
             surface = kind.surface()
-            within_reach = {value for key, value in surface.keys if keymap.delivers(key)} | {region.value for region in surface.regions}
+            within_reach = {value for key, value in surface.keys if keymap.delivers(key)} | {
+                region.value for region in surface.regions
+            }
             lacking = next(((key, value) for key, value in surface.keys if value not in within_reach), None)
             if lacking is not None:
                 layout = f" (layout {keymap.layout})" if keymap.layout else ""
                 raise SpanLabError(
-                    f"the answer '{kind.write(lacking[1])}' could not be given: this keyboard{layout} has no key '{lacking[0]}' that works without shift; "
-                    "name another key in the paradigm, or for this session, such as --key ANSWER=KEY"
+                    f"the answer '{kind.write(lacking[1])}' could not be given: this keyboard{layout} has no key"
+                    f" '{lacking[0]}' that works without shift; name another key in the paradigm, or for this session,"
+                    " such as --key ANSWER=KEY"
                 )
 
     @override
     def still_ready(self) -> None:
-        """Between two questions of a trial: whether the port for trigger codes has taken all of them, by what is known already.
+        """Between two questions of a trial: whether the port for trigger codes has taken all of
+        them, by what is known already.
 
         Raises
         ------
@@ -181,7 +201,8 @@ class Participant(WindowAgent):
 
     @override
     def over(self) -> None:
-        """The last trial is over: wait a moment for presses that come too late for it, and tell the assistant what became of the trigger codes.
+        """The last trial is over: wait a moment for presses that come too late for it, and tell the
+        assistant what became of the trigger codes.
 
         Raises
         ------
@@ -199,7 +220,8 @@ class Participant(WindowAgent):
 
     @override
     def concerns(self, percepts: Sequence[Percept]) -> None:
-        """Before a session: tell the assistant, on a page, when the display is not the one that was measured, or cannot show a duration well.
+        """Before a session: tell the assistant, on a page, when the display is not the one that was
+        measured, or cannot show a duration well.
 
         Parameters
         ----------
@@ -214,10 +236,22 @@ class Participant(WindowAgent):
             self._patch.check({percept.phase for percept in percepts})
         stage = self.open()
         check_sounds((display.stimulus for percept in percepts for display in percept.displays), stage.speaker)
-        durations = [(percept.phase, ms) for percept in percepts for index in range(len(percept.displays)) if (ms := time_of(percept, index)) is not None]
-        for complaint in [*self._differences, *complaints(durations, stage.window.grid)]:  # the terminal and the record speak English
+        durations = [
+            (percept.phase, ms)
+            for percept in percepts
+            for index in range(len(percept.displays))
+            if (ms := time_of(percept, index)) is not None
+        ]
+        for complaint in [
+            *self._differences,
+            *complaints(durations, stage.window.grid),
+        ]:  # the terminal and the record speak English
             self._tell(complaint)
-        other = [] if self.window_options.display is None else self.window_options.display.differences(stage.apparatus(), self._language)
+        other = (
+            []
+            if self.window_options.display is None
+            else self.window_options.display.differences(stage.apparatus(), self._language)
+        )
         if problems := [*other, *complaints(durations, stage.window.grid, self._language)]:
             text = "\n\n".join([*problems, sentence("window.mend", self._language)])
             self.page(PageContent(text, sentence("window.assistant", self._language)))
@@ -246,7 +280,7 @@ class Participant(WindowAgent):
             opened.close()
         self._sender = self._box = None
 
-    # -- trials ----------------------------------------------------------------------------------------------------------------------------------
+    # -- trials ------------------------------------------------------------------------------------
 
     @override
     def start(self, context: TrialContext) -> ParticipantEpisode:
@@ -257,13 +291,16 @@ class Participant(WindowAgent):
         self.ready()
         self._language = context.language
         kinds = tuple(kind.with_keys(context.keys) for kind in context.asks)
-        return Player(self.open(), context.language, kinds, self.window_options.guard_ms, context.prompts, context.questionnaire)
+        return Player(
+            self.open(), context.language, kinds, self.window_options.guard_ms, context.prompts, context.questionnaire
+        )
 
-    # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
+    # -- what is recorded --------------------------------------------------------------------------
 
     @override
     def settings(self) -> dict[str, Any]:
-        """The declared settings, the same in every run. Measurements from the opened window are in :meth:`apparatus`."""
+        """The declared settings, the same in every run. Measurements from the opened window are in
+        :meth:`apparatus`."""
         options, place = self.window_options, self.window_options.place
         return {
             "fullscreen": place.fullscreen,
@@ -278,7 +315,8 @@ class Participant(WindowAgent):
             **({"buttons": self.buttons} if self.buttons else {}),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": GO_ON_AFTER * 1000,
-            # The usual times are among what is found (:meth:`apparatus`): sessions from before there were any go on with them.
+            # The usual times are among what is found (:meth:`apparatus`): sessions from before
+            # there were any go on with them.
             **({} if options.refractory == USUAL else {"refractory": options.refractory.record()}),
             "theme": options.theme,
             "palette": options.palette,
@@ -289,24 +327,31 @@ class Participant(WindowAgent):
 
     @override
     def setting_rules(self) -> SettingRules:
-        """The settings that were added after the first records, and those that are constants of the program."""
+        """The settings that were added after the first records, and those that are constants of the
+        program."""
         later = {name for name in self.settings() if name not in _FIRST_SETTINGS and not name.startswith("observer_")}
         usual = type(self)().settings() if later else {}
         return SettingRules({name: usual[name] for name in later if name in usual}, _CONSTANTS, _ANEW)
 
     @override
     def apparatus(self) -> dict[str, Any]:
-        """Facts and measurements: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window
-        is open."""
+        """Facts and measurements: screen, refresh rate and how frames are timed, keyboard back end,
+        versions, and every warning. Empty before the window is open."""
         if self._stage is None:
             return self._apparatus
         triggers = {} if self._sender is None else {"triggers": self._sender.facts()}
         triggers |= {} if self._box is None else {"buttons": self._box.facts()}
         measured = self.window_options.display
         display = {} if measured is None else {"display": {"hash": measured.hash, "differences": self._differences}}
-        return {**self._stage.apparatus(), "canvas_deg": self._stage.canvas_deg, **display, **triggers, "said": list(self.shown_sentences)}
+        return {
+            **self._stage.apparatus(),
+            "canvas_deg": self._stage.canvas_deg,
+            **display,
+            **triggers,
+            "said": list(self.shown_sentences),
+        }
 
-    # -- pages -----------------------------------------------------------------------------------------------------------------------------------
+    # -- pages -------------------------------------------------------------------------------------
 
     @override
     def speak(self, language: str) -> None:
@@ -315,7 +360,8 @@ class Participant(WindowAgent):
 
     @override
     def page(self, page: PageContent) -> None:
-        """Show a text until the participant goes on (space bar or click); it is spread over several pages when it is long.
+        """Show a text until the participant goes on (space bar or click); it is spread over several
+        pages when it is long.
 
         Raises
         ------
@@ -326,15 +372,21 @@ class Participant(WindowAgent):
 
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
-        """Show a text until one of its options is chosen, by its key or with a click on its button; nothing else ends it.
+        """Show a text until one of its options is chosen, by its key or with a click on its button;
+        nothing else ends it.
 
         Raises
         ------
         Abandoned
             when the participant presses Escape and leaves.
         """
-        labelled = tuple(replace(option, label=f"{option.label}  ({key_label(option.key, self._language).upper()})") for option in options)
-        return between_trials.show(self.open(), PageContent(text, title, options=labelled), self._language, clicks=clicks)
+        labelled = tuple(
+            replace(option, label=f"{option.label}  ({key_label(option.key, self._language).upper()})")
+            for option in options
+        )
+        return between_trials.show(
+            self.open(), PageContent(text, title, options=labelled), self._language, clicks=clicks
+        )
 
     @override
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
@@ -342,7 +394,8 @@ class Participant(WindowAgent):
 
         Parameters
         ----------
-        meanwhile : done in this time, such as preparing the trial; where it takes longer, so does the rest
+        meanwhile : done in this time, such as preparing the trial; where it takes longer, so does
+            the rest
 
         Raises
         ------
@@ -353,9 +406,16 @@ class Participant(WindowAgent):
 
 
 class ParticipantEpisode(WindowEpisode):
-    """One trial of the person at the window, who answers with ``keys``, and reads ``words`` in place of the texts of the trial."""
+    """One trial of the person at the window, who answers with ``keys``, and reads ``words`` in
+    place of the texts of the trial."""
 
-    def __init__(self, player: Player, keys: AnswerKeys | None = None, sender: TriggerSender | None = None, words: Words | None = None) -> None:
+    def __init__(
+        self,
+        player: Player,
+        keys: AnswerKeys | None = None,
+        sender: TriggerSender | None = None,
+        words: Words | None = None,
+    ) -> None:
         self.player = player
         self._words = words or {}
         self._keys = keys or AnswerKeys()
@@ -375,11 +435,16 @@ class ParticipantEpisode(WindowEpisode):
         return self.player.play(self.as_asked(percept))
 
     def as_asked(self, percept: Percept) -> Percept:
-        """The percept with the keys and in the language of this participant, which only the window and its legend know of."""
+        """The percept with the keys and in the language of this participant, which only the window
+        and its legend know of."""
         percept = translated_percept(percept, self._words)
         ask = percept.ask
         kind = ask.kind.with_keys(self._keys) if ask is not None else None
-        return percept if ask is None or kind is None or kind is ask.kind else replace(percept, ask=replace(ask, kind=kind))
+        return (
+            percept
+            if ask is None or kind is None or kind is ask.kind
+            else replace(percept, ask=replace(ask, kind=kind))
+        )
 
     @override
     def prepare(self, displays: Sequence[Display]) -> None:
@@ -388,29 +453,33 @@ class ParticipantEpisode(WindowEpisode):
 
     @override
     def announce_next(self, percept: Percept | None, last: bool = False) -> None:
-        """Announce the step after the next one, where it does not depend on the answer, or that there is none (see :meth:`Player.announce_next`)."""
+        """Announce the step after the next one, where it does not depend on the answer, or that
+        there is none (see :meth:`Player.announce_next`)."""
         self.player.announce_next(None if percept is None else self.as_asked(percept), last)
 
     @override
     def shown(self) -> list[Shown]:
-        """Return how each display of the last step was shown; displays that an answer cut off are not in it. The end of the last display is the planned one
-        until it
-        has been replaced; the list is then completed in place (at the latest by :meth:`finish`)."""
+        """Return how each display of the last step was shown; displays that an answer cut off are
+        not in it. The end of the last display is the planned one until it has been replaced; the
+        list is then completed in place (at the latest by :meth:`finish`)."""
         return self.player.shown
 
     @override
     def notes(self) -> dict[str, Any]:
-        """Return what else happened in the last step, fit for JSON: presses without effect, late presses, pauses, jumps of the clock. Completed in place like
-        :meth:`shown`."""
+        """Return what else happened in the last step, fit for JSON: presses without effect, late
+        presses, pauses, jumps of the clock. Completed in place like :meth:`shown`."""
         return self.player.notes
 
     @override
     def mark(self, codes: Triggers, write: Callable[[Mapping[str, Any]], None]) -> None:
-        """Send these trigger codes in this trial, where there is a port for them; ``write`` takes the record of each."""
+        """Send these trigger codes in this trial, where there is a port for them; ``write`` takes
+        the record of each."""
         if self._sender is not None:
             stage = self.player.stage
             self._sender.listen()
-            self.player.marker = Marker(self._sender, codes, write, stage.window.now, lambda: stage.window.grid.due, stage.ms)
+            self.player.marker = Marker(
+                self._sender, codes, write, stage.window.now, lambda: stage.window.grid.due, stage.ms
+            )
 
     @override
     def attach(self, journal: Journal) -> None:

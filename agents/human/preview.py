@@ -1,4 +1,5 @@
-"""Stepping through one trial in the window, display by display, at one's own pace: what it looks like there. Nothing is answered or recorded."""
+"""Stepping through one trial in the window, display by display, at one's own pace: what it looks
+like there. Nothing is answered or recorded."""
 
 from __future__ import annotations
 
@@ -63,8 +64,14 @@ class Preview:
         self.number = 0
         self.answer_shown = False
         self._keys = AnswerKeys(words=words or {})
-        kinds = dict.fromkeys(step.percept.ask.kind.with_keys(self._keys) for step in trial.steps if step.percept.ask is not None)
-        prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None and step.percept.ask.prompt is not None)
+        kinds = dict.fromkeys(
+            step.percept.ask.kind.with_keys(self._keys) for step in trial.steps if step.percept.ask is not None
+        )
+        prompts = dict.fromkeys(
+            step.percept.ask.prompt
+            for step in trial.steps
+            if step.percept.ask is not None and step.percept.ask.prompt is not None
+        )
         stage.surface.prepare(tuple(kinds), language, prompts)
         stage.renderer.prepare(view.display.stimulus for view in self.views)
 
@@ -80,7 +87,11 @@ class Preview:
     def caption(self) -> str:
         """The caption of a display: its number, its phase, how long it lasts."""
         view = self.views[self.number]
-        ms = sentence("window.until_answer" if view.number else "window.self_paced", self._language) if view.display.ms is None else f"{view.display.ms:g} ms"
+        ms = (
+            sentence("window.until_answer" if view.number else "window.self_paced", self._language)
+            if view.display.ms is None
+            else f"{view.display.ms:g} ms"
+        )
         return f"{self.number + 1} / {len(self.views)} · {view.phase} · {ms}"
 
     def answer(self) -> str:
@@ -98,7 +109,9 @@ class Preview:
         stage.forget()
         stage.pointer(False)
         draw = self._drawer(view)
-        sounding = Sounding(stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound)
+        sounding = Sounding(
+            stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound
+        )
         sounding.due(view.display, stage.window.now(), 0)
         stage.tell("page", at := stage.replace(None, draw))
         sounding.came(at)
@@ -129,7 +142,10 @@ class Preview:
         above = [TextBlock(self.caption(), letter, weight="semibold")]
         if self.answer_shown:
             above.append(TextBlock(self.answer(), letter, stage.theme.accent_strong, weight="semibold"))
-        top, bottom = (stage.pictures.once(set_text(tuple(blocks), width - 2 * letter, theme=stage.theme)) for blocks in (above, [self._muted(keys)]))
+        top, bottom = (
+            stage.pictures.once(set_text(tuple(blocks), width - 2 * letter, theme=stage.theme))
+            for blocks in (above, [self._muted(keys)])
+        )
 
         def draw() -> None:
             stage.renderer.draw(view.display.stimulus)

@@ -1,4 +1,5 @@
-"""Somebody at the window: a person, or the simulated participant; for a new session, or as they sat when it began."""
+"""Somebody at the window: a person, or the simulated participant; for a new session, or as they sat
+when it began."""
 
 from __future__ import annotations
 
@@ -12,12 +13,17 @@ from ..base import AgentOptions, WindowAgent
 
 #: what ports of triggers and button boxes need, by how their addresses begin
 _PORT_PACKAGES = {"serial": "serial", "lsl": "pylsl"}
-#: fields of the window options, and answers of the simulated participant, that no option sets, and their names in a record
-_BEYOND_OPTIONS = {**{name: name for name in ("screen", "paced_hz", "keyboard", "guard_ms", "answers")}, "size_deg": "canvas_deg"}
+#: fields of the window options, and answers of the simulated participant, that no option sets, and
+#: their names in a record
+_BEYOND_OPTIONS = {
+    **{name: name for name in ("screen", "paced_hz", "keyboard", "guard_ms", "answers")},
+    "size_deg": "canvas_deg",
+}
 
 
 def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any]) -> WindowAgent:
-    """A person, or an observer that presses real keys and clicks. A port for trigger codes is open from here on, so that a recorder can take it up.
+    """A person, or an observer that presses real keys and clicks. A port for trigger codes is open
+    from here on, so that a recorder can take it up.
 
     Parameters
     ----------
@@ -28,7 +34,8 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
     Raises
     ------
     SpanLabError
-        when a package is not installed, there is no display that can be reached, or the port does not take codes.
+        when a package is not installed, there is no display that can be reached, or the port does
+        not take codes.
     """
     from .display.window import need_screen, need_window
 
@@ -45,7 +52,9 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
         from .simulated import SimulatedParticipant
 
         observer, speed = parse_simulate(simulate, speed)
-        agent: WindowAgent = SimulatedParticipant.from_name(observer, AgentOptions(seed, window={"speed": speed, **window}))
+        agent: WindowAgent = SimulatedParticipant.from_name(
+            observer, AgentOptions(seed, window={"speed": speed, **window})
+        )
     else:
         from .participant import Participant
         from .window_options import WindowOptions
@@ -56,7 +65,8 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
 
 
 def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict[str, Any]:
-    """Return how somebody sat at the window, from the settings in a session's record: fields of ``WindowOptions``.
+    """Return how somebody sat at the window, from the settings in a session's record: fields of
+    ``WindowOptions``.
 
     Parameters
     ----------
@@ -80,21 +90,23 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
         display = cited_display(settings["display"])
         if screen is not None and screen != display.screen.number:
             raise SpanLabError(
-                f"the session cites a display file of screen {display.screen.number}, and its window cannot open on screen {screen}: leave out --screen, "
-                "or begin a new session with a display file of that screen"
+                f"the session cites a display file of screen {display.screen.number}, and its window cannot open on"
+                f" screen {screen}: leave out --screen, or begin a new session with a display file of that screen"
             )
         return {**window, "display": display}
     return {**window, "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}
 
 
 def defaults_of_then(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how somebody sat at the window beyond what options say, from the settings in a session's record: the defaults of then."""
+    """Return how somebody sat at the window beyond what options say, from the settings in a
+    session's record: the defaults of then."""
     options = {argument: settings[name] for argument, name in _BEYOND_OPTIONS.items() if name in settings}
     return {**options, **({"size_px": tuple(settings["window_px"])} if settings.get("window_px") else {})}
 
 
 def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
-    """The observer and the speed that ``OBSERVER[@SPEED]`` and a speed beside it stand for; ``capacity:5@8`` has 5 places and is 8 times as fast.
+    """The observer and the speed that ``OBSERVER[@SPEED]`` and a speed beside it stand for;
+    ``capacity:5@8`` has 5 places and is 8 times as fast.
 
     Raises
     ------
@@ -104,7 +116,10 @@ def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
     observer, at, factor = simulate.partition("@")
     kind, colon, detail = observer.partition(":")
     if kind in ("ideal", "chance") and colon:
-        raise SpanLabError(f"--simulate {simulate}: after a colon comes the size of the buffer of 'capacity'; a speed is written {kind}@{detail or 8}")
+        raise SpanLabError(
+            f"--simulate {simulate}: after a colon comes the size of the buffer of 'capacity'; a speed is written"
+            f" {kind}@{detail or 8}"
+        )
     if not at:
         return observer, speed
     if speed != 1.0:
@@ -114,5 +129,7 @@ def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
     except ValueError:
         speed = math.nan
     if not 0.1 <= speed <= 100:
-        raise SpanLabError(f"--simulate {simulate}: the speed after the @ is a number from 0.1 to 100, such as {observer}@8")
+        raise SpanLabError(
+            f"--simulate {simulate}: the speed after the @ is a number from 0.1 to 100, such as {observer}@8"
+        )
     return observer, speed

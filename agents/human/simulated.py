@@ -48,16 +48,19 @@ BEFORE_CLOSE_MS = 60.0
 
 
 class SimulatedParticipant(Participant):
-    """An observer decides what is answered, given the truth; a hand then answers in the window, at a simulated reaction time, by keys and by the mouse in
-    turn. All of it goes through the window that people use. A declared oracle.
+    """An observer decides what is answered, given the truth; a hand then answers in the window, at
+    a simulated reaction time, by keys and by the mouse in turn. All of it goes through the window
+    that people use. A declared oracle.
 
     Parameters
     ----------
     observer : ``ideal``, ``capacity``, ``capacity:4``, ``chance``, or an observer of one's own
     seed : of reaction times and of the choice between keys and mouse
     speed : how many times faster than the declared reaction times; displays keep their times
-    answers : by ``keys``, by ``mouse``, or by ``both`` in turn, where a question can be answered either way
-    options : of the window; its refractory times are for a person's speed, and are divided by ``speed``, as reaction times are
+    answers : by ``keys``, by ``mouse``, or by ``both`` in turn, where a question can be answered
+        either way
+    options : of the window; its refractory times are for a person's speed, and are divided by
+        ``speed``, as reaction times are
     name, say : as for :class:`Participant`
     """
 
@@ -75,7 +78,9 @@ class SimulatedParticipant(Participant):
         say: Callable[[str], None] | None = None,
     ) -> None:
         if speed <= 0:
-            raise SpanLabError("the speed of a simulated participant must be above 0; 1 is a normal speed, 4 is four times as fast")
+            raise SpanLabError(
+                "the speed of a simulated participant must be above 0; 1 is a normal speed, 4 is four times as fast"
+            )
         self.observer = make_observer(observer) if isinstance(observer, str) else observer
         if options.width_cm is None:
             size = "largest" if options.size_deg is None and options.display is None else options.size_deg
@@ -140,7 +145,7 @@ class SimulatedParticipant(Participant):
             "reaction_times": reaction_times(),
         }
 
-    # -- keys and clicks -------------------------------------------------------------------------------------------------------------------------
+    # -- keys and clicks ---------------------------------------------------------------------------
 
     def waits(self, for_what: str, onset: float) -> None:
         """The window waits: answer, go on or turn the page."""
@@ -154,7 +159,12 @@ class SimulatedParticipant(Participant):
         if for_what == "choice":
             self.xtest.at(onset + after, InputEvent(self._chosen, hold=0.05))
             return
-        self.xtest.at(onset + after, InputEvent("space", hold=0.05) if self._random.randint(2) or for_what == "page" else InputEvent(x=0, y=0, hold=0.05))
+        self.xtest.at(
+            onset + after,
+            InputEvent("space", hold=0.05)
+            if self._random.randint(2) or for_what == "page"
+            else InputEvent(x=0, y=0, hold=0.05),
+        )
 
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
@@ -166,7 +176,8 @@ class SimulatedParticipant(Participant):
         return drawn_seconds(self._random, distribution, self._speed)
 
     def answer_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
-        """Return a function that presses from the onset of a question on, so that the answer is ``value``."""
+        """Return a function that presses from the onset of a question on, so that the answer is
+        ``value``."""
         surface = ask.kind.surface()
         if surface.dial is not None:
             return self._dial_plan(ask, surface.dial, value)
@@ -189,7 +200,8 @@ class SimulatedParticipant(Participant):
         return delay
 
     def _dial_plan(self, ask: Ask, dial: Dial, value: int) -> Callable[[float], None]:
-        """A click in the direction of the value, or the fewest keys that move the mark there, and Return."""
+        """A click in the direction of the value, or the fewest keys that move the mark there, and
+        Return."""
         delay, hold = self._first_delay(ask), 0.05 / max(1.0, self._speed)
         if self._by_mouse():
             x, y = self.open().surface.to_pixels(*dial.place_of(value))
@@ -203,7 +215,8 @@ class SimulatedParticipant(Participant):
         return self._carried_out(ask, events)
 
     def _carried_out(self, ask: Ask, events: list[tuple[float, InputEvent]]) -> Callable[[float], None]:
-        """Return a function that presses keys and clicks at their times from the onset on; within the window, where there is one."""
+        """Return a function that presses keys and clicks at their times from the onset on; within
+        the window, where there is one."""
         delay = events[-1][0]
         if ask.window_ms is not None and delay > (ask.window_ms - BEFORE_CLOSE_MS) / 1000.0:
             squeeze = max(0.0, ask.window_ms - BEFORE_CLOSE_MS) / 1000.0 / delay
@@ -225,16 +238,23 @@ class SimulatedParticipant(Participant):
             x, y = self.open().surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
             return InputEvent(x=x, y=y, hold=hold)
         if not keys:
-            raise SpanLabError(f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one")
+            raise SpanLabError(
+                f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one"
+            )
         return InputEvent(keys[int(self._random.randint(len(keys)))], hold=hold)
 
     def _by_mouse(self) -> bool:
-        by_mouse = bool(self._random.randint(2))  # drawn in any case, so that reaction times do not depend on the choice
+        by_mouse = bool(
+            self._random.randint(2)
+        )  # drawn in any case, so that reaction times do not depend on the choice
         return by_mouse if self._answers == "both" else self._answers == "mouse"
 
     def _unknown(self, surface: Surface) -> InputEvent:
         """ "Don't know", for an item of an answer in order."""
-        key, hold = next((key for key in UNKNOWN_KEYS if key not in dict(surface.keys)), ""), 0.05 / max(1.0, self._speed)
+        key, hold = (
+            next((key for key in UNKNOWN_KEYS if key not in dict(surface.keys)), ""),
+            0.05 / max(1.0, self._speed),
+        )
         if key and not self._by_mouse():
             return InputEvent(key, hold=hold)
         x, y = self.open().surface.beside_middle(UNKNOWN)
@@ -249,7 +269,8 @@ class SimulatedParticipant(Participant):
 
 
 class SimulatedEpisode(ParticipantEpisode):
-    """One trial of the simulated participant. Among its notes, ``injected_ms`` is when keys and clicks were made, from the onset of the step."""
+    """One trial of the simulated participant. Among its notes, ``injected_ms`` is when keys and
+    clicks were made, from the onset of the step."""
 
     def __init__(
         self,

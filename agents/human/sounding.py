@@ -1,4 +1,5 @@
-"""Sounds at the window: each is scheduled ahead for the very refresh at which its display comes on, and what the sound library reports of it is noted."""
+"""Sounds at the window: each is scheduled ahead for the very refresh at which its display comes on,
+and what the sound library reports of it is noted."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class _Scheduled:
     Parameters
     ----------
     display : with which it comes
-    at : for when it was scheduled, and ``onset`` of its display once that is there; both in seconds on the window's clock
+    at : for when it was scheduled, and ``onset`` of its display once that is there; both in seconds
+        on the window's clock
     note : what is known of it, for the record; completed in place
     """
 
@@ -63,7 +65,12 @@ class Sounding:
     """
 
     def __init__(
-        self, speaker: Loudspeaker, now: Callable[[], float], ms: Callable[[float], float], rings: Callable[[], bool], silent: Callable[[Exception], None]
+        self,
+        speaker: Loudspeaker,
+        now: Callable[[], float],
+        ms: Callable[[float], float],
+        rings: Callable[[], bool],
+        silent: Callable[[Exception], None],
     ) -> None:
         self._speaker, self._now, self._ms, self._rings, self._silent = speaker, now, ms, rings, silent
         self._coming: _Scheduled | None = None
@@ -71,7 +78,9 @@ class Sounding:
 
     def to_schedule(self, display: Display) -> bool:
         """Return whether a display has a sound that has not been scheduled."""
-        return audible(display.stimulus, self._rings()) is not None and (self._coming is None or self._coming.display is not display)
+        return audible(display.stimulus, self._rings()) is not None and (
+            self._coming is None or self._coming.display is not display
+        )
 
     def foresee(self, display: Display, at: float) -> None:
         """A display is going to come on at a time (s), where nobody answers before."""
@@ -79,7 +88,8 @@ class Sounding:
             self._schedule(display, at)
 
     def due(self, display: Display, at: float, near: float) -> None:
-        """A display is drawn, and comes on at a time (s). What was scheduled for it moves there, where it would be more than ``near`` s off."""
+        """A display is drawn, and comes on at a time (s). What was scheduled for it moves there,
+        where it would be more than ``near`` s off."""
         if audible(display.stimulus, self._rings()) is None:
             self._drop()
             return
@@ -93,7 +103,8 @@ class Sounding:
             coming.note["moved"] = True
 
     def came(self, at: float) -> dict[str, Any] | None:
-        """The display has come on at a time (s): the note of its sound, if it has one. Whatever was played before has had its time."""
+        """The display has come on at a time (s): the note of its sound, if it has one. Whatever was
+        played before has had its time."""
         self.over()
         self._there, self._coming = self._coming, None
         there = self._there
@@ -111,7 +122,10 @@ class Sounding:
             return
         onset = there.playing.onset
         if onset is not None:
-            there.note |= {"onset_ms": round(self._ms(onset), 3), "after_display_ms": round((onset - there.onset) * 1000, 3)}
+            there.note |= {
+                "onset_ms": round(self._ms(onset), 3),
+                "after_display_ms": round((onset - there.onset) * 1000, 3),
+            }
 
     def over(self) -> None:
         """The display is not on the screen any more: its sound ends, unless that is about to."""
@@ -139,12 +153,19 @@ class Sounding:
         sound = audible(display.stimulus, self._rings())
         assert sound is not None
         self._drop()
-        note: dict[str, Any] = {"onset_ms": None, "after_display_ms": None, "declared_latency_ms": self._speaker.latency_ms}
+        note: dict[str, Any] = {
+            "onset_ms": None,
+            "after_display_ms": None,
+            "declared_latency_ms": self._speaker.latency_ms,
+        }
         try:
             self._coming = _Scheduled(display, sound, self._speaker.start(sound, at), at, note)
         except SpanLabError as error:
             if isinstance(sound, ShownSound):
-                raise SpanLabError(f"a sound could not be played ({error}): the session stops here, and can be resumed with a sound device") from None
+                raise SpanLabError(
+                    f"a sound could not be played ({error}): the session stops here, and can be resumed with a sound"
+                    " device"
+                ) from None
             self._silent(error)
 
 
@@ -160,8 +181,11 @@ def check_sounds(stimuli: Iterable[Stimulus], speaker: Speaker | None = None) ->
     SpanLabError
         when no sound can be played on this machine: a session that has to be heard is never silent.
     """
-    if any(isinstance(stimulus, ShownSound) for stimulus in stimuli) and (why := no_sound() if speaker is None else speaker.trouble()) is not None:
+    if (
+        any(isinstance(stimulus, ShownSound) for stimulus in stimuli)
+        and (why := no_sound() if speaker is None else speaker.trouble()) is not None
+    ):
         raise SpanLabError(
-            f"the paradigm plays sounds, and none can be played here ({why}): connect headphones or loudspeakers, make them the system's sound output, "
-            "and make sure that no other program blocks them"
+            f"the paradigm plays sounds, and none can be played here ({why}): connect headphones or loudspeakers, make"
+            " them the system's sound output, and make sure that no other program blocks them"
         )

@@ -33,7 +33,8 @@ from .input.refractory import USUAL, Refractory
 
 #: Width of the canvas in degrees of visual angle, or as large as the window allows.
 CanvasSize = float | Literal["largest"]
-#: Lines of text that a window has room for where letters go by its height, and those that are kept free above and below the canvas together.
+#: Lines of text that a window has room for where letters go by its height, and those that are kept
+#: free above and below the canvas together.
 _LINES, _BESIDE = 42, 13
 #: Height of letters, in pixels, below which words would not be read.
 _SMALLEST = 11
@@ -54,7 +55,8 @@ class Attendant(Protocol):
     """Gets a call when the window waits for something: the simulated participant."""
 
     def waits(self, for_what: str, onset: float) -> None:
-        """``for_what`` is ``answer``, ``go on`` (a self-paced display), ``page`` or ``choice`` (a page with options).
+        """``for_what`` is ``answer``, ``go on`` (a self-paced display), ``page`` or ``choice`` (a
+        page with options).
 
         ``onset`` is in seconds on PsychoPy's clock.
         """
@@ -65,9 +67,11 @@ class Attendant(Protocol):
 class OnScreen:
     """The display that is on the screen now.
 
-    ``planned_ms`` is its own time, or what is left of the window of its question where that is longer. ``refreshes`` counts from its onset to the last flip;
-    ``away`` is the time (s) for which a pause page covered it; ``marked``: whether the corner patch tells of its onset; ``stamp_late``: by how much (s) its
-    picture can have come on before ``onset``. What became of it is written to ``sink[index]``.
+    ``planned_ms`` is its own time, or what is left of the window of its question where that is
+    longer. ``refreshes`` counts from its onset to the last flip; ``away`` is the time (s) for which
+    a pause page covered it; ``marked``: whether the corner patch tells of its onset;
+    ``stamp_late``: by how much (s) its picture can have come on before ``onset``. What became of it
+    is written to ``sink[index]``.
     """
 
     display: Display
@@ -98,7 +102,8 @@ class OnScreen:
 
 
 def letter_beside(letter: int, high: int, canvas: int) -> int:
-    """Return the height of letters (pixels) in a window ``high`` pixels high: ``letter``, or less where a ``canvas`` leaves little room above and below it."""
+    """Return the height of letters (pixels) in a window ``high`` pixels high: ``letter``, or less
+    where a ``canvas`` leaves little room above and below it."""
     return min(letter, max(_SMALLEST, (high - canvas) // _BESIDE))
 
 
@@ -108,7 +113,8 @@ class Stage:
     Parameters
     ----------
     screen : where the window is and how large
-    size_deg : width and height of the canvas, in degrees of visual angle; or as large as the window allows, with letters to go with it
+    size_deg : width and height of the canvas, in degrees of visual angle; or as large as the window
+        allows, with letters to go with it
     keyboard : the back end that is wanted
     say : told, in a sentence, what is not as a lab would want it
     patch : a square for a photodiode, when one is wanted
@@ -136,16 +142,24 @@ class Stage:
         self.theme = THEMES[looks.theme]
         self.window.win.color = self.theme.background
         self.pictures = PictureStore(self.window.win)
-        self.letter_px = max(14, round(self.window.size[1] / _LINES if size_deg == "largest" else self.window.pixels(0.5)))
+        self.letter_px = max(
+            14, round(self.window.size[1] / _LINES if size_deg == "largest" else self.window.pixels(0.5))
+        )
         try:
             self.canvas_px = self._fit(size_deg)
             if size_deg != "largest":
                 self.letter_px = letter_beside(self.letter_px, self.window.size[1], self.canvas_px)
-            self.patch = None if patch is None else PatchView(patch, self.pictures, self.window.size, self.canvas_px, self.window.px_per_cm)
+            self.patch = (
+                None
+                if patch is None
+                else PatchView(patch, self.pictures, self.window.size, self.canvas_px, self.window.px_per_cm)
+            )
         except SpanLabError:
             self.window.close()
             raise
-        self.canvas_deg = round(self.canvas_px / self.window.pixels(100) * 100, 2) if size_deg == "largest" else size_deg
+        self.canvas_deg = (
+            round(self.canvas_px / self.window.pixels(100) * 100, 2) if size_deg == "largest" else size_deg
+        )
         self.speaker = Speaker(self.window.now)
         self.renderer = WindowRenderer(self.window.win, self.canvas_px, self.speaker, say, palette=looks.palette)
         self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px, self.theme)
@@ -153,18 +167,23 @@ class Stage:
         self.mouse = Mouse(self.window.win, self.surface.to_canvas)
         self.focus = Focus(self.window.win.winHandle, self.window.now)
         left, top = self.window.corner()
-        self.watchdog = Watchdog((left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection)
+        self.watchdog = Watchdog(
+            (left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection
+        )
         self.attendant: Attendant | None = None
-        #: asked whenever keyboard and mouse are looked after; each raises SpanLabError when nothing more can come from its side
+        #: asked whenever keyboard and mouse are looked after; each raises SpanLabError when nothing
+        #: more can come from its side
         self.checks: list[Callable[[], object]] = []
         self.box: Box | None = None
         self.on: OnScreen | None = None
         self.queue: list[Press] = []
         #: when the interval before the coming trial began, in seconds on PsychoPy's clock
         self.rested: float | None = None
-        #: what was pressed between two trials, such as an answer to the last question of the one before that came too late
+        #: what was pressed between two trials, such as an answer to the last question of the one
+        #: before that came too late
         self.aside: list[Press] = []
-        #: takes what is pressed after a trial, until the next one begins, and counts from when its last step came on; None before the first one
+        #: takes what is pressed after a trial, until the next one begins, and counts from when its
+        #: last step came on; None before the first one
         self.afterwards: Callable[[Sequence[Press]], None] | None = None
         #: until when (s) somebody may still want to answer the last question, too late
         self.late_until: float | None = None
@@ -190,34 +209,41 @@ class Stage:
         if canvas > largest:
             fits = size_deg * largest / canvas
             raise SpanLabError(
-                f"a canvas of {size_deg:g} degrees takes {canvas} pixels here, but the window of {width} x {height} pixels has room for {int(largest)}; "
-                f"choose at most {rounded_down(fits)} degrees, a larger window, or check the given width of the screen and the distance"
+                f"a canvas of {size_deg:g} degrees takes {canvas} pixels here, but the window of {width} x {height}"
+                f" pixels has room for {int(largest)}; choose at most {rounded_down(fits)} degrees, a larger window, or"
+                " check the given width of the screen and the distance"
             )
         return canvas
 
-    # -- the session's clock -------------------------------------------------------------------------------------------------------------------
+    # -- the session's clock -----------------------------------------------------------------------
 
     def ms(self, at: float) -> float:
         """Seconds on PsychoPy's clock as ms on the session's, which starts when the window opens."""
         return (at - self._zero) * 1000.0
 
     def clock_jump(self) -> float:
-        """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since the last call.
+        """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since
+        the last call.
 
-        On Linux the former is the wall clock, which may be set while a session runs. 0 when the two cannot be read together because the machine is busy.
+        On Linux the former is the wall clock, which may be set while a session runs. 0 when the two
+        cannot be read together because the machine is busy.
         """
         beside, within = apart(self.window.now, time.monotonic)
         if within >= 0.001:
             return 0.0
         jump, self._beside = beside - self._beside, beside
         if abs(jump) > CLOCK_JUMP:
-            self._say(f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is marked in the record.")
+            self._say(
+                f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is"
+                " marked in the record."
+            )
         return jump * 1000.0
 
-    # -- the screen ------------------------------------------------------------------------------------------------------------------------------
+    # -- the screen --------------------------------------------------------------------------------
 
     def flip(self, draw: Callable[[], object], marked: bool = False) -> tuple[float, int]:
-        """Draw and flip; returns the time and the refreshes since the last flip. The corner patch, if there is one, is white on this frame when ``marked``."""
+        """Draw and flip; returns the time and the refreshes since the last flip. The corner patch,
+        if there is one, is white on this frame when ``marked``."""
         if self._ahead is not _NOTHING:
             self.window.win.clearBuffer()
             self._ahead = _NOTHING
@@ -234,13 +260,15 @@ class Stage:
             self.watchdog.check()  # whatever OpenGL says when the display is gone
 
     def backdrop(self, visible: bool = True) -> None:
-        """The empty canvas, where it differs from what is around it; nothing when it is not to be ``visible``."""
+        """The empty canvas, where it differs from what is around it; nothing when it is not to be
+        ``visible``."""
         if visible and self.theme.background != BACKGROUND:
             empty = self.pictures.put("canvas", lambda: Image.new("RGB", (self.canvas_px, self.canvas_px), BACKGROUND))
             self.pictures.draw(empty, 0, 0)
 
     def guard(self, seconds: float, attend: Callable[[], object] | None = None) -> None:
-        """Wait until shortly before the next refresh, looking after keyboard and mouse all the while; ``attend`` is called when something was pressed."""
+        """Wait until shortly before the next refresh, looking after keyboard and mouse all the
+        while; ``attend`` is called when something was pressed."""
 
         def look() -> None:
             self.collect()
@@ -250,7 +278,8 @@ class Stage:
         self.window.wait(seconds, look)
 
     def replace(self, what: OnScreen | None, draw: Callable[[], object]) -> float:
-        """Put something else on the screen and close the account of what was there; returns the time of the change."""
+        """Put something else on the screen and close the account of what was there; returns the
+        time of the change."""
         at, passed = self.flip(draw, what is not None and what.marked)
         if self.on is not None:
             self.on.dropped += passed - 1
@@ -261,9 +290,11 @@ class Stage:
         return at
 
     def ready(self, draw: Callable[[], object], state: Hashable) -> None:
-        """Draw the next frame of the same display ahead of time, so that nothing but the flip is left to do when the refresh is due.
+        """Draw the next frame of the same display ahead of time, so that nothing but the flip is
+        left to do when the refresh is due.
 
-        What is drawn depends on ``state`` alone: where it is as it was, and flips do not wait for the screen, nothing is drawn anew.
+        What is drawn depends on ``state`` alone: where it is as it was, and flips do not wait for
+        the screen, nothing is drawn anew.
         """
         if self._ahead is _NOTHING and not (self.window.grid.paced and state == self._drawn):
             draw()
@@ -282,7 +313,7 @@ class Stage:
             self.on.refreshes += passed
             self.on.dropped += passed - 1
 
-    # -- input -----------------------------------------------------------------------------------------------------------------------------------
+    # -- input -------------------------------------------------------------------------------------
 
     def collect(self) -> None:
         """Read keyboard and mouse into :attr:`queue`, ordered by time.
@@ -290,7 +321,8 @@ class Stage:
         Raises
         ------
         SpanLabError
-            when the display or a keyboard has gone away, or the simulated participant cannot press keys any more.
+            when the display or a keyboard has gone away, or the simulated participant cannot press
+            keys any more.
         """
         self.watchdog.check()
         for check in self.checks:
@@ -316,14 +348,16 @@ class Stage:
         self.queue, self.aside = [], []
 
     def set_aside(self) -> list[Press]:
-        """Nobody waits for what was pressed until now; the record of the next trial has it all the same. Returns it."""
+        """Nobody waits for what was pressed until now; the record of the next trial has it all the
+        same. Returns it."""
         self.collect()
         presses = self.take()
         self.aside += presses
         return presses
 
     def note_aside(self) -> None:
-        """Put what was pressed since the last trial, and meant nothing, on its record. Before the first trial nobody waits for presses: they are forgotten."""
+        """Put what was pressed since the last trial, and meant nothing, on its record. Before the
+        first trial nobody waits for presses: they are forgotten."""
         if self.afterwards is not None and self.aside:
             self.afterwards(self.aside)
         self.aside = []

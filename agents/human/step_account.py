@@ -12,8 +12,9 @@ from .input.answering import AnswerSheet, Press
 
 @dataclass(slots=True)
 class StepAccount:
-    """The account of one step: the ``place``-th of the trial, with its ``number``-th question. ``notes`` and ``shown`` are completed until the next step has
-    begun (late presses, the end of the last display)."""
+    """The account of one step: the ``place``-th of the trial, with its ``number``-th question.
+    ``notes`` and ``shown`` are completed until the next step has begun (late presses, the end of
+    the last display)."""
 
     percept: Percept
     onset: float
@@ -30,7 +31,12 @@ class StepAccount:
     @property
     def over(self) -> bool:
         """True if the step ends without waiting for its displays."""
-        return self.sheet is not None and self.sheet.complete and self.percept.ask is not None and self.percept.ask.ends == "on_answer"
+        return (
+            self.sheet is not None
+            and self.sheet.complete
+            and self.percept.ask is not None
+            and self.percept.ask.ends == "on_answer"
+        )
 
     @property
     def waits(self) -> bool:
@@ -41,12 +47,14 @@ class StepAccount:
 
     @property
     def open_until(self) -> float | None:
-        """Time at which the window closes (s) in which an answer could still come; None where none can, or there is no window."""
+        """Time at which the window closes (s) in which an answer could still come; None where none
+        can, or there is no window."""
         return self.sheet.closes if self.sheet is not None and self.waits and not self.over else None
 
 
 def time_of(percept: Percept, index: int) -> float | None:
-    """Return how long a display of a step is to last (ms): its own time; what is left of the window for the last one of a question whose window is longer."""
+    """Return how long a display of a step is to last (ms): its own time; what is left of the window
+    for the last one of a question whose window is longer."""
     display, ask, before = percept.displays[index], percept.ask, [earlier.ms for earlier in percept.displays[:index]]
     if ask is None or ask.window_ms is None or index + 1 < len(percept.displays) or None in before:
         return display.ms

@@ -1,4 +1,5 @@
-"""Plays the steps of one trial at the window: every display for its frames, every press to the step in which it happened."""
+"""Plays the steps of one trial at the window: every display for its frames, every press to the step
+in which it happened."""
 
 from __future__ import annotations
 
@@ -24,11 +25,14 @@ from .stage import CLOCK_JUMP, OnScreen, Stage
 from .step_account import StepAccount, time_of
 from .triggers.marker import Marker
 
-#: Seconds that a press needs at most to reach the program, as a rule (measured: 0.3 ms); so long after a window has closed, presses in it are still waited for.
+#: Seconds that a press needs at most to reach the program, as a rule (measured: 0.3 ms); so long
+#: after a window has closed, presses in it are still waited for.
 DELIVERY = 0.002
-#: Seconds for which, after the last trial, presses are still waited for that come too late for a question that nobody has answered.
+#: Seconds for which, after the last trial, presses are still waited for that come too late for a
+#: question that nobody has answered.
 LATE = 0.5
-#: Seconds within which nobody goes on to the next display on purpose: a second click of a double click is not taken for it.
+#: Seconds within which nobody goes on to the next display on purpose: a second click of a double
+#: click is not taken for it.
 GO_ON_AFTER = 0.2
 
 
@@ -42,11 +46,18 @@ class Player:
     kinds : the response kinds of the trial
     guard_ms : how long before a refresh the next frame is drawn
     prompts : what its questions ask in words
-    questionnaire : whether the trial tests no memory: a pause then cuts nothing off, and answers that have a key have a button, too
+    questionnaire : whether the trial tests no memory: a pause then cuts nothing off, and answers
+        that have a key have a button, too
     """
 
     def __init__(
-        self, stage: Stage, language: str, kinds: Sequence[ResponseKind], guard_ms: float, prompts: Sequence[Prompt] = (), questionnaire: bool = False
+        self,
+        stage: Stage,
+        language: str,
+        kinds: Sequence[ResponseKind],
+        guard_ms: float,
+        prompts: Sequence[Prompt] = (),
+        questionnaire: bool = False,
     ) -> None:
         self.stage = stage
         self._questionnaire = questionnaire
@@ -66,29 +77,35 @@ class Player:
         self._sound_note: dict[str, Any] | None = None
         #: whether anything of the trial but fixation and empty screens has been seen
         self._item_seen = False
-        self._sounding = Sounding(stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound)
+        self._sounding = Sounding(
+            stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound
+        )
         #: takes what is pressed after the trial and came too late for it, fit for JSON
         self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
         stage.surface.prepare(kinds, language, prompts, questionnaire)
 
     def prepare(self, displays: Sequence[Display]) -> None:
-        """Upload every display that may come. Collects garbage too, so that it is not done between frames."""
+        """Upload every display that may come. Collects garbage too, so that it is not done between
+        frames."""
         self.stage.renderer.prepare(display.stimulus for display in displays)
         gc.collect()
 
     def announce_next(self, percept: Percept | None, last: bool = False) -> None:
-        """Announce the step after the one that is played next, where it does not depend on the answer, or that this one is the ``last``. The change (to the
-        next step's first display, or to an empty screen) is then made on the very frame on which it is due, before the step returns.
+        """Announce the step after the one that is played next, where it does not depend on the
+        answer, or that this one is the ``last``. The change (to the next step's first display, or
+        to an empty screen) is then made on the very frame on which it is due, before the step
+        returns.
 
-        Where it is not known what comes, and nobody has answered when the frame has to be drawn on which the window closes, the display stays for one refresh
-        more: an answer in the window counts, and decides what comes.
+        Where it is not known what comes, and nobody has answered when the frame has to be drawn on
+        which the window closes, the display stays for one refresh more: an answer in the window
+        counts, and decides what comes.
         """
         self._coming, self._last = percept, last
 
     @property
     def shown(self) -> list[Shown]:
-        """The displays of the last step. The end of its last display is the planned one until that display has been replaced; the list is then completed in
-        place."""
+        """The displays of the last step. The end of its last display is the planned one until that
+        display has been replaced; the list is then completed in place."""
         return self._step.shown if self._step is not None else []
 
     @property
@@ -98,10 +115,11 @@ class Player:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """Whatever else happened in the last step, fit for JSON; completed in place until the next step has begun."""
+        """Whatever else happened in the last step, fit for JSON; completed in place until the next
+        step has begun."""
         return self._step.notes if self._step is not None else {}
 
-    # -- one step --------------------------------------------------------------------------------------------------------------------------------
+    # -- one step ----------------------------------------------------------------------------------
 
     def play(self, percept: Percept) -> Response | None:
         """Take one step; a Response exactly when there is a question.
@@ -134,7 +152,8 @@ class Player:
         return self._response(step)
 
     def _count(self, percept: Percept, ask: Ask) -> None:
-        """Number the self-paced questions of a phase, so that two that look alike can be told apart; others follow the clock and have no number."""
+        """Number the self-paced questions of a phase, so that two that look alike can be told
+        apart; others follow the clock and have no number."""
         if ask.window_ms is not None:
             self._asked = 0
         elif self._asked_in == percept.phase:
@@ -161,7 +180,14 @@ class Player:
             self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
         sheet = self._sheet(percept.ask, on.onset) if percept.ask is not None else None
         self._step = step = StepAccount(
-            percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place, before=self.stage.ended_by
+            percept,
+            on.onset,
+            sheet,
+            shown,
+            {"monotonic_s": round(time.monotonic(), 4)},
+            self._asked,
+            self._place,
+            before=self.stage.ended_by,
         )
         if any(isinstance(display.stimulus, Tone) for display in percept.displays):
             step.notes["tone"] = self.stage.renderer.tones
@@ -231,7 +257,9 @@ class Player:
         display = step.percept.displays[index]
         step.ended_by = step.ended_by if step.gone_on else None
         step.gone_on = False
-        at = self.stage.replace(self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True))
+        at = self.stage.replace(
+            self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True)
+        )
         self._sound_note = self._sounding.came(at)
         self._note_sound(step, index)
         if step.sheet is None and display.ms is None:
@@ -245,16 +273,28 @@ class Player:
         window = step.percept.ask.window_ms if step.percept.ask is not None else None
         if last and step.sheet is not None:
             if window is None:
-                refreshes = None if refreshes is None or step.percept.ask is None or step.percept.ask.ends == "on_answer" else refreshes
+                refreshes = (
+                    None
+                    if refreshes is None or step.percept.ask is None or step.percept.ask.ends == "on_answer"
+                    else refreshes
+                )
             elif refreshes is None:  # a display before this one waited to be gone on from
                 before = sum(shown.shown_frames for shown in step.shown[: on.index])
                 refreshes = max(1, stage.window.grid.frames(window) - before)
-        coming = step.percept.displays[on.index + 1] if not last else None if self._coming is None else self._coming.displays[0]
+        coming = (
+            step.percept.displays[on.index + 1]
+            if not last
+            else None
+            if self._coming is None
+            else self._coming.displays[0]
+        )
         while not (step.over or step.gone_on):
             final = refreshes is not None and on.refreshes + 1 >= refreshes
             self._sounding.look()
             if refreshes is not None and coming is not None:
-                self._sounding.foresee(coming, stage.window.grid.due + (refreshes - on.refreshes - 1) * stage.window.grid.period)
+                self._sounding.foresee(
+                    coming, stage.window.grid.due + (refreshes - on.refreshes - 1) * stage.window.grid.period
+                )
             if final and not step.waits:
                 return
             if not final:
@@ -266,8 +306,14 @@ class Player:
             self._again(step, display)
 
     def _acknowledge(self, step: StepAccount) -> None:
-        """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a published or declared time is lengthened."""
-        if step.over and step.percept.ask is not None and step.percept.ask.window_ms is None and self.stage.on is not None:
+        """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a
+        published or declared time is lengthened."""
+        if (
+            step.over
+            and step.percept.ask is not None
+            and step.percept.ask.window_ms is None
+            and self.stage.on is not None
+        ):
             display = self.stage.on.display
             for _ in range(self.stage.window.grid.frames(ACKNOWLEDGE * 1000)):
                 self._again(step, display)
@@ -294,16 +340,20 @@ class Player:
             self._settle(step, self._cleared)
         else:
             self._wait_for_window(step, on.display)
-            # Not known yet what comes: account for it until the next refresh, and correct this when the change has been made.
+            # Not known yet what comes: account for it until the next refresh, and correct this when
+            # the change has been made.
             grid = self.stage.window.grid
             on.put(grid.due, on.refreshes + 1)
 
     def _settle(self, step: StepAccount, at: float) -> None:
-        """The step has made way at ``at``: what was pressed before is still its own, and whatever is pressed as long as its window is open and unanswered."""
+        """The step has made way at ``at``: what was pressed before is still its own, and whatever
+        is pressed as long as its window is open and unanswered."""
         until = at
         if step.open_until is not None:
             until = max(at, math.nextafter(step.open_until, math.inf))
-            end = min(until + DELIVERY, self.stage.window.now() + self.stage.window.grid.period)  # no clock that is set meanwhile holds this up
+            end = min(
+                until + DELIVERY, self.stage.window.now() + self.stage.window.grid.period
+            )  # no clock that is set meanwhile holds this up
             while (left := end - self.stage.window.now()) > 0:
                 self.stage.collect()
                 self.stage.window.sleep(min(left, 0.0005))
@@ -311,9 +361,14 @@ class Player:
         self._attend(step, until=until)
 
     def _wait_for_window(self, step: StepAccount, display: Display) -> None:
-        """Keep the display for the refreshes that it takes until no answer can come any more, where the answer decides what comes."""
+        """Keep the display for the refreshes that it takes until no answer can come any more, where
+        the answer decides what comes."""
         waited = 0
-        while waited < 2 and step.open_until is not None and self.stage.window.grid.due - self._guard < step.open_until + DELIVERY:
+        while (
+            waited < 2
+            and step.open_until is not None
+            and self.stage.window.grid.due - self._guard < step.open_until + DELIVERY
+        ):
             self._again(step, display)
             waited += 1
             self.stage.guard(self._guard, lambda: self._attend_at_once(step))
@@ -364,7 +419,11 @@ class Player:
                 self._belongs_earlier(press)
             else:
                 self.stage.aside.append(press)
-        closed = last.sheet.closes if last.sheet is not None and not last.sheet.complete and last.sheet.ask.late == "record" else None
+        closed = (
+            last.sheet.closes
+            if last.sheet is not None and not last.sheet.complete and last.sheet.ask.late == "record"
+            else None
+        )
         self.stage.late_until = None if closed is None else closed + LATE
         if (note := self.note_late) is not None:
             self.stage.afterwards = lambda presses: note([press.record(last.onset) for press in presses])
@@ -375,10 +434,11 @@ class Player:
             away = {"at_ms": round((lost - step.onset) * 1000.0, 1), "for_ms": round((back - lost) * 1000.0, 1)}
             step.notes.setdefault("focus_lost", []).append(away)
 
-    # -- presses ---------------------------------------------------------------------------------------------------------------------------------
+    # -- presses -----------------------------------------------------------------------------------
 
     def _attend(self, step: StepAccount, until: float = float("inf")) -> None:
-        """Let presses have their effect: on this step, or on the one before where they happened before this one came on."""
+        """Let presses have their effect: on this step, or on the one before where they happened
+        before this one came on."""
         for press in self.stage.take():
             if press.time >= until or (press.escapes and until < math.inf):
                 self.stage.queue.append(press)
@@ -387,7 +447,11 @@ class Player:
             elif press.time < step.onset:
                 self._belongs_earlier(press)
             elif step.sheet is not None:
-                if step.sheet.closes is None and not step.sheet.complete and self.stage.refractory.holds_off(press, step.before, step.onset):
+                if (
+                    step.sheet.closes is None
+                    and not step.sheet.complete
+                    and self.stage.refractory.holds_off(press, step.before, step.onset)
+                ):
                     step.sheet.refuse(press, TOO_SOON)
                     continue
                 effect = step.sheet.take(press)
@@ -397,16 +461,23 @@ class Player:
                     value = step.sheet.presses[-1].get("value")
                     self.marker.answered(value, step.place, step.onset, press.time)
             else:
-                step.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(step, press)})
+                step.notes.setdefault("presses", []).append(
+                    {**press.record(step.onset), "does": self._go_on(step, press)}
+                )
 
     def _attend_at_once(self, step: StepAccount) -> None:
-        """While the next refresh is waited for, presses have their effect when they happen (their trigger codes do not wait for the frame); a pause waits."""
+        """While the next refresh is waited for, presses have their effect when they happen (their
+        trigger codes do not wait for the frame); a pause waits."""
         if not any(press.escapes for press in self.stage.queue):
             self._attend(step)
 
     def _go_on(self, step: StepAccount, press: Press) -> str:
         on = self.stage.on
-        if on is None or on.display.ms is not None or not (press.device == "click" or press.key == "space" or is_button(press.key)):
+        if (
+            on is None
+            or on.display.ms is not None
+            or not (press.device == "click" or press.key == "space" or is_button(press.key))
+        ):
             return "nothing"
         before = step.before if on.index == 0 else step.ended_by
         if press.time - on.onset < GO_ON_AFTER or self.stage.refractory.holds_off(press, before, on.onset):
@@ -430,8 +501,9 @@ class Player:
             earlier.notes.setdefault("late", []).append(press.record(earlier.onset))
 
     def _pause(self, step: StepAccount) -> None:
-        """Escape: ask whether to leave; otherwise show the display again as if the pause had not been. Who has seen an item, and is still to be asked, has had
-        time to rehearse it: the trial is cut off then."""
+        """Escape: ask whether to leave; otherwise show the display again as if the pause had not
+        been. Who has seen an item, and is still to be asked, has had time to rehearse it: the trial
+        is cut off then."""
         stage, began = self.stage, self.stage.window.now()
         on, stage.on = stage.on, None
         assert on is not None
@@ -459,7 +531,7 @@ class Player:
         elif display.ms is None:
             stage.tell("go on", stage.window.now())
 
-    # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
+    # -- drawing -----------------------------------------------------------------------------------
 
     def _draw_display(self, display: Display) -> None:
         self.stage.renderer.draw(display.stimulus)
@@ -486,17 +558,22 @@ class Player:
 
     def _state(self, step: StepAccount, display: Display) -> Hashable:
         """Everything on which :meth:`_draw` depends."""
-        surface = None if step.sheet is None else self.stage.surface.state(step.sheet, self.stage.mouse.at, self.stage.window.now())
+        surface = (
+            None
+            if step.sheet is None
+            else self.stage.surface.state(step.sheet, self.stage.mouse.at, self.stage.window.now())
+        )
         return id(step), id(display), surface
 
-    # -- the answer ------------------------------------------------------------------------------------------------------------------------------
+    # -- the answer --------------------------------------------------------------------------------
 
     def _response(self, step: StepAccount) -> Response | None:
         return None if step.sheet is None or step.percept.ask is None else step.sheet.response(step.notes)
 
 
 def _trimmer() -> Any:
-    """Return the function by which the C library of Linux gives free memory back; nothing on other systems, and with other libraries."""
+    """Return the function by which the C library of Linux gives free memory back; nothing on other
+    systems, and with other libraries."""
     if not sys.platform.startswith("linux"):
         return lambda _: 0
     return getattr(ctypes.CDLL(None), "malloc_trim", lambda _: 0)
@@ -506,7 +583,7 @@ _trim = _trimmer()
 
 
 def tidy() -> None:
-    """Collect garbage, and give what is free back to the system: pictures of many sizes come and go, and would leave ever more holes in the memory of a long
-    session."""
+    """Collect garbage, and give what is free back to the system: pictures of many sizes come and
+    go, and would leave ever more holes in the memory of a long session."""
     gc.collect()
     _trim(0)

@@ -26,22 +26,31 @@ class WindowOptions:
     ----------
     fullscreen : cover the screen; otherwise a window of ``size_px``
     screen : number of the screen, from 0
-    size_deg : width and height of the canvas, in degrees of visual angle, or ``largest``: as large as the window allows; when not given, 10 where the screen
-        was measured, and else ``largest``
-    width_cm : visible width of the screen, measured; when not given, 53.1 cm are assumed, and that is said and recorded
+    size_deg : width and height of the canvas, in degrees of visual angle, or ``largest``: as large
+        as the window allows; when not given, 10 where the screen was measured, and else ``largest``
+    width_cm : visible width of the screen, measured; when not given, 53.1 cm are assumed, and that
+        is said and recorded
     distance_cm : from the eyes to the screen
     size_px : width and height of the window where it is not full screen
     paced_hz : rate at which flips are paced by the clock where they do not wait for the screen
-    keyboard : ``ptb`` (Psychtoolbox, precise to about a millisecond) or ``event`` (PsychoPy's event module, precise to one frame)
+    keyboard : ``ptb`` (Psychtoolbox, precise to about a millisecond) or ``event`` (PsychoPy's event
+        module, precise to one frame)
     guard_ms : how long before a refresh the next frame is drawn
-    display : the display that was measured (:func:`.file.read_display`): its width, distance and screen hold, and a participant is told when another is found
-    patch : a square for a photodiode, such as ``upper-left:2`` (:func:`.patch.read_patch`); none when empty
-    theme : colours around the canvas: ``standard``, ``dark`` or ``light``; what is on the canvas stays as it is
-    palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from green (recorded: it changes what is seen)
+    display : the display that was measured (:func:`.file.read_display`): its width, distance and
+        screen hold, and a participant is told when another is found
+    patch : a square for a photodiode, such as ``upper-left:2`` (:func:`.patch.read_patch`); none
+        when empty
+    theme : colours around the canvas: ``standard``, ``dark`` or ``light``; what is on the canvas
+        stays as it is
+    palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from
+        green (recorded: it changes what is seen)
     font : file of a font for letters that the shipped typeface has not; none when empty
-    triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
-    buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none when empty
-    refractory : how soon after its onset a self-paced step takes presses, where a press has ended the step before
+    triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty.
+        Which codes are sent is a matter of the session
+    buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none
+        when empty
+    refractory : how soon after its onset a self-paced step takes presses, where a press has ended
+        the step before
 
     Raises
     ------
@@ -70,11 +79,16 @@ class WindowOptions:
     def __post_init__(self) -> None:
         sizes = (self.size_deg, self.distance_cm, self.paced_hz, self.width_cm)
         if any(isinstance(size, int | float) and size <= 0 for size in sizes):
-            raise SpanLabError("the size of the canvas, the width of the screen, the distance and the rate must be above 0")
+            raise SpanLabError(
+                "the size of the canvas, the width of the screen, the distance and the rate must be above 0"
+            )
         if self.keyboard not in get_args(Backend):
             raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{self.keyboard}'")
         if self.theme not in THEMES or self.palette not in PALETTES:
-            raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{self.theme}' and '{self.palette}'")
+            raise SpanLabError(
+                f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{self.theme}' and"
+                f" '{self.palette}'"
+            )
 
     @property
     def place(self) -> Screen:
@@ -87,7 +101,8 @@ class WindowOptions:
 
     @property
     def canvas(self) -> CanvasSize:
-        """The size of the canvas: as large as the window allows where nobody has said how wide the screen is, since degrees mean nothing there."""
+        """The size of the canvas: as large as the window allows where nobody has said how wide the
+        screen is, since degrees mean nothing there."""
         if self.size_deg is not None:
             return self.size_deg
         return "largest" if self.place.width_cm is None else USUAL_DEG

@@ -1,4 +1,5 @@
-"""Networks as participants: they see 32 × 32 frames, one per step, and answer through the head of their task.
+"""Networks as participants: they see 32 × 32 frames, one per step, and answer through the head of
+their task.
 
 Nothing here imports torch until a network is used.
 """

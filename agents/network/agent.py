@@ -39,13 +39,15 @@ class NetworkAgent(BatchAgent):
 
     Parameters
     ----------
-    spec : name of a checkpoint that ships (``laptop``), or the path of one; ``network:`` in front is allowed
+    spec : name of a checkpoint that ships (``laptop``), or the path of one; ``network:`` in front
+        is allowed
     noise : in its memory at each step; none when not given
 
     Raises
     ------
     SpanLabError
-        when torch or the checkpoint is missing, the file is not a checkpoint, or noise cannot be added to its memory.
+        when torch or the checkpoint is missing, the file is not a checkpoint, or noise cannot be
+        added to its memory.
     """
 
     kind: ClassVar[AgentKind] = NETWORK
@@ -64,7 +66,8 @@ class NetworkAgent(BatchAgent):
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> BatchAgent:
-        """SpanLab's own network or one of the WorM benchmark; or one that is neither, by its description or its package."""
+        """SpanLab's own network or one of the WorM benchmark; or one that is neither, by its
+        description or its package."""
         foreign = foreign_network(detail)
         if foreign is not None:
             return ForeignAgent(foreign, detail)
@@ -92,21 +95,33 @@ class NetworkAgent(BatchAgent):
             settings |= {"noise": self.noise.strength, **({"noise_relative": True} if self.noise.relative else {})}
         if checkpoint.trained is not None:
             trained = checkpoint.trained
-            settings |= {"trained_on": dict(trained.paradigms), "trained_steps": trained.steps, "trained_trials": dict(trained.trials)}
+            settings |= {
+                "trained_on": dict(trained.paradigms),
+                "trained_steps": trained.steps,
+                "trained_trials": dict(trained.trials),
+            }
         if checkpoint.published is not None:
-            settings["worm"] = {**checkpoint.published.facts, "options": dict(network.settings.options), "notes": list(checkpoint.published.notes)}
+            settings["worm"] = {
+                **checkpoint.published.facts,
+                "options": dict(network.settings.options),
+                "notes": list(checkpoint.published.notes),
+            }
         if checkpoint.vectors is not None:
             settings["vectors"] = checkpoint.vectors.described()
         return settings
 
     @override
     def introduction(self) -> list[str]:
-        """Facts about a checkpoint of others in a line or two; of SpanLab's own, which have a card, only what must not be overlooked."""
+        """Facts about a checkpoint of others in a line or two; of SpanLab's own, which have a card,
+        only what must not be overlooked."""
         if self.checkpoint.published is not None:
             return self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
         lines = [] if self.noise is None else [f"{self.name} has noise of {self.noise.typed} in its memory"]
         if self.checkpoint.name == WIRED:
-            lines.append(f"{self.name} takes these trials with {WIRED}: N-back tasks without noise were solved before its training began, by wiring")
+            lines.append(
+                f"{self.name} takes these trials with {WIRED}: N-back tasks without noise were solved before its"
+                " training began, by wiring"
+            )
         return lines
 
     @override
@@ -126,8 +141,8 @@ class NetworkAgent(BatchAgent):
         longest = self.network.memory.longest
         if longest is not None and steps > longest:
             raise SpanLabError(
-                f"{self.name} takes trials of up to {longest} steps, and {context.paradigm} has trials of {steps}; choose shorter ones (--set), "
-                "or a network that takes longer ones"
+                f"{self.name} takes trials of up to {longest} steps, and {context.paradigm} has trials of {steps};"
+                " choose shorter ones (--set), or a network that takes longer ones"
             )
 
     @override
@@ -158,28 +173,40 @@ class NetworkAgent(BatchAgent):
         return self.network.settings.hidden
 
     @override
-    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None) -> list[list[Response | None]]:
-        """Many trials at once: for every trial one entry per percept, a Response exactly where it asks. Equal to stepping.
+    def answer(
+        self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None
+    ) -> list[list[Response | None]]:
+        """Many trials at once: for every trial one entry per percept, a Response exactly where it
+        asks. Equal to stepping.
 
         Parameters
         ----------
-        keep : given the number of each trial and its hidden states, float32 (steps that machines see, units)
+        keep : given the number of each trial and its hidden states, float32 (steps that machines
+            see, units)
         """
         views = [self._view(context) for context in contexts]
         answers: list[list[Response | None]] = [[] for _ in trials]
         for task in dict.fromkeys(view.task for view in views):
-            of_task = sorted((number for number, view in enumerate(views) if view.task == task), key=lambda number: len(trials[number]))
+            of_task = sorted(
+                (number for number, view in enumerate(views) if view.task == task),
+                key=lambda number: len(trials[number]),
+            )
             for start in range(0, len(of_task), _BATCH):
                 numbers = of_task[start : start + _BATCH]
-                batch = self._batch([views[n] for n in numbers], [trials[n] for n in numbers], [contexts[n].seed for n in numbers])
+                batch = self._batch(
+                    [views[n] for n in numbers], [trials[n] for n in numbers], [contexts[n].seed for n in numbers]
+                )
                 for number, (answered, hidden) in zip(numbers, batch, strict=True):
                     answers[number] = answered
                     if keep is not None:
                         keep(number, hidden)
         return answers
 
-    def _batch(self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]], seeds: Sequence[int]) -> list[tuple[list[Response | None], np.ndarray]]:
-        """Answers and hidden states in trials of one task, filled up to the length of the longest: what follows a trial's end cannot change them."""
+    def _batch(
+        self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]], seeds: Sequence[int]
+    ) -> list[tuple[list[Response | None], np.ndarray]]:
+        """Answers and hidden states in trials of one task, filled up to the length of the longest:
+        what follows a trial's end cannot change them."""
         import torch
 
         from .speedups.sight import looked_at
@@ -196,7 +223,9 @@ class NetworkAgent(BatchAgent):
             return [([None] * len(trial), np.empty((0, self.network.settings.hidden), np.float32)) for trial in trials]
         with torch.inference_mode():
             seen = looked_at(self.network, store.frames())
-            passage = self.network(seen.at(torch.from_numpy(steps)), views[0].task, self.network.initial(len(trials), seeds))
+            passage = self.network(
+                seen.at(torch.from_numpy(steps)), views[0].task, self.network.initial(len(trials), seeds)
+            )
             logits, hidden = passage.logits.numpy(), passage.hidden.numpy()
         answers: list[tuple[list[Response | None], np.ndarray]] = []
         for row, trial in enumerate(trials):
@@ -219,19 +248,21 @@ class NetworkAgent(BatchAgent):
             family = family_of(self.name.removeprefix("network:"))[1:]
             tasks = [*known, *(task for one in family for task in load(one).network.tasks)]
             raise SpanLabError(
-                f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows {', '.join(dict.fromkeys(tasks))}); "
-                f"choose another network{_BEFORE.get(self.name, '')}, or train one with spanlab train"
+                f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows"
+                f" {', '.join(dict.fromkeys(tasks))}); choose another network{_BEFORE.get(self.name, '')}, or train one"
+                " with spanlab train"
             )
         if known[view.task].outputs != view.head:
             raise SpanLabError(
-                f"{self.name} has {known[view.task].outputs} outputs for the task '{view.task}', and {context.paradigm} asks for {view.head}; "
-                "choose another network, or train one with spanlab train"
+                f"{self.name} has {known[view.task].outputs} outputs for the task '{view.task}', and {context.paradigm}"
+                f" asks for {view.head}; choose another network, or train one with spanlab train"
             )
         reads = known[view.task].reads
         if reads != (view.input == "vectors"):
             raise SpanLabError(
-                f"{self.name} was trained to {'read the vectors of words' if reads else 'see frames'} in the task '{view.task}', and {context.paradigm} gives "
-                f"{view.input}; choose another network, or train one with spanlab train"
+                f"{self.name} was trained to {'read the vectors of words' if reads else 'see frames'} in the task"
+                f" '{view.task}', and {context.paradigm} gives {view.input}; choose another network, or train one with"
+                " spanlab train"
             )
         return view
 
@@ -253,11 +284,14 @@ class NetworkEpisode(Episode):
         import torch
 
         with one_thread(), torch.inference_mode():
-            seen = self._network.see(torch.from_numpy(self._frame(percept.for_machine.stimulus))).at(torch.zeros(1, 1, dtype=torch.int64))
+            seen = self._network.see(torch.from_numpy(self._frame(percept.for_machine.stimulus))).at(
+                torch.zeros(1, 1, dtype=torch.int64)
+            )
             passage = self._network(seen, self._view.task, self._state)
         self._state = passage.state
         return None if percept.ask is None else read_out(passage.logits[0, 0].numpy(), percept.ask, self._view)
 
     def _frame(self, stimulus: Stimulus) -> np.ndarray:
-        """Return the input of the network at one step: a frame, uint8 (1, 32, 32, 3), or a vector, float32 (1, 300)."""
+        """Return the input of the network at one step: a frame, uint8 (1, 32, 32, 3), or a vector,
+        float32 (1, 300)."""
         return network_frame(stimulus.scene())[None] if self._words is None else self._words.shown([stimulus])

@@ -1,7 +1,9 @@
-"""Networks that are not SpanLab's: the description of their frames and outputs, and how they take trials.
+"""Networks that are not SpanLab's: the description of their frames and outputs, and how they take
+trials.
 
-One comes as a program in a file with a description, or as a class of another package (entry points ``spanlab.networks``). Either way it is frames in, logits
-out: SpanLab shows it the trials and reads its answers, and knows nothing of what is in between.
+One comes as a program in a file with a description, or as a class of another package (entry points
+``spanlab.networks``). Either way it is frames in, logits out: SpanLab shows it the trials and reads
+its answers, and knows nothing of what is in between.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from .settings import FRAME, need_torch
 if TYPE_CHECKING:
     import torch
 
-#: How far outputs may be apart that ought to be the same: what single precision can do in another order of sums.
+#: How far outputs may be apart that ought to be the same: what single precision can do in another
+#: order of sums.
 _ALIKE = 1e-3
 _RANGE = re.compile(r"(\d{1,5})\s*-\s*(\d{1,5})")
 
@@ -43,7 +46,10 @@ VERDICTS = (
     VerdictRule(
         name="a network of somebody else can take part",
         says=("network:… cannot be used: …",),
-        rests_on="outputs for noise: their shape, that they are finite, the same for the same frames, and do not depend on trials beside or on later frames",
+        rests_on=(
+            "outputs for noise: their shape, that they are finite, the same for the same frames, and do not depend on"
+            " trials beside or on later frames"
+        ),
         says_no_when="one of these does not hold, or the network fails: it takes no trial",
         tests=(
             "tests/agents/network/test_foreign.py::test_a_network_of_another_package",
@@ -64,12 +70,18 @@ class Frames(_Part):
         FRAME, description="side of a frame in pixels; with 32, frames are identical to those of the networks that ship"
     )
     colour: Literal["rgb", "grey"] = Field("rgb", description="three channels, or one (brightness)")
-    values: Literal["unit", "bytes"] = Field("unit", description="range of values: unit from 0 to 1, bytes from 0 to 255; both in single precision")
+    values: Literal["unit", "bytes"] = Field(
+        "unit", description="range of values: unit from 0 to 1, bytes from 0 to 255; both in single precision"
+    )
     order: Literal["channels_first", "channels_last"] = Field(
         "channels_first", description="dimensions of a frame: (channels, rows, columns) or (rows, columns, channels)"
     )
-    mean: list[float] = Field(default_factory=list, description="subtracted from the values of each channel; nothing if not given")
-    spread: list[float] = Field(default_factory=list, description="divisor of the values of each channel after that; 1 if not given")
+    mean: list[float] = Field(
+        default_factory=list, description="subtracted from the values of each channel; nothing if not given"
+    )
+    spread: list[float] = Field(
+        default_factory=list, description="divisor of the values of each channel after that; 1 if not given"
+    )
 
     @property
     def channels(self) -> int:
@@ -79,7 +91,9 @@ class Frames(_Part):
     def _fits(self) -> Frames:
         for name, values in (("mean", self.mean), ("spread", self.spread)):
             if values and len(values) != self.channels:
-                raise ValueError(f"{name} has {len(values)} numbers, and {self.colour} frames have {self.channels} channels")
+                raise ValueError(
+                    f"{name} has {len(values)} numbers, and {self.colour} frames have {self.channels} channels"
+                )
         if any(value <= 0 for value in self.spread):
             raise ValueError("spread has to be above 0")
         return self
@@ -89,8 +103,10 @@ class Outputs(_Part):
     """Places of the outputs of one task among a network's logits."""
 
     logits: list[Place] = Field(
-        description="the network's logit for each output of the paradigm's head, in their order: a list, or from-to (0-8). Where the head has one output, "
-        "which stands for yes, two logits mean no and yes"
+        description=(
+            "the network's logit for each output of the paradigm's head, in their order: a list, or from-to (0-8)."
+            " Where the head has one output, which stands for yes, two logits mean no and yes"
+        )
     )
     number: Place | None = Field(None, description="number that tells the network the task, if it knows several")
 
@@ -108,19 +124,31 @@ class Interface(_Part):
 
     about: str = Field("", description="description in a sentence or two; recorded with every session")
     frames: Frames = Field(Frames.model_validate({}), description="form of the frame at each step")
-    steps: Count | None = Field(None, description="fixed number of steps; shorter trials are padded with black frames. Any number if not given")
+    steps: Count | None = Field(
+        None, description="fixed number of steps; shorter trials are padded with black frames. Any number if not given"
+    )
     trials: Count | None = Field(None, description="fixed number of trials in a batch. Any number if not given")
     step_ms: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="duration of a step: a display of 500 ms takes 5 steps of 100 ms. If not given, each display is one step, as published"
+        None,
+        description=(
+            "duration of a step: a display of 500 ms takes 5 steps of 100 ms. If not given, each display is one step,"
+            " as published"
+        ),
     )
     unpaced_steps: Count = Field(1, description="with step_ms: steps of a display that stays until the answer")
     answers: Literal["each_step", "last_step"] = Field(
         "each_step",
-        description="each_step: (trials, steps, logits), none of which may depend on later frames; last_step: (trials, logits), and SpanLab shows it the "
-        "frames up to each question",
+        description=(
+            "each_step: (trials, steps, logits), none of which may depend on later frames; last_step: (trials, logits),"
+            " and SpanLab shows it the frames up to each question"
+        ),
     )
-    read: Literal["last", "first", "mean"] = Field("last", description="with step_ms: the step of a question at which the answer is read")
-    tasks: Annotated[dict[str, Outputs], Field(min_length=1)] = Field(description="the tasks that it knows, as named in the network sections of paradigms")
+    read: Literal["last", "first", "mean"] = Field(
+        "last", description="with step_ms: the step of a question at which the answer is read"
+    )
+    tasks: Annotated[dict[str, Outputs], Field(min_length=1)] = Field(
+        description="the tasks that it knows, as named in the network sections of paradigms"
+    )
 
     @model_validator(mode="after")
     def _agrees(self) -> Interface:
@@ -147,9 +175,15 @@ class Interface(_Part):
 class NetworkDescription(Interface):
     """A program in a file, described."""
 
-    network: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network")
-    program: str = Field(description="its file, relative to this one: a program written by torch.export.save or torch.jit.save")
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(None, description="SHA-256 of the file; any other file is refused")
+    network: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(
+        description="name of the network"
+    )
+    program: str = Field(
+        description="its file, relative to this one: a program written by torch.export.save or torch.jit.save"
+    )
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        None, description="SHA-256 of the file; any other file is refused"
+    )
 
 
 class OwnNetwork(ABC):
@@ -187,7 +221,8 @@ class OwnNetwork(ABC):
         """
 
     def facts(self) -> Mapping[str, Any]:
-        """Return what else is to be kept with every session (a version, how it was trained), fit for JSON."""
+        """Return what else is to be kept with every session (a version, how it was trained), fit
+        for JSON."""
         return {}
 
 
@@ -215,7 +250,8 @@ class Foreign:
 
 
 def foreign_network(detail: str) -> Foreign | None:
-    """The network of another package or in a described program that a name stands for; None where it stands for neither.
+    """The network of another package or in a described program that a name stands for; None where
+    it stands for neither.
 
     Parameters
     ----------
@@ -231,8 +267,9 @@ def foreign_network(detail: str) -> Foreign | None:
     if is_program(Path(detail)):
         described = Path(detail).with_suffix(".yaml").name
         raise SpanLabError(
-            f"{detail} is a program, and SpanLab has to be told what goes into it and what comes out: say so in a description, such as {described} "
-            f"(see 'Networks' in the documentation), and give that: network:{described}"
+            f"{detail} is a program, and SpanLab has to be told what goes into it and what comes out: say so in a"
+            f" description, such as {described} (see 'Networks' in the documentation), and give that:"
+            f" network:{described}"
         )
     name, _, file = detail.partition(":")
     if not re.fullmatch(r"[\w.-]+", name) or not _installed(name):
@@ -246,7 +283,10 @@ def _installed(name: str) -> bool:
 
 def _of_package(name: str, file: Path | None) -> Foreign:
     if file is not None and not file.is_file():
-        raise SpanLabError(f"there is no file {file}; 'network:{name}:FILE' names the file that the package's network '{name}' is to load")
+        raise SpanLabError(
+            f"there is no file {file}; 'network:{name}:FILE' names the file that the package's network '{name}' is to"
+            " load"
+        )
     need_torch()
     cls = OWN_NETWORKS.get(name)
     try:
@@ -258,9 +298,14 @@ def _of_package(name: str, file: Path | None) -> Foreign:
     except Exception as error:
         raise SpanLabError(f"the network '{name}' of another package cannot be loaded: {_first(error)}") from error
     if not isinstance(interface, Interface):
-        raise SpanLabError(f"{cls.__name__}.interface gave {interface!r}; expected an Interface. This is a fault of the network's package")
+        raise SpanLabError(
+            f"{cls.__name__}.interface gave {interface!r}; expected an Interface. This is a fault of the network's"
+            " package"
+        )
     point = next((one for one in entry_points(group=OWN_NETWORKS.group) if one.name == name), None)
-    package = f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else cls.__module__
+    package = (
+        f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else cls.__module__
+    )
     facts = {"package": package, "class": f"{cls.__module__}.{cls.__qualname__}"}
     if file is not None:
         facts |= {"checkpoint": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
@@ -275,8 +320,8 @@ def _described(path: Path) -> Foreign:
     kind = "torch.export" if program.kind == "exported" else "TorchScript"
     facts = {"checkpoint": program.name, "sha256": program.sha256, "program": kind}
     summary = (
-        f"{described.network}: {program.name} is a program ({kind}, SHA-256 {program.sha256[:12]}...), which runs with your rights: "
-        "only use programs from people you trust"
+        f"{described.network}: {program.name} is a program ({kind}, SHA-256 {program.sha256[:12]}...), which runs with"
+        " your rights: only use programs from people you trust"
     )
     interface = Interface.model_validate(described.model_dump(exclude={"network", "program", "sha256"}))
     return Foreign(described.network, interface, _Program(interface, program), facts, (summary,))
@@ -292,12 +337,18 @@ def read_description(path: Path) -> NetworkDescription:
     """
     if not path.is_file():
         raise SpanLabError(
-            f"there is no description of a network at {path}; it says which program the network is, and what goes in and out "
-            "(see 'Networks' in the documentation)"
+            f"there is no description of a network at {path}; it says which program the network is, and what goes in"
+            " and out (see 'Networks' in the documentation)"
         )
     document = yaml_source.read(path)
     if not isinstance(document.data, dict):
-        raise ParadigmError([document.problem((), "expected the description of a network (keys with values, beginning with 'network: NAME')")])
+        raise ParadigmError(
+            [
+                document.problem(
+                    (), "expected the description of a network (keys with values, beginning with 'network: NAME')"
+                )
+            ]
+        )
     described, found = validated(NetworkDescription, document.data)
     if found or not isinstance(described, NetworkDescription):
         raise ParadigmError([document.problem(place, message) for place, message in found])
@@ -332,7 +383,8 @@ def tried(foreign: Foreign) -> Foreign:
     Raises
     ------
     SpanLabError
-        when its outputs are of another shape, too few, not finite, random, depend on the trials beside, or on frames that come later.
+        when its outputs are of another shape, too few, not finite, random, depend on the trials
+        beside, or on frames that come later.
     """
     interface = foreign.interface
     noise = np.random.RandomState(0)
@@ -344,19 +396,23 @@ def tried(foreign: Foreign) -> Foreign:
     found = run(foreign, pixels, task)
     if not np.array_equal(run(foreign, pixels, task), found):
         raise SpanLabError(
-            f"{fault}it gives other outputs for the same frames; put it into evaluation mode (eval) before it is saved, so that nothing in it is random"
+            f"{fault}it gives other outputs for the same frames; put it into evaluation mode (eval) before it is saved,"
+            " so that nothing in it is random"
         )
     other = pixels.copy()
     other[1:] = noise.randint(0, 256, other[1:].shape)
     if _apart(run(foreign, other, task)[:1], found[:1]):
-        raise SpanLabError(f"{fault}its outputs in one trial depend on the trials beside it; put it into evaluation mode (eval) before it is saved")
+        raise SpanLabError(
+            f"{fault}its outputs in one trial depend on the trials beside it; put it into evaluation mode (eval) before"
+            " it is saved"
+        )
     if interface.answers == "each_step" and steps > 1:
         other = pixels.copy()
         other[:, -1] = 255 - other[:, -1]
         if _apart(run(foreign, other, task)[:, :-1], found[:, :-1]):
             raise SpanLabError(
-                f"{fault}its outputs depend on frames that come later, so that it would know a trial's end before it is there; with answers: last_step it is "
-                "shown the frames up to each question and no others"
+                f"{fault}its outputs depend on frames that come later, so that it would know a trial's end before it is"
+                " there; with answers: last_step it is shown the frames up to each question and no others"
             )
     return foreign
 
@@ -366,11 +422,13 @@ def _apart(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def run(foreign: Foreign, pixels: np.ndarray, task: str) -> np.ndarray:
-    """The logits of trials of one task, float32 (trials, steps, logits), or (trials, logits) where only the last step has any.
+    """The logits of trials of one task, float32 (trials, steps, logits), or (trials, logits) where
+    only the last step has any.
 
     Parameters
     ----------
-    pixels : uint8 (trials, steps, rows, columns, channels); as many trials and steps as the network takes
+    pixels : uint8 (trials, steps, rows, columns, channels); as many trials and steps as the network
+        takes
 
     Raises
     ------
@@ -384,7 +442,9 @@ def run(foreign: Foreign, pixels: np.ndarray, task: str) -> np.ndarray:
     values = values / np.float32(255) if frames.values == "unit" else values
     values = values - np.array(frames.mean, np.float32) if frames.mean else values
     values = values / np.array(frames.spread, np.float32) if frames.spread else values
-    given = torch.from_numpy(np.ascontiguousarray(np.moveaxis(values, -1, 2) if frames.order == "channels_first" else values))
+    given = torch.from_numpy(
+        np.ascontiguousarray(np.moveaxis(values, -1, 2) if frames.order == "channels_first" else values)
+    )
     number = interface.tasks[task].number
     numbers = None if number is None else torch.full((len(pixels),), number, dtype=torch.int64)
     fault, shape = f"network:{foreign.name} cannot be used: ", tuple(given.shape)
@@ -396,17 +456,23 @@ def run(foreign: Foreign, pixels: np.ndarray, task: str) -> np.ndarray:
     except Exception as error:
         beside = " and a number of the task for each trial" if interface.numbered else ""
         raise SpanLabError(
-            f"{fault}given frames of the shape {shape}{beside}, it fails ({_first(error)}); if it takes other ones, say so in its description "
-            "(frames, steps, trials, tasks)"
+            f"{fault}given frames of the shape {shape}{beside}, it fails ({_first(error)}); if it takes other ones, say"
+            " so in its description (frames, steps, trials, tasks)"
         ) from None
     wanted = "(trials, steps, logits)" if interface.answers == "each_step" else "(trials, logits)"
     if not isinstance(found, torch.Tensor):
         raise SpanLabError(f"{fault}it gives {type(found).__name__} instead of one tensor of logits, {wanted}")
     leading = shape[:2] if interface.answers == "each_step" else shape[:1]
     if tuple(found.shape[:-1]) != leading or found.ndim != len(leading) + 1:
-        raise SpanLabError(f"{fault}for frames of the shape {shape} it gives outputs of the shape {tuple(found.shape)}, and its description says {wanted}")
+        raise SpanLabError(
+            f"{fault}for frames of the shape {shape} it gives outputs of the shape {tuple(found.shape)}, and its"
+            f" description says {wanted}"
+        )
     if found.shape[-1] < interface.least:
-        raise SpanLabError(f"{fault}it gives {found.shape[-1]} logits at a step, and its description uses the number {interface.least - 1}, counted from 0")
+        raise SpanLabError(
+            f"{fault}it gives {found.shape[-1]} logits at a step, and its description uses the number"
+            f" {interface.least - 1}, counted from 0"
+        )
     logits = found.detach().to("cpu", torch.float32).numpy()
     if not np.isfinite(logits).all():
         raise SpanLabError(f"{fault}some of its outputs are not finite numbers")

@@ -1,4 +1,5 @@
-"""A network that is not SpanLab's as a participant: displays become the frames that it takes, and its logits answers."""
+"""A network that is not SpanLab's as a participant: displays become the frames that it takes, and
+its logits answers."""
 
 from __future__ import annotations
 
@@ -40,8 +41,13 @@ class ForeignAgent(BatchAgent):
 
     @override
     def settings(self) -> dict[str, Any]:
-        """The settings that shaped the answers: the author of the network, the hash of its file, and its description."""
-        return {"network": self.foreign.name, **self.foreign.facts, "interface": self.foreign.interface.model_dump(mode="json", exclude_defaults=True)}
+        """The settings that shaped the answers: the author of the network, the hash of its file,
+        and its description."""
+        return {
+            "network": self.foreign.name,
+            **self.foreign.facts,
+            "interface": self.foreign.interface.model_dump(mode="json", exclude_defaults=True),
+        }
 
     @override
     def introduction(self) -> list[str]:
@@ -53,8 +59,8 @@ class ForeignAgent(BatchAgent):
         interface = self.foreign.interface
         if interface.steps is not None and interface.step_ms is None and steps > interface.steps:
             raise SpanLabError(
-                f"{self.name} takes trials of up to {interface.steps} steps, and {context.paradigm} has trials of {steps}; choose shorter ones (--set), "
-                "or export it with more steps"
+                f"{self.name} takes trials of up to {interface.steps} steps, and {context.paradigm} has trials of"
+                f" {steps}; choose shorter ones (--set), or export it with more steps"
             )
 
     @override
@@ -66,7 +72,9 @@ class ForeignAgent(BatchAgent):
         return ForeignEpisode(self, self._view(context))
 
     @override
-    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None) -> list[list[Response | None]]:
+    def answer(
+        self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None
+    ) -> list[list[Response | None]]:
         answers: list[list[Response | None]] = [[None] * len(trial) for trial in trials]
         shown = _Shown(self.foreign.interface)
         for task, lots in self._lots(contexts, trials):
@@ -78,10 +86,14 @@ class ForeignAgent(BatchAgent):
                         percept = trials[number][step]
                         assert percept.ask is not None
                         at = steps.index(step)
-                        answers[number][step] = read_out(self.outputs_at(found, spans[at], task), percept.ask, self._view(contexts[number]))
+                        answers[number][step] = read_out(
+                            self.outputs_at(found, spans[at], task), percept.ask, self._view(contexts[number])
+                        )
         return answers
 
-    def _lots(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]]) -> Iterator[tuple[str, list[list[_Row]]]]:
+    def _lots(
+        self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]]
+    ) -> Iterator[tuple[str, list[list[_Row]]]]:
         """For each task, the trials that go through the network together."""
         views = [self._view(context) for context in contexts]
         for task in dict.fromkeys(view.task for view in views):
@@ -99,23 +111,30 @@ class ForeignAgent(BatchAgent):
             frame = 4 * self.foreign.interface.frames.size**2 * self.foreign.interface.frames.channels
             lots: list[list[_Row]] = [[]]
             for row in rows:
-                same = self.foreign.interface.answers == "each_step" or not lots[-1] or len(lots[-1][0][1]) == len(row[1])
+                same = (
+                    self.foreign.interface.answers == "each_step" or not lots[-1] or len(lots[-1][0][1]) == len(row[1])
+                )
                 if len(lots[-1]) == _BATCH or (len(lots[-1]) + 1) * len(row[1]) * frame > _BYTES or not same:
                     lots.append([])
                 lots[-1].append(row)
             yield task, [lot for lot in lots if lot]
 
     def logits_of(self, trials: Sequence[np.ndarray], task: str) -> list[np.ndarray]:
-        """The logits of some trials, each (steps, logits); where only the last step has any, (1, logits).
+        """The logits of some trials, each (steps, logits); where only the last step has any, (1,
+        logits).
 
         Parameters
         ----------
-        trials : frames of each, uint8 (steps, rows, columns, channels); where only the last step answers, all that are taken at once have the same length
+        trials : frames of each, uint8 (steps, rows, columns, channels); where only the last step
+            answers, all that are taken at once have the same length
         """
         interface = self.foreign.interface
         longest = max(len(one) for one in trials)
         if interface.steps is not None and longest > interface.steps:
-            raise SpanLabError(f"{self.name} takes trials of up to {interface.steps} steps, and with steps of {interface.step_ms:g} ms this one has {longest}")
+            raise SpanLabError(
+                f"{self.name} takes trials of up to {interface.steps} steps, and with steps of {interface.step_ms:g} ms"
+                f" this one has {longest}"
+            )
         if (
             interface.answers == "last_step" and interface.steps is None and len({len(one) for one in trials}) > 1
         ):  # with step_ms, equally many displays may differ in time
@@ -156,28 +175,33 @@ class ForeignAgent(BatchAgent):
         Raises
         ------
         SpanLabError
-            when it does not know the task, has other outputs for it, or words would have to be read.
+            when it does not know the task, has other outputs for it, or words would have to be
+            read.
         """
         view, interface = view_of(context), self.foreign.interface
         if view.input == "vectors":
-            raise SpanLabError(f"{self.name} is shown frames, and in {context.paradigm} networks read the vectors of words; choose another paradigm")
+            raise SpanLabError(
+                f"{self.name} is shown frames, and in {context.paradigm} networks read the vectors of words; choose"
+                " another paradigm"
+            )
         if view.task not in interface.tasks:
             raise SpanLabError(
-                f"{self.name} does not know the task '{view.task}' of {context.paradigm} (its description has {', '.join(interface.tasks)}); add the task, "
-                "if the network can do it, or choose another paradigm"
+                f"{self.name} does not know the task '{view.task}' of {context.paradigm} (its description has"
+                f" {', '.join(interface.tasks)}); add the task, if the network can do it, or choose another paradigm"
             )
         logits = interface.tasks[view.task].logits
         if len(logits) != view.head and not (view.head == 1 and len(logits) == 2):
             wanted = "1 output (or 2, for no and yes)" if view.head == 1 else f"{view.head} outputs"
             raise SpanLabError(
-                f"{self.name} has {len(logits)} logits for the task '{view.task}', and {context.paradigm} asks for {wanted}; "
-                "correct 'logits' in its description"
+                f"{self.name} has {len(logits)} logits for the task '{view.task}', and {context.paradigm} asks for"
+                f" {wanted}; correct 'logits' in its description"
             )
         return view
 
 
 class ForeignEpisode(Episode):
-    """One trial in a network that is not SpanLab's: at each question it is shown the frames up to it."""
+    """One trial in a network that is not SpanLab's: at each question it is shown the frames up to
+    it."""
 
     def __init__(self, agent: ForeignAgent, view: NetworkView) -> None:
         self._agent, self._view = agent, view
@@ -197,7 +221,8 @@ class ForeignEpisode(Episode):
 
 
 def shown_frames(interface: Interface, percepts: Sequence[Percept]) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """The frames of one trial as a network takes them, uint8 (steps, rows, columns, channels), and the steps of each display, from and up to."""
+    """The frames of one trial as a network takes them, uint8 (steps, rows, columns, channels), and
+    the steps of each display, from and up to."""
     return _Shown(interface).of(percepts)
 
 
@@ -209,7 +234,8 @@ class _Shown:
         self._known: dict[Stimulus, np.ndarray] = {}
 
     def of(self, percepts: Sequence[Percept]) -> tuple[np.ndarray, list[tuple[int, int]]]:
-        """The frames of a trial, uint8 (steps, rows, columns, channels), and for each display the steps that it takes, from and up to."""
+        """The frames of a trial, uint8 (steps, rows, columns, channels), and for each display the
+        steps that it takes, from and up to."""
         frames: list[np.ndarray] = []
         spans: list[tuple[int, int]] = []
         for percept in percepts:

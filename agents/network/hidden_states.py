@@ -1,4 +1,5 @@
-"""Hidden states, for neural analysis: what the memory of a network holds at every step of every trial, kept beside the responses of a large run."""
+"""Hidden states, for neural analysis: what the memory of a network holds at every step of every
+trial, kept beside the responses of a large run."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class StatesLog:
 
         Parameters
         ----------
-        steps : for the number of each of these trials in the session, in the order in which they were put, the numbers of the steps that were put
+        steps : for the number of each of these trials in the session, in the order in which they
+            were put, the numbers of the steps that were put
         session : name of the session, for the file
         """
         import pyarrow
@@ -59,7 +61,9 @@ class StatesLog:
             pyarrow.array(columns[3], pyarrow.bool_()),
             pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(hidden.ravel(), pyarrow.float32()), self._units),
         ]
-        table = pyarrow.table(arrays, names=["trial", "step", "phase", "asked", "hidden"], metadata={"session": session})
+        table = pyarrow.table(
+            arrays, names=["trial", "step", "phase", "asked", "hidden"], metadata={"session": session}
+        )
         sink = pyarrow.BufferOutputStream()
         # the bytes of equal weight of all numbers go together: so they can be compressed
         options: dict[str, Any] = {"use_dictionary": ["phase"], "use_byte_stream_split": ["hidden.list.element"]}
@@ -69,7 +73,8 @@ class StatesLog:
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Hidden states of some trials, one row for each step that the network saw; rows are in the order of trials and steps.
+    """Hidden states of some trials, one row for each step that the network saw; rows are in the
+    order of trials and steps.
 
     Parameters
     ----------
@@ -77,7 +82,8 @@ class States:
     step : number of the step in the trial, from 1, int32 (rows,); as in the response table
     phase : of the step, such as ``probe``, objects (rows,)
     asked : whether there was a question, bool (rows,)
-    hidden : output of the memory (of its last layer) at that step, before any read-out, float32 (rows, units)
+    hidden : output of the memory (of its last layer) at that step, before any read-out, float32
+        (rows, units)
     """
 
     trial: np.ndarray
@@ -88,17 +94,21 @@ class States:
 
 
 def read_states(folder: str | Path) -> Iterator[States]:
-    """The hidden states of a session, a chunk (as many trials as a part has) at a time, in the order of its trials. Of an unfinished session, those of its
-    finished parts.
+    """The hidden states of a session, a chunk (as many trials as a part has) at a time, in the
+    order of its trials. Of an unfinished session, those of its finished parts.
 
     Raises
     ------
     SpanLabError
         when none were kept, or a file is damaged.
     """
-    files = sorted(path for path in (Path(folder) / STATES).glob("[0-9]*.parquet") if (Path(folder) / "parts" / path.name).exists())
+    files = sorted(
+        path for path in (Path(folder) / STATES).glob("[0-9]*.parquet") if (Path(folder) / "parts" / path.name).exists()
+    )
     if not files:
-        raise SpanLabError(f"{folder} holds no hidden states; they are kept by: spanlab replay PARADIGM --agent network:FILE --states")
+        raise SpanLabError(
+            f"{folder} holds no hidden states; they are kept by: spanlab replay PARADIGM --agent network:FILE --states"
+        )
     yield from map(_read, files)
 
 
@@ -116,7 +126,7 @@ def _read(path: Path) -> States:
         phase = np.array(table.column("phase").to_pylist(), dtype=object)
     except (pyarrow.ArrowException, OSError, KeyError, AttributeError) as error:
         raise SpanLabError(
-            f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it and the file of the same name in parts, and both are made again "
-            f"by: spanlab resume {path.parent.parent}"
+            f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it and the file of the same"
+            f" name in parts, and both are made again by: spanlab resume {path.parent.parent}"
         ) from None
     return States(trial, step, phase, asked, numbers.reshape(-1, units))

@@ -1,6 +1,8 @@
-"""Networks without some of their units: these are silenced for the read-out, while the memory goes on as it was.
+"""Networks without some of their units: these are silenced for the read-out, while the memory goes
+on as it was.
 
-The WorM benchmark (Sikarwar & Zhang, 2023) sets to zero the weights that lead from these units to the classifiers, which comes to the same.
+The WorM benchmark (Sikarwar & Zhang, 2023) sets to zero the weights that lead from these units to
+the classifiers, which comes to the same.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def accuracy_without(network: Network, observed: Observed, units: Sequence[int] = ()) -> np.ndarray:
-    """The share of items that is right in each trial, float (trials,), with these units at zero in the hidden state that is read out.
+    """The share of items that is right in each trial, float (trials,), with these units at zero in
+    the hidden state that is read out.
 
     Trials without a question have nan.
     """
@@ -109,11 +112,25 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
     with torch.inference_mode():
         seen = network.see(torch.from_numpy(store.frames()))
         hidden = [
-            network.remember(seen.at(torch.from_numpy(index[start : start + _BATCH])), view.task)[0].float().cpu().numpy()
+            network.remember(seen.at(torch.from_numpy(index[start : start + _BATCH])), view.task)[0]
+            .float()
+            .cpu()
+            .numpy()
             for start in range(0, len(steps_of), _BATCH)
         ]
-        asked = seen.at(torch.from_numpy(index[[question.trial for question in questions], [question.step for question in questions]]))
-    return Observed(view, tuple(trials), steps_of, np.where(inside[..., None], np.concatenate(hidden), np.float32(0)), questions, asked)
+        asked = seen.at(
+            torch.from_numpy(
+                index[[question.trial for question in questions], [question.step for question in questions]]
+            )
+        )
+    return Observed(
+        view,
+        tuple(trials),
+        steps_of,
+        np.where(inside[..., None], np.concatenate(hidden), np.float32(0)),
+        questions,
+        asked,
+    )
 
 
 def _questions(trials: Sequence[Sequence[Step]]) -> tuple[ProbedQuestion, ...]:
@@ -128,10 +145,11 @@ def _questions(trials: Sequence[Sequence[Step]]) -> tuple[ProbedQuestion, ...]:
 
 
 def before_the_probe(observed: Observed) -> tuple[np.ndarray, bool]:
-    """The steps of each trial before what was held is asked for, bool (trials, steps), and whether these are not all.
+    """The steps of each trial before what was held is asked for, bool (trials, steps), and whether
+    these are not all.
 
-    Where something else follows a probe in any of the trials (task switching), or there is nothing before it (N-back), questions run through the trial, and all
-    steps are meant.
+    Where something else follows a probe in any of the trials (task switching), or there is nothing
+    before it (N-back), questions run through the trial, and all steps are meant.
     """
     inside = np.zeros(observed.hidden.shape[:2], bool)
     probe = np.zeros(observed.hidden.shape[:2], bool)

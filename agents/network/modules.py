@@ -24,7 +24,8 @@ Logits = str | Sequence[int]
 
 
 class ModuleNetwork(OwnNetwork):
-    """A torch module, in evaluation mode while it answers; of several things that it returns, such as outputs and a state, the first are its logits."""
+    """A torch module, in evaluation mode while it answers; of several things that it returns, such
+    as outputs and a state, the first are its logits."""
 
     name: ClassVar[str] = "a torch module"
 
@@ -51,19 +52,26 @@ class ModuleNetwork(OwnNetwork):
             found = self._module(frames if parameter is None else frames.to(parameter.device))
         finally:
             self._module.train(trained)
-        outputs: Any = found[0] if isinstance(found, tuple | list) and found and isinstance(found[0], torch.Tensor) else found
+        outputs: Any = (
+            found[0] if isinstance(found, tuple | list) and found and isinstance(found[0], torch.Tensor) else found
+        )
         return outputs
 
 
-def module_agent(module: torch.nn.Module, views: Sequence[NetworkView], logits: Logits | None = None, **frames: Any) -> ForeignAgent:
+def module_agent(
+    module: torch.nn.Module, views: Sequence[NetworkView], logits: Logits | None = None, **frames: Any
+) -> ForeignAgent:
     """Return a torch module as an agent.
 
     Parameters
     ----------
-    module : from float32 (trials, steps, channels, 32, 32) to logits (trials, steps, outputs), none of which depends on later frames
+    module : from float32 (trials, steps, channels, 32, 32) to logits (trials, steps, outputs), none
+        of which depends on later frames
     views : what networks see of the paradigm that it takes, for each of its tasks
-    logits : which of its outputs are those of the paradigm's head, in their order; the first ones when not given
-    frames : how frames are given to it (``size``, ``colour``, ``values``, ``order``, ``mean``, ``spread``)
+    logits : which of its outputs are those of the paradigm's head, in their order; the first ones
+        when not given
+    frames : how frames are given to it (``size``, ``colour``, ``values``, ``order``, ``mean``,
+        ``spread``)
 
     Raises
     ------
@@ -72,9 +80,14 @@ def module_agent(module: torch.nn.Module, views: Sequence[NetworkView], logits: 
     """
     heads = {view.task: view.head for view in views}
     if not heads:
-        raise SpanLabError("networks cannot take this paradigm: it has no 'network' section that says its task and head; add one to the file")
+        raise SpanLabError(
+            "networks cannot take this paradigm: it has no 'network' section that says its task and head; add one to"
+            " the file"
+        )
     tasks = {task: {"logits": list(range(max(head, 2))) if logits is None else logits} for task, head in heads.items()}
-    interface, problems = validated(Interface, {"frames": frames, "tasks": {task: _as_lists(entry) for task, entry in tasks.items()}})
+    interface, problems = validated(
+        Interface, {"frames": frames, "tasks": {task: _as_lists(entry) for task, entry in tasks.items()}}
+    )
     if problems or not isinstance(interface, Interface):
         raise SpanLabError("; ".join(f"{'.'.join(map(str, path))}: {message}" for path, message in problems))
     name = type(module).__name__
@@ -82,7 +95,11 @@ def module_agent(module: torch.nn.Module, views: Sequence[NetworkView], logits: 
     for key, value in module.state_dict().items():
         weights.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
     parameters = sum(parameter.numel() for parameter in module.parameters())
-    facts = {"class": f"{type(module).__module__}.{type(module).__qualname__}", "parameters": parameters, "sha256": weights.hexdigest()}
+    facts = {
+        "class": f"{type(module).__module__}.{type(module).__qualname__}",
+        "parameters": parameters,
+        "sha256": weights.hexdigest(),
+    }
     return ForeignAgent(tried(Foreign(name, interface, ModuleNetwork(module, interface), facts, ())), name)
 
 

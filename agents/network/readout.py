@@ -26,15 +26,21 @@ def view_of(context: TrialContext) -> NetworkView:
         when it does not say.
     """
     if (kind := next((kind for kind in context.asks if kind.not_for_networks), None)) is not None:
-        raise SpanLabError(f"networks cannot take {context.paradigm}: it asks with '{kind.name}', and {kind.not_for_networks}")
+        raise SpanLabError(
+            f"networks cannot take {context.paradigm}: it asks with '{kind.name}', and {kind.not_for_networks}"
+        )
     if context.network is None:
-        raise SpanLabError(f"networks cannot take {context.paradigm}: the paradigm has no 'network' section that says its task and head; add one to the file")
+        raise SpanLabError(
+            f"networks cannot take {context.paradigm}: the paradigm has no 'network' section that says its task and"
+            " head; add one to the file"
+        )
     return context.network
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let torch compute with one processor thread: a single step is so little work that sharing it out costs far more than it gains."""
+    """Let torch compute with one processor thread: a single step is so little work that sharing it
+    out costs far more than it gains."""
     import torch
 
     before = torch.get_num_threads()

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, SerializerFunctionWrapHandler, Tag, TypeAdapter, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Tag,
+    TypeAdapter,
+    model_serializer,
+    model_validator,
+)
 
 from ...core.errors import SpanLabError
 from ...paradigms import NetworkView
@@ -49,12 +59,16 @@ def heads_of(tasks: Mapping[str, Task]) -> dict[str, int]:
     heads: dict[str, int] = {}
     for name, task in tasks.items():
         if heads.setdefault(task.head, task.outputs) != task.outputs:
-            raise SpanLabError(f"the task '{name}' wants {task.outputs} outputs of the head '{task.head}', another task {heads[task.head]}; make them agree")
+            raise SpanLabError(
+                f"the task '{name}' wants {task.outputs} outputs of the head '{task.head}', another task"
+                f" {heads[task.head]}; make them agree"
+            )
     return heads
 
 
 class DelayLine(BaseModel):
-    """Start of some of the recurrent units as a shift register of ``slots`` groups of ``width`` units.
+    """Start of some of the recurrent units as a shift register of ``slots`` groups of ``width``
+    units.
 
     Each group hands its content to the next at every step.
     """
@@ -62,10 +76,15 @@ class DelayLine(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     slots: Annotated[int, Field(ge=2, le=100)] = Field(
-        10, description="groups of units, which is the number of steps for which an item can be held at the start of training"
+        10,
+        description=(
+            "groups of units, which is the number of steps for which an item can be held at the start of training"
+        ),
     )
     width: Width = Field(32, description="units in a group")
-    gain: Annotated[float, Field(gt=0, le=3)] = Field(1.2, description="strength of the connection from a unit to its successor")
+    gain: Annotated[float, Field(gt=0, le=3)] = Field(
+        1.2, description="strength of the connection from a unit to its successor"
+    )
 
 
 class ModelSettings(BaseModel):
@@ -75,23 +94,33 @@ class ModelSettings(BaseModel):
 
     architecture: str = Field("lstm", description="the memory, by its registered name")
     hidden: Width = Field(480, description="units of the memory")
-    options: dict[str, Any] = Field(default_factory=dict, description="settings that the architecture declares itself, such as layers")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="settings that the architecture declares itself, such as layers"
+    )
 
     @model_serializer(mode="wrap")
     def _serialize(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Settings that say nothing new are not told, so that hashes of older configs stay what they were."""
+        """Settings that say nothing new are not told, so that hashes of older configs stay what
+        they were."""
         written = serialize(self)
-        unsaid = {"encoder": written.get("encoder") == "compact", **{name: not written.get(name) for name in ("options", "products", "aligned", "compared")}}
+        unsaid = {
+            "encoder": written.get("encoder") == "compact",
+            **{name: not written.get(name) for name in ("options", "products", "aligned", "compared")},
+        }
         return {key: value for key, value in written.items() if not unsaid.get(key, False)}
 
 
 class CompactSettings(ModelSettings):
     """The sizes of the compact network, which an ordinary laptop can train."""
 
-    encoder: Literal["compact", "worm"] = Field("compact", description="compact, or worm for the networks of the published benchmark")
+    encoder: Literal["compact", "worm"] = Field(
+        "compact", description="compact, or worm for the networks of the published benchmark"
+    )
     filters: Width = Field(96, description="filters of the encoder, each as large as a window")
     code: Width = Field(32, description="size of the code of one window")
-    windows: Annotated[int, Field(ge=1, le=8)] = Field(3, description="windows of the encoder per row and column of the frame")
+    windows: Annotated[int, Field(ge=1, le=8)] = Field(
+        3, description="windows of the encoder per row and column of the frame"
+    )
     window_px: Annotated[int, Field(ge=3, le=32)] = Field(
         11, description="side in pixels to which each window, and the whole frame for the overview, is resized"
     )
@@ -99,46 +128,78 @@ class CompactSettings(ModelSettings):
     summary: Width = Field(256, description="size of the summary of the components for the memory")
     context: Width = Field(128, description="size of the code of the kind of frame, for the gate of the read-out")
     embedding: Width = Field(16, description="size of the task embedding")
-    match: bool = Field(True, description="whether the state is compared with the encoder's output (a template for each window) before the heads")
-    products: Annotated[int, Field(ge=0, le=4096)] = Field(
-        0, description="number of products of the state with the present frame that the heads read; they tell same from different"
+    match: bool = Field(
+        True,
+        description=(
+            "whether the state is compared with the encoder's output (a template for each window) before the heads"
+        ),
     )
-    aligned: bool = Field(False, description="whether an answer that is a place on the screen starts out as what matches there; only with match")
+    products: Annotated[int, Field(ge=0, le=4096)] = Field(
+        0,
+        description=(
+            "number of products of the state with the present frame that the heads read; they tell same from different"
+        ),
+    )
+    aligned: bool = Field(
+        False,
+        description="whether an answer that is a place on the screen starts out as what matches there; only with match",
+    )
     compared: bool = Field(
         False,
-        description="whether products begin as comparisons of what the delay line holds with what is seen now; needs as many products as the line has units",
+        description=(
+            "whether products begin as comparisons of what the delay line holds with what is seen now; needs as many"
+            " products as the line has units"
+        ),
     )
-    start: Literal["delay_line", "orthogonal", "plain"] = Field("delay_line", description="initial weights of the memory; plain: PyTorch's default")
+    start: Literal["delay_line", "orthogonal", "plain"] = Field(
+        "delay_line", description="initial weights of the memory; plain: PyTorch's default"
+    )
     delay_line: DelayLine = Field(DelayLine.model_validate({}), description="for start: delay_line")
 
     @model_validator(mode="after")
     def _fits(self) -> CompactSettings:
         if self.start == "delay_line" and self.delay_line.slots * self.delay_line.width > self.hidden:
-            raise ValueError(f"a delay line of {self.delay_line.slots} x {self.delay_line.width} units does not fit into {self.hidden} recurrent units")
-        if self.compared and (self.start != "delay_line" or self.products < self.delay_line.slots * self.delay_line.width):
-            raise ValueError("compared needs start: delay_line, and at least as many products as the delay line has units (slots x width)")
+            raise ValueError(
+                f"a delay line of {self.delay_line.slots} x {self.delay_line.width} units does not fit into"
+                f" {self.hidden} recurrent units"
+            )
+        if self.compared and (
+            self.start != "delay_line" or self.products < self.delay_line.slots * self.delay_line.width
+        ):
+            raise ValueError(
+                "compared needs start: delay_line, and at least as many products as the delay line has units (slots x"
+                " width)"
+            )
         return self
 
 
 class WormSettings(ModelSettings):
-    """The sizes of the networks of the WorM benchmark (Sikarwar & Zhang, 2023): a convolutional eye, one memory, linear heads."""
+    """The sizes of the networks of the WorM benchmark (Sikarwar & Zhang, 2023): a convolutional
+    eye, one memory, linear heads."""
 
     encoder: Literal["worm"]
     hidden: Width = Field(256, description="units of the memory")
     inputs: Width | None = Field(
-        None, description="inputs of the memory at each step, task embedding included; if not given, as published: 512, or the number of units"
+        None,
+        description=(
+            "inputs of the memory at each step, task embedding included; if not given, as published: 512, or the number"
+            " of units"
+        ),
     )
     embedding: Width = Field(14, description="size of the task embedding")
 
 
 def _family(data: Any) -> str:
-    """Return which class of settings some data are for; data that are none are told of by the class of most networks."""
+    """Return which class of settings some data are for; data that are none are told of by the class
+    of most networks."""
     encoder = data.get("encoder") if isinstance(data, Mapping) else getattr(data, "encoder", None)
     return "worm" if encoder == "worm" else "compact"
 
 
 #: Settings of any network, told apart by ``encoder``.
-Settings = Annotated[Annotated[CompactSettings, Tag("compact")] | Annotated[WormSettings, Tag("worm")], Discriminator(_family)]
+Settings = Annotated[
+    Annotated[CompactSettings, Tag("compact")] | Annotated[WormSettings, Tag("worm")], Discriminator(_family)
+]
 
 _SETTINGS: TypeAdapter[CompactSettings | WormSettings] = TypeAdapter(Settings)
 
@@ -154,7 +215,8 @@ def reading(tasks: Mapping[str, Task]) -> list[str]:
 
 
 def tasks_from(sizes: Mapping[str, int], heads: Mapping[str, str], reads: Iterable[str]) -> dict[str, Task]:
-    """Tasks as a checkpoint keeps them: sizes of heads, names of heads that are not those of their tasks, and the tasks in which words are read."""
+    """Tasks as a checkpoint keeps them: sizes of heads, names of heads that are not those of their
+    tasks, and the tasks in which words are read."""
     read = set(reads)
     return {name: Task(size, heads.get(name, name), name in read) for name, size in sizes.items()}
 
@@ -170,4 +232,7 @@ def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise SpanLabError(f"networks need PyTorch, which cannot be imported here ({error}); install it with: pip install 'spanlab[networks]'") from None
+        raise SpanLabError(
+            f"networks need PyTorch, which cannot be imported here ({error}); install it with: pip install"
+            " 'spanlab[networks]'"
+        ) from None

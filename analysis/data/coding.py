@@ -1,4 +1,5 @@
-"""Columns of long tables, read once for each distinct value: codes, numbers and decoded JSON scalars."""
+"""Columns of long tables, read once for each distinct value: codes, numbers and decoded JSON
+scalars."""
 
 from __future__ import annotations
 
@@ -11,9 +12,47 @@ import pandas as pd
 
 #: What people and spreadsheets write for yes and for no.
 YES = frozenset(
-    ("true", "1", "1.0", "yes", "wahr", "vrai", "verdadero", "vero", "waar", "verdadeiro", "sant", "sann", "sand", "prawda", "tosi", "igaz", "doğru", "истина")
+    (
+        "true",
+        "1",
+        "1.0",
+        "yes",
+        "wahr",
+        "vrai",
+        "verdadero",
+        "vero",
+        "waar",
+        "verdadeiro",
+        "sant",
+        "sann",
+        "sand",
+        "prawda",
+        "tosi",
+        "igaz",
+        "doğru",
+        "истина",
+    )
 )
-NO = frozenset(("false", "0", "0.0", "no", "falsch", "faux", "falso", "onwaar", "falskt", "usann", "falsk", "fałsz", "epätosi", "hamis", "yanlış", "ложь"))
+NO = frozenset(
+    (
+        "false",
+        "0",
+        "0.0",
+        "no",
+        "falsch",
+        "faux",
+        "falso",
+        "onwaar",
+        "falskt",
+        "usann",
+        "falsk",
+        "fałsz",
+        "epätosi",
+        "hamis",
+        "yanlış",
+        "ложь",
+    )
+)
 _ROOM = 2**62
 #: Whole numbers so far apart at most are used as they are.
 _RANGE = 2**40
@@ -22,7 +61,8 @@ _CLOSE = 4096
 
 
 def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
-    """A column as whole numbers from 0 in the order of its sorted values, and these values; -1 stands for missing."""
+    """A column as whole numbers from 0 in the order of its sorted values, and these values; -1
+    stands for missing."""
     codes, distinct = _factorized(column)
     values = [value.item() if isinstance(value, np.generic) else value for value in distinct]
     order = sorted(range(len(values)), key=lambda at: (isinstance(values[at], str), values[at]))
@@ -49,22 +89,32 @@ def _factorized(column: pd.Series) -> tuple[np.ndarray, Any]:
 
 
 def _small_numbers(column: pd.Series) -> tuple[np.ndarray, int, int] | None:
-    """Codes of a column of whole numbers that lie close together (-1 for missing), the lowest and the highest of them; None for other columns."""
+    """Codes of a column of whole numbers that lie close together (-1 for missing), the lowest and
+    the highest of them; None for other columns."""
     if column.dtype.kind not in "if" or not len(column):
         return None
     values = column.to_numpy()
     with np.errstate(invalid="ignore"):
-        low, high = (values.min(), values.max()) if column.dtype.kind == "i" else (np.fmin.reduce(values), np.fmax.reduce(values))
+        low, high = (
+            (values.min(), values.max())
+            if column.dtype.kind == "i"
+            else (np.fmin.reduce(values), np.fmax.reduce(values))
+        )
         if not (np.isfinite([low, high]).all() and high - low < _CLOSE and low % 1 == 0):
             return None
-        codes = np.where(values == values, values - low, -1).astype(np.int64) if column.dtype.kind == "f" else (values - low).astype(np.int64)
+        codes = (
+            np.where(values == values, values - low, -1).astype(np.int64)
+            if column.dtype.kind == "f"
+            else (values - low).astype(np.int64)
+        )
         if column.dtype.kind == "f" and not ((codes == values - low) | (codes == -1)).all():
             return None
     return codes, int(low), int(high)
 
 
 def apart(column: pd.Series) -> tuple[np.ndarray, int]:
-    """A column as whole numbers from 0, in no particular order, and how many there may be; missing is a value like any other."""
+    """A column as whole numbers from 0, in no particular order, and how many there may be; missing
+    is a value like any other."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(np.int64) + 1, len(column.cat.categories) + 1
     if column.dtype.kind in "bif":
@@ -73,14 +123,17 @@ def apart(column: pd.Series) -> tuple[np.ndarray, int]:
         if np.isfinite([low, high]).all() and high - low < _RANGE:
             missing = np.isnan(values)
             whole = np.where(missing, low - 1, values).astype(np.int64) if missing.any() else values.astype(np.int64)
-            if (missing.any() and (whole[~missing] == values[~missing]).all()) or (not missing.any() and (whole == values).all()):
+            if (missing.any() and (whole[~missing] == values[~missing]).all()) or (
+                not missing.any() and (whole == values).all()
+            ):
                 return whole - (int(low) - 1), int(high - low) + 2
     codes, names = pd.factorize(column)
     return codes + 1, len(names) + 1
 
 
 def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True) -> np.ndarray:
-    """Several columns of codes as one column of whole numbers that sort like the first, then the second, and so on (if ``sort``)."""
+    """Several columns of codes as one column of whole numbers that sort like the first, then the
+    second, and so on (if ``sort``)."""
     code, room = np.zeros(len(codes[0]), dtype=np.int64), 1
     for column_codes, size in zip(codes, sizes, strict=True):
         if size <= 1 and not column_codes.any():
@@ -108,7 +161,8 @@ def changes(column: pd.Series) -> np.ndarray:
 
 
 def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that are alike in ``columns``: the number of each row's group, and the first row of each group. Missing values are alike.
+    """Rows that are alike in ``columns``: the number of each row's group, and the first row of each
+    group. Missing values are alike.
 
     Rows that follow one another and are alike are looked at once.
     """
@@ -120,7 +174,9 @@ def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.
         starts[1:] |= changes(table[name])
     at = np.flatnonzero(starts)
     columns_of_codes = [apart(table[name].iloc[at]) for name in columns]
-    number, names = pd.factorize(packed([codes for codes, _ in columns_of_codes], [size for _, size in columns_of_codes], sort=False))
+    number, names = pd.factorize(
+        packed([codes for codes, _ in columns_of_codes], [size for _, size in columns_of_codes], sort=False)
+    )
     return number[np.cumsum(starts) - 1], at[first_rows(number, len(names))]
 
 
@@ -132,7 +188,8 @@ def first_rows(number: np.ndarray, many: int) -> np.ndarray:
 
 
 def decoded(column: pd.Series) -> pd.Series:
-    """A column of JSON scalars (as text, or decoded already) as plain values; None where it holds null or nothing."""
+    """A column of JSON scalars (as text, or decoded already) as plain values; None where it holds
+    null or nothing."""
     codes, values = _factorized(column)
     plain = [*map(plain_value, values)]
     known = [value for value in plain if value is not None]
@@ -147,21 +204,24 @@ def decoded(column: pd.Series) -> pd.Series:
 
 
 def numbers(column: pd.Series) -> np.ndarray:
-    """A column of JSON scalars as numbers; true is 1, false 0, everything else that is not a number NaN."""
+    """A column of JSON scalars as numbers; true is 1, false 0, everything else that is not a number
+    NaN."""
     codes, values = _factorized(column)
     plain = [value if isinstance(value := plain_value(text), bool | int | float) else np.nan for text in values]
     return np.asarray([*map(float, plain), np.nan])[codes]
 
 
 def records(table: pd.DataFrame) -> list[dict[Any, Any]]:
-    """The rows of a table as ``table.to_dict("records")`` has them, in half the time: a page asks for those of hundreds of small tables."""
+    """The rows of a table as ``table.to_dict("records")`` has them, in half the time: a page asks
+    for those of hundreds of small tables."""
     columns = [_boxed(column) for _, column in table.items()]
     names = [*table.columns]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _boxed(column: pd.Series) -> list[Any]:
-    """The values of a column as Python's own; None for what is missing where pandas has a value of its own for that."""
+    """The values of a column as Python's own; None for what is missing where pandas has a value of
+    its own for that."""
     values = column.tolist()
     if column.dtype.kind != "O" and isinstance(column.dtype, np.dtype):
         return values

@@ -1,4 +1,5 @@
-"""Columns of somebody else's table by the names of the response table: as the user says, and what a column looks like."""
+"""Columns of somebody else's table by the names of the response table: as the user says, and what a
+column looks like."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ OPTION = "--map"
 _OURS = frozenset(column.name for column in COLUMNS)
 #: What others call our columns, in small letters without signs between them; the likeliest first.
 _LIKE = {
-    "participant": "participant subject subj sub subjectid subjectnr subjectno subjectnumber participantid participantnr ppt ppn pp vp vpn proband pid sid id",
+    "participant": (
+        "participant subject subj sub subjectid subjectnr subjectno subjectnumber participantid participantnr ppt ppn"
+        " pp vp vpn proband pid sid id"
+    ),
     "correct": "correct accuracy acc corr iscorrect right score",
     "rt_ms": "rtms rt reactiontime reactiontimems responsetime responsetimems latency",
     "answer": "answer response resp keypress key choice",
@@ -55,7 +59,9 @@ class ColumnMap:
     @property
     def typed(self) -> str:
         """The option's value that means the same."""
-        return ",".join([*(f"{theirs}={ours}" for theirs, ours in self.names), *(f"{ours}:{value}" for ours, value in self.values)])
+        return ",".join(
+            [*(f"{theirs}={ours}" for theirs, ours in self.names), *(f"{ours}:{value}" for ours, value in self.values)]
+        )
 
     def renamed(self, file: Path, names: Sequence[str]) -> list[str]:
         """The columns of a file by their names in the response table.
@@ -69,10 +75,13 @@ class ColumnMap:
         for theirs, ours in self.names:
             if theirs not in names and ours not in names:
                 raise SpanLabError(
-                    f"{OPTION} {theirs}={ours}: {file} has no column '{theirs}'{nearest(theirs, names)}; it has {', '.join(filter(None, names))}"
+                    f"{OPTION} {theirs}={ours}: {file} has no column '{theirs}'{nearest(theirs, names)}; it has"
+                    f" {', '.join(filter(None, names))}"
                 )
             if theirs in names and ours in names and ours not in new:
-                raise SpanLabError(f"{OPTION} {theirs}={ours}: {file} has a column '{ours}', too, and it is unclear which one counts")
+                raise SpanLabError(
+                    f"{OPTION} {theirs}={ours}: {file} has a column '{ours}', too, and it is unclear which one counts"
+                )
         return [new.get(name, name) for name in names]
 
     def filled(self, table: pyarrow.Table) -> pyarrow.Table:
@@ -97,14 +106,16 @@ def read_map(texts: str | Sequence[str]) -> ColumnMap:
     """
     names: dict[str, str] = {}
     values: dict[str, str] = {}
-    for entry in (entry.strip() for text in ([texts] if isinstance(texts, str) else texts) for entry in text.split(",")):
+    for entry in (
+        entry.strip() for text in ([texts] if isinstance(texts, str) else texts) for entry in text.split(",")
+    ):
         theirs, equals, ours = (part.strip() for part in entry.rpartition("="))
         if not equals:
             ours, colon, theirs = (part.strip() for part in entry.partition(":"))
             if not colon or not ours or not theirs:
                 raise SpanLabError(
-                    f"{OPTION} takes THEIRS=OURS, such as subject=participant,accuracy=correct, and OURS:VALUE for a column that is missing, such as "
-                    f"agent_kind:participant; found '{entry}'"
+                    f"{OPTION} takes THEIRS=OURS, such as subject=participant,accuracy=correct, and OURS:VALUE for a"
+                    f" column that is missing, such as agent_kind:participant; found '{entry}'"
                 )
         if ours not in _OURS and not re.fullmatch(r"(factor|record)_\w+", ours):
             known = nearest(ours, _OURS) or " (see 'The record' in the documentation; a condition is factor_NAME)"
@@ -116,11 +127,16 @@ def read_map(texts: str | Sequence[str]) -> ColumnMap:
 
 
 def looks_like(names: Iterable[str]) -> dict[str, str]:
-    """For columns of the response table that are not among some names, the name that looks like each."""
+    """For columns of the response table that are not among some names, the name that looks like
+    each."""
     there = {_plain(name): name for name in reversed([*names]) if name}
     found: dict[str, str] = {}
     for ours, words in _SYNONYMS.items():
-        if ours not in there.values() and (theirs := next((there[word] for word in words if word in there), "")) and theirs not in _OURS:
+        if (
+            ours not in there.values()
+            and (theirs := next((there[word] for word in words if word in there), ""))
+            and theirs not in _OURS
+        ):
             found[ours] = theirs
     return found
 
@@ -142,14 +158,21 @@ def hint(names: Sequence[str], missing: Sequence[str]) -> str:
     said = " and ".join(f"'{theirs}' looks like {ours}" for ours, theirs in like.items())
     constants = {"agent": PARTICIPANT.name, "agent_kind": PARTICIPANT.name, "paradigm": "NAME"}
     rest = [f"{name}:{value}" for name, value in constants.items() if name not in names and name not in like]
-    return f". {said[0].upper()}{said[1:]}: {OPTION} {','.join([*(f'{theirs}={ours}' for ours, theirs in like.items()), *rest])}"
+    return (
+        f". {said[0].upper()}{said[1:]}: {OPTION}"
+        f" {','.join([*(f'{theirs}={ours}' for ours, theirs in like.items()), *rest])}"
+    )
 
 
 def unread(file: Path, names: Sequence[str]) -> list[str]:
-    """That columns of a file look like ones of the response table and are not read; nothing where there are none."""
+    """That columns of a file look like ones of the response table and are not read; nothing where
+    there are none."""
     like = looks_like(names)
     if not like:
         return []
     said = ", ".join(f"'{theirs}' ({ours})" for ours, theirs in like.items())
     option = ",".join(f"{theirs}={ours}" for ours, theirs in like.items())
-    return [f"{file} has columns that look like those of a response table and are not read: {said}. {OPTION} {option} reads them."]
+    return [
+        f"{file} has columns that look like those of a response table and are not read: {said}. {OPTION} {option} reads"
+        " them."
+    ]

@@ -1,4 +1,5 @@
-"""Columns of conditions by the names that people use for them: with or without ``factor_`` and ``record_``, and which of them a paradigm varies."""
+"""Columns of conditions by the names that people use for them: with or without ``factor_`` and
+``record_``, and which of them a paradigm varies."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ from ...sessions.record.columns import FURTHER
 from .coding import decoded
 
 #: Columns of the record that conditions may be, besides factors and recorded values.
-PLAIN = ("list_length", "set_size", "serial_position", "retention_steps", "output_position", "block", "group", "confidence")
+PLAIN = (
+    "list_length",
+    "set_size",
+    "serial_position",
+    "retention_steps",
+    "output_position",
+    "block",
+    "group",
+    "confidence",
+)
 #: Those of them that a paradigm may vary as a factor.
 _FACTORS = ("list_length", "set_size", "retention_steps")
 
@@ -37,7 +47,9 @@ def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> st
         if one in items.columns and (one in PLAIN or one.startswith(FURTHER)) and items[one].notna().any():
             return one
     there = columns_there(items)
-    raise SpanLabError(f"no {what}: {paradigm} has no column '{name}'{nearest(name, there)}; it has {', '.join(there) or 'none'}")
+    raise SpanLabError(
+        f"no {what}: {paradigm} has no column '{name}'{nearest(name, there)}; it has {', '.join(there) or 'none'}"
+    )
 
 
 def columns_there(items: pd.DataFrame) -> list[str]:
@@ -47,11 +59,14 @@ def columns_there(items: pd.DataFrame) -> list[str]:
 
 
 def varied(items: pd.DataFrame) -> list[str]:
-    """The columns of conditions that a paradigm varies as factors, each of several levels; of columns with the same information, only the first.
+    """The columns of conditions that a paradigm varies as factors, each of several levels; of
+    columns with the same information, only the first.
 
     Numbers come first, since these make curves.
     """
-    names = [name for name in _FACTORS if name in items.columns] + sorted(one for one in items.columns if one.startswith("factor_"))
+    names = [name for name in _FACTORS if name in items.columns] + sorted(
+        one for one in items.columns if one.startswith("factor_")
+    )
     several = [name for name in names if decoded(items[name]).nunique() > 1]
     kept: list[str] = []
     for name in several:
@@ -69,4 +84,7 @@ def alike(items: pd.DataFrame, one: str, other: str) -> bool:
 def is_numeric(column: pd.Series) -> bool:
     """Return whether the levels of a column are numbers."""
     known = decoded(column).dropna()
-    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_) for value in known.unique())
+    return all(
+        isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+        for value in known.unique()
+    )

@@ -1,9 +1,12 @@
-"""Rules that exclude answers, trials, sessions or participants. The report shows what each rule judged, whom it excluded, and because of which value.
+"""Rules that exclude answers, trials, sessions or participants. The report shows what each rule
+judged, whom it excluded, and because of which value.
 
-A rule is data: what to leave out, the measure and the bounds that it must lie below or above, whose answers are judged, and why. Rules are applied one after
-another, each to what those before it left. They are judged by scored answers (practice, warm-up and answers that need no memory do not count; omitted and
-invalid ones are wrong), within a paradigm; a participant, session or trial that is left out goes with all of its rows, practice included. Where a measure is
-not known, such as the reaction time of a machine, a rule leaves nobody out, and the report counts it.
+A rule is data: what to leave out, the measure and the bounds that it must lie below or above, whose
+answers are judged, and why. Rules are applied one after another, each to what those before it left.
+They are judged by scored answers (practice, warm-up and answers that need no memory do not count;
+omitted and invalid ones are wrong), within a paradigm; a participant, session or trial that is left
+out goes with all of its rows, practice included. Where a measure is not known, such as the reaction
+time of a machine, a rule leaves nobody out, and the report counts it.
 """
 
 from __future__ import annotations
@@ -66,36 +69,75 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
         _MORE,
         "proportion correct minus chance level; somebody who always gives the more frequent answer may be above it",
     ),
-    "above_blind": (_MORE, "proportion correct minus that of the best blind guess (the column blind, which older records lack)"),
+    "above_blind": (
+        _MORE,
+        "proportion correct minus that of the best blind guess (the column blind, which older records lack)",
+    ),
     "failed": (("sessions",), "share of the planned trials that failed (chat models), 0 to 1"),
     "omitted": (_MORE, "share of questions without an answer in time, 0 to 1"),
     "invalid": (_MORE, "share of answers that were not allowed, 0 to 1"),
     "rt_ms": (LEVELS, "reaction time in ms; the median of several answers"),
-    "rt_deviation": (("answers",), "reaction time minus the median of the same participant in the paradigm, in robust standard deviations (1.4826 MAD)"),
-    "late_frames": (("trials", "sessions"), "late frames in steps with a question; for a session, the number per trial"),
+    "rt_deviation": (
+        ("answers",),
+        (
+            "reaction time minus the median of the same participant in the paradigm, in robust standard deviations"
+            " (1.4826 MAD)"
+        ),
+    ),
+    "late_frames": (
+        ("trials", "sessions"),
+        "late frames in steps with a question; for a session, the number per trial",
+    ),
     "frames_off": (
         ("trials", "sessions"),
-        "frames by which a display with a question missed its planned duration: the largest of a trial; for a session, their mean",
+        (
+            "frames by which a display with a question missed its planned duration: the largest of a trial; for a"
+            " session, their mean"
+        ),
     ),
     "trial_off_ms": (
         _SHOWN,
-        "ms by which a display of the trial, with a question or without, missed its planned duration: the largest; for a session, their mean",
+        (
+            "ms by which a display of the trial, with a question or without, missed its planned duration: the largest;"
+            " for a session, their mean"
+        ),
     ),
-    "trial_dropped_frames": (_SHOWN, "late frames in all displays of the trial that have a planned duration; for a session, the number per trial"),
+    "trial_dropped_frames": (
+        _SHOWN,
+        "late frames in all displays of the trial that have a planned duration; for a session, the number per trial",
+    ),
     "trial_paused_ms": (_SHOWN, "ms for which the trial was paused; for a session, the number per trial"),
-    "trial_unfocused_ms": (_SHOWN, "ms for which another window had the focus in the trial; for a session, the number per trial"),
+    "trial_unfocused_ms": (
+        _SHOWN,
+        "ms for which another window had the focus in the trial; for a session, the number per trial",
+    ),
     "trial_implausible": (
         _SHOWN,
-        "1 for a trial whose times cannot be true by the clock of the server, otherwise 0 (pages in a browser); for a session, the share of its trials",
+        (
+            "1 for a trial whose times cannot be true by the clock of the server, otherwise 0 (pages in a browser); for"
+            " a session, the share of its trials"
+        ),
     ),
-    "trial_cuts": (_SHOWN, "how many times the trial was begun before, cut off and replaced; for a session, the number per trial"),
-    "timing": (("sessions",), "number of problems in the timing verdict of the session (see spanlab timing); 0 is a pass"),
+    "trial_cuts": (
+        _SHOWN,
+        "how many times the trial was begun before, cut off and replaced; for a session, the number per trial",
+    ),
+    "timing": (
+        ("sessions",),
+        "number of problems in the timing verdict of the session (see spanlab timing); 0 is a pass",
+    ),
     "attention_checks": (("sessions", "participants"), "share of attention checks answered correctly, 0 to 1"),
     "processing_accuracy": (
         ("sessions", "participants"),
-        "share of right decisions that need no memory (set size 0), as between the items of complex spans; omitted ones are wrong",
+        (
+            "share of right decisions that need no memory (set size 0), as between the items of complex spans; omitted"
+            " ones are wrong"
+        ),
     ),
-    "score": (("participants",), "a column of numbers of a table of participants (`table`), as spanlab scores-by-person writes it"),
+    "score": (
+        ("participants",),
+        "a column of numbers of a table of participants (`table`), as spanlab scores-by-person writes it",
+    ),
     "trials": (("sessions", "participants"), "number of trials with scored answers"),
     "answers": (_MORE, "number of scored answers"),
     "attempts": (("answers",), "number of replies to the question until one was used (chat models)"),
@@ -136,7 +178,10 @@ VERDICTS = (
             "without one nobody is left out",
         ),
         rests_on="the measure of a declared rule for each unit, against its bounds; rules are applied in turn",
-        says_no_when="the measure lies within the bounds, or is not known: the unit stays, and the sentence says how many are not known",
+        says_no_when=(
+            "the measure lies within the bounds, or is not known: the unit stays, and the sentence says how many are"
+            " not known"
+        ),
         tests=(
             "tests/analysis/test_exclusions.py::test_participants_below_an_accuracy_go_with_all_of_their_rows",
             "tests/analysis/test_exclusions.py::test_timing_verdicts_come_from_outside",
@@ -150,17 +195,28 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    leave_out: Level = Field(description="answers, trials, sessions or participants (a machine counts as one participant)")
+    leave_out: Level = Field(
+        description="answers, trials, sessions or participants (a machine counts as one participant)"
+    )
     where: MeasureName = Field(description="the measure")
-    below: Annotated[float, Field(allow_inf_nan=False)] | None = Field(default=None, description="leave out where the measure is below this")
-    above: Annotated[float, Field(allow_inf_nan=False)] | None = Field(default=None, description="leave out where the measure is above this")
+    below: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
+        default=None, description="leave out where the measure is below this"
+    )
+    above: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
+        default=None, description="leave out where the measure is above this"
+    )
     table: Annotated[Path, Field(strict=False)] | None = Field(
-        default=None, description="of `score`: a CSV file with a row for each participant, relative to the file of the rules"
+        default=None,
+        description="of `score`: a CSV file with a row for each participant, relative to the file of the rules",
     )
     column: str = Field(default="", description="of `score`: the column of that table")
     whose: Whose = Field(default="everybody", description="everybody, people or machines")
-    paradigms: Annotated[tuple[str, ...], Field(strict=False)] = Field(default=(), description="only in these paradigms; all when not given")
-    everywhere: bool = Field(default=False, description="whether a participant who is left out in one paradigm is left out in all")
+    paradigms: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=(), description="only in these paradigms; all when not given"
+    )
+    everywhere: bool = Field(
+        default=False, description="whether a participant who is left out in one paradigm is left out in all"
+    )
     reason: str = Field(default="", description="why, for the report")
 
     @model_validator(mode="after")
@@ -172,14 +228,18 @@ class Rule(BaseModel):
             raise ValueError("'below' or 'above' is missing: the limit of the rule")
         if self.below is not None and self.above is not None and self.below > self.above:
             raise ValueError("'below' is above 'above': everybody would be left out")
-        if (self.where == "score") != (self.table is not None and bool(self.column)) or (self.where != "score" and (self.table or self.column)):
+        if (self.where == "score") != (self.table is not None and bool(self.column)) or (
+            self.where != "score" and (self.table or self.column)
+        ):
             raise ValueError("'score' needs 'table' and 'column', and other measures have neither")
         if self.everywhere and self.leave_out != "participants":
             raise ValueError("'everywhere' is for participants only")
         return self
 
     def __str__(self) -> str:
-        ends = [f"{word} {value:g}" for word, value in (("below", self.below), ("above", self.above)) if value is not None]
+        ends = [
+            f"{word} {value:g}" for word, value in (("below", self.below), ("above", self.above)) if value is not None
+        ]
         whose = "" if self.whose == "everybody" else f" ({self.whose} only)"
         where = f" in {listed(list(self.paradigms))}" if self.paradigms else ""
         return f"{self.leave_out}{whose} whose {self.column or self.where} is {' or '.join(ends)}{where}" + (
@@ -197,7 +257,8 @@ class OfSessions:
 
     Parameters
     ----------
-    timing : how many things the timing verdict finds to look at, of those that were shown in a window
+    timing : how many things the timing verdict finds to look at, of those that were shown in a
+        window
     failed : share of the planned trials that failed
     checks : share of attention checks that were answered correctly, where there were any
     """
@@ -210,10 +271,25 @@ class OfSessions:
 #: Rules that papers often have, by the names that ``--exclude`` takes in the place of a file.
 PRESETS: Mapping[str, tuple[Rule, ...]] = {
     "complex_span_85": (
-        Rule(leave_out="participants", where="processing_accuracy", below=0.85, reason="fewer than 85 percent of the decisions of a complex span were right"),
+        Rule(
+            leave_out="participants",
+            where="processing_accuracy",
+            below=0.85,
+            reason="fewer than 85 percent of the decisions of a complex span were right",
+        ),
     ),
-    "attention": (Rule(leave_out="participants", where="attention_checks", below=1, everywhere=True, reason="an attention check was answered wrongly"),),
-    "implausible": (Rule(leave_out="sessions", where="trial_implausible", above=0, reason="times of a page cannot be true"),),
+    "attention": (
+        Rule(
+            leave_out="participants",
+            where="attention_checks",
+            below=1,
+            everywhere=True,
+            reason="an attention check was answered wrongly",
+        ),
+    ),
+    "implausible": (
+        Rule(leave_out="sessions", where="trial_implausible", above=0, reason="times of a page cannot be true"),
+    ),
     "timing": (Rule(leave_out="sessions", where="timing", above=0, reason="the timing verdict names a problem"),),
 }
 
@@ -223,7 +299,9 @@ class RulesFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    exclude: Annotated[list[Rule], Field(min_length=1)] = Field(description="rules, in the order in which they are applied")
+    exclude: Annotated[list[Rule], Field(min_length=1)] = Field(
+        description="rules, in the order in which they are applied"
+    )
 
 
 @dataclass(frozen=True)
@@ -232,9 +310,11 @@ class Exclusions:
 
     Parameters
     ----------
-    rules : a row for each rule (:data:`RULE_COLUMNS`): what it says, units judged, units whose measure is unknown, units, answers and rows left out;
-        participants are counted once, in however many paradigms they took part
-    units : a row for everything that was left out (:data:`UNIT_COLUMNS`), with the value that decided
+    rules : a row for each rule (:data:`RULE_COLUMNS`): what it says, units judged, units whose
+        measure is unknown, units, answers and rows left out; participants are counted once, in
+        however many paradigms they took part
+    units : a row for everything that was left out (:data:`UNIT_COLUMNS`), with the value that
+        decided
     notes : the same in sentences, one a rule
     """
 
@@ -243,14 +323,18 @@ class Exclusions:
     notes: tuple[str, ...]
 
 
-def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: OfSessions | None = None) -> tuple[pd.DataFrame, Exclusions]:
-    """Apply rules: the response table without the rows that they exclude, and a report. The original table is not changed.
+def apply_exclusions(
+    responses: pd.DataFrame, rules: Sequence[Rule], sessions: OfSessions | None = None
+) -> tuple[pd.DataFrame, Exclusions]:
+    """Apply rules: the response table without the rows that they exclude, and a report. The
+    original table is not changed.
 
     Parameters
     ----------
     responses : the response table of one or many sessions
     rules : in the order in which they are applied
-    sessions : what is known of the sessions beside their answers (:func:`of_sessions`); needed by rules on ``timing`` and ``failed``
+    sessions : what is known of the sessions beside their answers (:func:`of_sessions`); needed by
+        rules on ``timing`` and ``failed``
 
     Raises
     ------
@@ -260,7 +344,10 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
     if sessions is None:
         for rule in rules:
             if rule.where in OF_FOLDERS:
-                raise SpanLabError(f"a rule leaves sessions out by '{rule.where}', which is not known here: it is in a session's folder, not in a table")
+                raise SpanLabError(
+                    f"a rule leaves sessions out by '{rule.where}', which is not known here: it is in a session's"
+                    " folder, not in a table"
+                )
         sessions = OfSessions({}, {})
     table = responses.reset_index(drop=True)
     codes = {level: _codes(table, key) for level, key in _KEYS.items()}
@@ -307,7 +394,11 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
 def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSessions:
     """Return what the rules need to know from the folders of sessions."""
     asked = {rule.where for rule in rules}
-    timings = {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None} if "timing" in asked else {}
+    timings = (
+        {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None}
+        if "timing" in asked
+        else {}
+    )
     faults = {name: len(verdict(timing).look) for name, timing in timings.items() if timing is not None}
     failed = {facts.name: sum(facts.failed.values()) / facts.planned for facts in sessions if facts.planned}
     checks = {facts.name: facts.conduct.checks / facts.conduct.checked for facts in sessions if facts.conduct.checked}
@@ -332,7 +423,8 @@ def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
 
 
 def _persons(table: pd.DataFrame) -> np.ndarray:
-    """Return a number for each participant, whatever paradigms and settings; a machine with other settings is another one."""
+    """Return a number for each participant, whatever paradigms and settings; a machine with other
+    settings is another one."""
     key = _KEYS["participants"][:-1]
     if "participant" not in table.columns or "agent_settings_hash" not in table.columns:
         return _codes(table, key)
@@ -341,7 +433,11 @@ def _persons(table: pd.DataFrame) -> np.ndarray:
 
 
 def _people(table: pd.DataFrame) -> np.ndarray:
-    return table["agent_kind"].eq(PARTICIPANT.name).to_numpy(bool) if "agent_kind" in table.columns else np.zeros(len(table), bool)
+    return (
+        table["agent_kind"].eq(PARTICIPANT.name).to_numpy(bool)
+        if "agent_kind" in table.columns
+        else np.zeros(len(table), bool)
+    )
 
 
 def _outside(values: pd.Series, rule: Rule) -> np.ndarray:
@@ -354,7 +450,11 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
     """The value of each unit, NaN where it is not known."""
 
     def number(name: str) -> pd.Series:
-        return pd.to_numeric(items[name], errors="coerce") if name in items.columns else pd.Series(np.nan, index=items.index)
+        return (
+            pd.to_numeric(items[name], errors="coerce")
+            if name in items.columns
+            else pd.Series(np.nan, index=items.index)
+        )
 
     def each(values: pd.Series, how: Any) -> pd.Series:
         return values.groupby(unit).agg(how).astype(float)
@@ -363,7 +463,9 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
 
     def of_trials(values: pd.Series, how: str) -> pd.Series:
         """Of each trial by ``how`` (a step counts once), then the mean of a session's trials."""
-        steps = pd.DataFrame({"unit": unit, "trial": trial, "step": items["step"].to_numpy(), "value": values.to_numpy(float)})
+        steps = pd.DataFrame(
+            {"unit": unit, "trial": trial, "step": items["step"].to_numpy(), "value": values.to_numpy(float)}
+        )
         once = steps.groupby(["unit", "trial", "step"], dropna=False)["value"].max().groupby(level=["unit", "trial"])
         by_trial = once.sum(min_count=1) if how == "sum" else once.max()
         return by_trial.groupby(level="unit").mean()
@@ -379,13 +481,24 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         return lambda: of_trials(number(name), "max")
 
     def implausible() -> pd.Series:
-        reasons = items["trial_implausible"] if "trial_implausible" in items.columns else pd.Series(None, index=items.index, dtype=object)
-        return reasons.astype(object).where(reasons.notna(), None).map(lambda text: np.nan if text is None else float(bool(text))).astype(float)
+        reasons = (
+            items["trial_implausible"]
+            if "trial_implausible" in items.columns
+            else pd.Series(None, index=items.index, dtype=object)
+        )
+        return (
+            reasons.astype(object)
+            .where(reasons.notna(), None)
+            .map(lambda text: np.nan if text is None else float(bool(text)))
+            .astype(float)
+        )
 
     measures: Mapping[MeasureName, Callable[[], pd.Series]] = {
         "accuracy": lambda: each(items["correct"], "mean"),
         "above_chance": lambda: each(items["correct"], "mean") - each(number("chance"), "mean"),
-        "above_blind": lambda: each(items["correct"], "mean") - each(number("blind"), lambda blind: blind.mean(skipna=False)),
+        "above_blind": lambda: (
+            each(items["correct"], "mean") - each(number("blind"), lambda blind: blind.mean(skipna=False))
+        ),
         "failed": lambda: each(items["session"].map(sessions.failed).astype(float), "max"),
         "omitted": lambda: each(items["outcome"].eq("omitted"), "mean"),
         "invalid": lambda: each(items["outcome"].eq("invalid"), "mean"),
@@ -400,7 +513,9 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         "trial_implausible": lambda: of_trials(implausible(), "max"),
         "trial_cuts": of_trial("trial_cuts"),
         "timing": lambda: each(items["session"].map(sessions.timing).astype(float), "max"),
-        "attention_checks": lambda: each(items["session"].map(sessions.checks).astype(float).mask(items["session"].duplicated()), "mean"),
+        "attention_checks": lambda: each(
+            items["session"].map(sessions.checks).astype(float).mask(items["session"].duplicated()), "mean"
+        ),
         "processing_accuracy": lambda: each(items["correct"], "mean"),
         "score": lambda: each(items["participant"].astype(str).map(_scores(rule)), "first"),
         "trials": lambda: each(pd.Series(trial, index=items.index), "nunique"),
@@ -422,7 +537,8 @@ def _scores(rule: Rule) -> Mapping[str, float]:
 
 
 def _distinct(whose: np.ndarray, unit: np.ndarray, chosen: pd.Index) -> int:
-    """Return how many there are among some units: a participant who took several paradigms is one participant."""
+    """Return how many there are among some units: a participant who took several paradigms is one
+    participant."""
     return len(np.unique(whose[np.isin(unit, chosen.to_numpy())]))
 
 
@@ -432,10 +548,21 @@ def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule:
     code = pd.Series(unit[np.isin(unit, out.index.to_numpy())], index=excluded.index)
     first = excluded[~code.duplicated()]
     who = code[~code.duplicated()]
-    key = {"trials": ("trial", "trial_id", "session"), "answers": ("trial", "trial_id", "ask", "session"), "sessions": ("session",), "participants": ()}
+    key = {
+        "trials": ("trial", "trial_id", "session"),
+        "answers": ("trial", "trial_id", "ask", "session"),
+        "sessions": ("session",),
+        "participants": (),
+    }
     shown = ("agent_kind", "agent", "participant", "paradigm", *key[rule.leave_out])
     columns = {name: first[name].to_numpy() if name in shown and name in first.columns else "" for name in UNIT_COLUMNS}
-    columns |= {"rule": number, "leave_out": rule.leave_out, "where": rule.where, "value": out[who].to_numpy(), "reason": rule.reason}
+    columns |= {
+        "rule": number,
+        "leave_out": rule.leave_out,
+        "where": rule.where,
+        "value": out[who].to_numpy(),
+        "reason": rule.reason,
+    }
     columns |= {"answers": code.value_counts()[who].to_numpy()}
     return pd.DataFrame(columns, columns=[*UNIT_COLUMNS], index=range(len(first)))
 
@@ -443,13 +570,22 @@ def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule:
 def _sentence(rule: Rule, number: int, units: pd.DataFrame, row: tuple[Any, ...]) -> str:
     _, says, judged, unknown, left_out, before, answers, _ = row
     why = f" ({rule.reason})" if rule.reason else ""
-    text = f"Rule {number}, {says}{why}: {left_out:,} of {plural(judged, rule.leave_out[:-1])} left out, {answers:,} of {plural(before, 'answer')}"
+    text = (
+        f"Rule {number}, {says}{why}: {left_out:,} of {plural(judged, rule.leave_out[:-1])} left out, {answers:,} of"
+        f" {plural(before, 'answer')}"
+    )
     if len(units) and rule.leave_out in ("participants", "sessions"):
         name = "session" if rule.leave_out == "sessions" else "participant"
         several = name == "participant" and units["paradigm"].nunique() > 1
-        names = [str(row[name] or row["agent"]) + (f" in {row['paradigm']}" if several else "") for row in units.to_dict("records")]
+        names = [
+            str(row[name] or row["agent"]) + (f" in {row['paradigm']}" if several else "")
+            for row in units.to_dict("records")
+        ]
         shown = [f"{name} ({value:.3g})" for name, value in zip(names, units["value"], strict=True)]
         text += f": {listed(shown[:12])}" + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
     if unknown:
-        text += f"; of {plural(unknown, rule.leave_out[:-1])} the measure is not known, so {'it stays' if unknown == 1 else 'they stay'}"
+        text += (
+            f"; of {plural(unknown, rule.leave_out[:-1])} the measure is not known, so"
+            f" {'it stays' if unknown == 1 else 'they stay'}"
+        )
     return text + "."

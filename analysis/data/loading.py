@@ -1,4 +1,5 @@
-"""Read data for figures and scores: sessions, folders full of them, or response tables in files; only the columns that the analysis needs."""
+"""Read data for figures and scores: sessions, folders full of them, or response tables in files;
+only the columns that the analysis needs."""
 
 from __future__ import annotations
 
@@ -81,11 +82,13 @@ def load(
     people: Path | None = None,
     accept_unread: bool = False,
 ) -> Data:
-    """Read sessions (folders), data folders full of them, and response tables (``.parquet``, ``.csv``, ``.tsv``, ``.xlsx``: the columns of the record).
+    """Read sessions (folders), data folders full of them, and response tables (``.parquet``,
+    ``.csv``, ``.tsv``, ``.xlsx``: the columns of the record).
 
     Parameters
     ----------
-    trial_ids : whether to read ``trial_id`` from files: only error consistency needs it, and in long tables it takes a third of the memory
+    trial_ids : whether to read ``trial_id`` from files: only error consistency needs it, and in
+        long tables it takes a third of the memory
     rules : of exclusion, applied in this order before anything is averaged
     spans_suffice : whether adaptive sessions alone are enough to go on with
     columns : the names of columns of files in the response table
@@ -115,12 +118,19 @@ def load(
 
 
 def described(
-    scored: Scored, paradigms: Sequence[str], sessions: Sequence[SessionFacts], problems: Sequence[str] = (), exclusions: Exclusions | None = None
+    scored: Scored,
+    paradigms: Sequence[str],
+    sessions: Sequence[SessionFacts],
+    problems: Sequence[str] = (),
+    exclusions: Exclusions | None = None,
 ) -> Data:
     """Scored answers together with what is known about their sessions."""
     return Data(
         scored=scored,
-        human={name: next((facts.human for facts in sessions if facts.paradigm == name and facts.human), name) for name in paradigms},
+        human={
+            name: next((facts.human for facts in sessions if facts.paradigm == name and facts.human), name)
+            for name in paradigms
+        },
         titles={name: title_of(name, sessions) for name in paradigms},
         notes=(*problems, *(exclusions.notes if exclusions else ()), *scored.notes, *_tolerances(scored)),
         readouts=readouts(sessions),
@@ -131,7 +141,8 @@ def described(
 
 
 def _tolerances(scored: Scored) -> list[str]:
-    """Return what counts as right where answers are on a continuous scale, for each paradigm with such answers."""
+    """Return what counts as right where answers are on a continuous scale, for each paradigm with
+    such answers."""
     if "tolerance" not in scored.items.columns:
         return []
     notes: list[str] = []
@@ -139,18 +150,28 @@ def _tolerances(scored: Scored) -> list[str]:
         known = sorted({float(value) for value in decoded(part.items["tolerance"]).dropna()})
         if known:
             listed = " or ".join(f"{value:g}°" for value in known)
-            notes.append(f"{paradigm}: an answer on the continuous scale counts as right when its error is at most {listed}, as the paradigm declares.")
+            notes.append(
+                f"{paradigm}: an answer on the continuous scale counts as right when its error is at most {listed}, as"
+                " the paradigm declares."
+            )
     return notes
 
 
-def _without(tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequence[SessionFacts]) -> tuple[list[pd.DataFrame], Exclusions]:
-    """Tables without what rules leave out; they are judged together, so that a person in two files is one person."""
+def _without(
+    tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequence[SessionFacts]
+) -> tuple[list[pd.DataFrame], Exclusions]:
+    """Tables without what rules leave out; they are judged together, so that a person in two files
+    is one person."""
     known = of_sessions(sessions, rules)
     if len(tables) == 1:
         kept, report = apply_exclusions(tables[0], rules, known)
         return [kept], report
-    kept, report = apply_exclusions(pd.concat([table.assign(_table=number) for number, table in enumerate(tables)], ignore_index=True), rules, known)
-    return [kept[kept["_table"] == number].drop(columns="_table").reset_index(drop=True) for number in range(len(tables))], report
+    kept, report = apply_exclusions(
+        pd.concat([table.assign(_table=number) for number, table in enumerate(tables)], ignore_index=True), rules, known
+    )
+    return [
+        kept[kept["_table"] == number].drop(columns="_table").reset_index(drop=True) for number in range(len(tables))
+    ], report
 
 
 def unread_columns(files: Sequence[Path], columns: ColumnMap = AS_WRITTEN) -> tuple[str, ...]:
@@ -160,12 +181,17 @@ def unread_columns(files: Sequence[Path], columns: ColumnMap = AS_WRITTEN) -> tu
 
 def _names(file: Path, columns: ColumnMap) -> list[str]:
     """The columns of a file by their names in the response table."""
-    names = header_of(file, columns) if file.suffix.lower() in (*TEXT, WORKBOOK) else pyarrow.parquet.read_schema(file).names
+    names = (
+        header_of(file, columns)
+        if file.suffix.lower() in (*TEXT, WORKBOOK)
+        else pyarrow.parquet.read_schema(file).names
+    )
     return [*columns.renamed(file, names), *(name for name, _ in columns.values)]
 
 
 def read_file(file: Path, trial_ids: bool = True, whole: bool = False, columns: ColumnMap = AS_WRITTEN) -> pd.DataFrame:
-    """The columns that the analysis needs of a response table in a file (all of them if ``whole``); texts that repeat are kept once.
+    """The columns that the analysis needs of a response table in a file (all of them if ``whole``);
+    texts that repeat are kept once.
 
     A table that does not number its trials is read with its ``trial_id`` whether asked or not.
 
@@ -177,7 +203,13 @@ def read_file(file: Path, trial_ids: bool = True, whole: bool = False, columns: 
     return as_frame(read_arrow(file, trial_ids, whole, columns=columns))
 
 
-def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tuple[int, int] | None = None, columns: ColumnMap = AS_WRITTEN) -> pyarrow.Table:
+def read_arrow(
+    file: Path,
+    trial_ids: bool = True,
+    whole: bool = False,
+    cut: tuple[int, int] | None = None,
+    columns: ColumnMap = AS_WRITTEN,
+) -> pyarrow.Table:
     """Read what :func:`read_file` reads, as an Arrow table.
 
     Parameters
@@ -210,15 +242,22 @@ def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tup
     lacking = [*missing, *(["participant"] if "participant" not in table.column_names else [])]
     likely = hint(_names(file, columns), lacking) if lacking else ""
     if missing:
-        raise SpanLabError(f"{file} is not a response table: it has no column {', '.join(missing)} (see 'The record' in the documentation){likely}")
+        raise SpanLabError(
+            f"{file} is not a response table: it has no column {', '.join(missing)} (see 'The record' in the"
+            f" documentation){likely}"
+        )
     refuse_nameless(file, table, likely)
     return table
 
 
 def _rows(opened: pyarrow.parquet.ParquetFile, names: Sequence[str], cut: tuple[int, int]) -> pyarrow.Table:
     """Some rows of a Parquet file; only the row groups that have them are read."""
-    ends = list(accumulate(opened.metadata.row_group(number).num_rows for number in range(opened.metadata.num_row_groups)))
-    groups = [number for number, end in enumerate(ends) if end > cut[0] and (ends[number - 1] if number else 0) < cut[1]]
+    ends = list(
+        accumulate(opened.metadata.row_group(number).num_rows for number in range(opened.metadata.num_row_groups))
+    )
+    groups = [
+        number for number, end in enumerate(ends) if end > cut[0] and (ends[number - 1] if number else 0) < cut[1]
+    ]
     before = ends[groups[0] - 1] if groups and groups[0] else 0
     return opened.read_row_groups(groups, columns=list(names)).slice(cut[0] - before, cut[1] - cut[0])
 
@@ -236,7 +275,8 @@ def as_frame(table: pyarrow.Table) -> pd.DataFrame:
 
 
 def concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """Join tables into one; texts that all of them keep once (categories) stay so. The list is emptied."""
+    """Join tables into one; texts that all of them keep once (categories) stay so. The list is
+    emptied."""
     from pandas.api.types import union_categoricals
 
     if len(tables) == 1:
@@ -244,12 +284,32 @@ def concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for name in dict.fromkeys(name for table in tables for name in table.columns):
         parts = [table[name] if name in table.columns else _nothing(len(table)) for table in tables]
-        kinds = [part.dtype.categories.dtype for part in parts if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories)]
-        if kinds and len(set(kinds)) == 1 and all(isinstance(part.dtype, pd.CategoricalDtype) or part.isna().all() for part in parts):
-            kept = [part if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories) else _nothing(len(part), kinds[0]) for part in parts]
+        kinds = [
+            part.dtype.categories.dtype
+            for part in parts
+            if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories)
+        ]
+        if (
+            kinds
+            and len(set(kinds)) == 1
+            and all(isinstance(part.dtype, pd.CategoricalDtype) or part.isna().all() for part in parts)
+        ):
+            kept = [
+                (
+                    part
+                    if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories)
+                    else _nothing(len(part), kinds[0])
+                )
+                for part in parts
+            ]
             columns[name] = union_categoricals(kept)
         else:
-            columns[name] = pd.concat([part.astype(part.dtype.categories.dtype) if isinstance(part.dtype, pd.CategoricalDtype) else part for part in parts])
+            columns[name] = pd.concat(
+                [
+                    part.astype(part.dtype.categories.dtype) if isinstance(part.dtype, pd.CategoricalDtype) else part
+                    for part in parts
+                ]
+            )
             columns[name] = columns[name].reset_index(drop=True)
     tables.clear()
     return pd.DataFrame(columns)
@@ -261,13 +321,15 @@ def _nothing(rows: int, kind: Any = "str") -> pd.Series:
 
 
 def wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
-    """Those columns of a table that the analysis reads, with ``trial_id`` or without it where trials are numbered."""
+    """Those columns of a table that the analysis reads, with ``trial_id`` or without it where
+    trials are numbered."""
     left = () if trial_ids or "trial" not in names else ("trial_id",)
     return [name for name in names if (name in COLUMNS and name not in left) or name.startswith(FURTHER)]
 
 
 def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]:
-    """Response tables in files, by their ending, and all other paths: sessions, and folders full of them.
+    """Response tables in files, by their ending, and all other paths: sessions, and folders full of
+    them.
 
     Raises
     ------
@@ -276,21 +338,30 @@ def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[st
     """
     for path in paths:
         if Path(path).suffix.lower() in UNREAD and not Path(path).is_dir():
-            raise SpanLabError(f"{path} cannot be read: of spreadsheets, only .xlsx and .csv can be read. Save it as one of these")
+            raise SpanLabError(
+                f"{path} cannot be read: of spreadsheets, only .xlsx and .csv can be read. Save it as one of these"
+            )
     tables = [Path(path) for path in paths if Path(path).suffix.lower() in _TABLES]
     return tables, [path for path in paths if Path(path) not in tables]
 
 
 def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
-    """For each paradigm, how answers of networks were read out: among the allowed ones or over the whole head."""
+    """For each paradigm, how answers of networks were read out: among the allowed ones or over the
+    whole head."""
     agents_of: dict[tuple[str, str], set[str]] = {}
     for facts in sessions:
         if facts.kind == NETWORK.name:
             network: Any = (read_session(facts.folder).get("paradigm_data") or {}).get("network") or {}
             whole = isinstance(network, Mapping) and network.get("readout") == "all_classes"
             head = network.get("head")
-            among = f"; a guess among all {head} classes is right once in {head} times" if isinstance(head, int) and head > 1 else ""
-            everywhere = f"over all classes of the head (the chance lines are those of a guess among the allowed answers{among})"
+            among = (
+                f"; a guess among all {head} classes is right once in {head} times"
+                if isinstance(head, int) and head > 1
+                else ""
+            )
+            everywhere = (
+                f"over all classes of the head (the chance lines are those of a guess among the allowed answers{among})"
+            )
             how = f"read out {everywhere}" if whole else "limited to the allowed ones"
             agents_of.setdefault((facts.paradigm, how), set()).add(facts.agent)
     notes: dict[str, tuple[str, ...]] = {}

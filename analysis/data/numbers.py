@@ -40,8 +40,10 @@ VERDICTS = (
             "exact ones … where all are alike",
         ),
         rests_on="the spread between participants, sessions or trials, as many as there are",
-        says_no_when="there is one unit, no spread, or trials cannot be told apart: no interval; of few units it is called "
-        "rough, and where it is known to be too narrow, too narrow",
+        says_no_when=(
+            "there is one unit, no spread, or trials cannot be told apart: no interval; of few units it is called "
+            "rough, and where it is known to be too narrow, too narrow"
+        ),
         tests=(
             "tests/analysis/stats/test_intervals.py::test_means_of_times_of_few_people_hold",
             "tests/analysis/stats/test_intervals.py::test_people_who_are_all_always_right_have_no_interval_of_a_difference",
@@ -61,10 +63,17 @@ def number(value: Any, digits: int = 2) -> str:
 
 
 def limits(low: Any, high: Any, say: Callable[[float], str] = number) -> str:
-    """``0.21 to 0.84``, ``0.21 or more`` where there is no end above; a dash where there is no interval."""
+    """``0.21 to 0.84``, ``0.21 or more`` where there is no end above; a dash where there is no
+    interval."""
     if missing(low) or missing(high):
         return "–"
-    return f"{say(low)} or more" if high == math.inf else f"{say(high)} or less" if low == -math.inf else f"{say(low)} to {say(high)}"
+    return (
+        f"{say(low)} or more"
+        if high == math.inf
+        else f"{say(high)} or less"
+        if low == -math.inf
+        else f"{say(low)} to {say(high)}"
+    )
 
 
 def p_value(p: Any) -> str:

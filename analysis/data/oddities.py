@@ -1,4 +1,5 @@
-"""Contents of a laboratory's own table that give wrong numbers without an error: refused in a sentence that says what to write, or noted."""
+"""Contents of a laboratory's own table that give wrong numbers without an error: refused in a
+sentence that says what to write, or noted."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import NOTHING
 
-#: Columns that say what was answered to an item: rows of one item that differ in one of them contradict each other.
+#: Columns that say what was answered to an item: rows of one item that differ in one of them
+#: contradict each other.
 ANSWERED = ("answer", "correct_answer", "correct", "outcome", "rt_ms")
 #: Reaction times of people below this many ms are not possible; as seconds they are usual.
 QUICK_MS = 10.0
@@ -28,14 +30,16 @@ _NAMES = 6
 
 @dataclass(frozen=True)
 class Oddities:
-    """Likely mistakes in a table that were used as they are. Those of several parts of a table can be added.
+    """Likely mistakes in a table that were used as they are. Those of several parts of a table can
+    be added.
 
     Parameters
     ----------
     rows, kindless : rows with an answerer, and those of them that do not say of what kind it is
     right : rows that are marked as omitted or invalid, and as correct
     people : identifiers of participants
-    timed, quick : reaction times of each answerer, and those of them that would be too quick for anybody in ms
+    timed, quick : reaction times of each answerer, and those of them that would be too quick for
+        anybody in ms
     """
 
     rows: int = 0
@@ -75,18 +79,29 @@ class Oddities:
         if several:
             written = "; ".join(" and ".join(map(repr, names)) for names in several[:_NAMES])
             more = f" and {len(several) - _NAMES} more" if len(several) > _NAMES else ""
-            yield f"Identifiers of participants are nearly alike and count as different people: {written}{more}. Write each person's identifier in one way."
+            yield (
+                f"Identifiers of participants are nearly alike and count as different people: {written}{more}. Write"
+                " each person's identifier in one way."
+            )
 
     def _answers(self) -> Iterator[str]:
         if self.right:
-            rows, are, they = ("1 row", "is", "it counts") if self.right == 1 else (f"{self.right:,} rows", "are", "they count")
-            yield f"{rows} {are} marked as omitted or invalid and yet as correct: {they} as wrong. Write the outcome answered where an answer was given."
+            rows, are, they = (
+                ("1 row", "is", "it counts") if self.right == 1 else (f"{self.right:,} rows", "are", "they count")
+            )
+            yield (
+                f"{rows} {are} marked as omitted or invalid and yet as correct: {they} as wrong. Write the outcome"
+                " answered where an answer was given."
+            )
 
     def _times(self) -> Iterator[str]:
         who = [name for name, count in sorted(self.quick.items()) if count >= _MOSTLY * self.timed[name]]
         if who:
             listed = ", ".join(who[:_NAMES]) + (f" and {len(who) - _NAMES} more" if len(who) > _NAMES else "")
-            yield f"Reaction times (rt_ms) of {listed} are below {QUICK_MS:g} ms, as if they were in seconds. They are used as they are: write milliseconds."
+            yield (
+                f"Reaction times (rt_ms) of {listed} are below {QUICK_MS:g} ms, as if they were in seconds. They are"
+                " used as they are: write milliseconds."
+            )
 
 
 def _key(name: str) -> str:
@@ -107,14 +122,17 @@ def oddities_of(table: pd.DataFrame) -> Oddities:
 
 
 def _times_of(table: pd.DataFrame) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return how many reaction times each answerer has, and how many of them would be too quick; of those only who have such."""
+    """Return how many reaction times each answerer has, and how many of them would be too quick; of
+    those only who have such."""
     times = table["rt_ms"].to_numpy(float)
     quick = (times > 0) & (times < QUICK_MS)
     if not quick.any():
         return {}, {}
     who = table["participant"].astype(str).where(table["participant"].astype(str) != "", table["agent"].astype(str))
     have = who[quick].value_counts()
-    return {str(name): int(count) for name, count in who[np.isfinite(times)].value_counts().items()}, {str(name): int(count) for name, count in have.items()}
+    return {str(name): int(count) for name, count in who[np.isfinite(times)].value_counts().items()}, {
+        str(name): int(count) for name, count in have.items()
+    }
 
 
 def contradiction(first: pd.Series, other: pd.Series, rows: int) -> SpanLabError:
@@ -126,13 +144,17 @@ def contradiction(first: pd.Series, other: pd.Series, rows: int) -> SpanLabError
     rows : how many rows contradict an earlier one
     """
     who = "participant" if _plain(first["participant"]) else "agent"
-    where = [f"{name} {_plain(first[name])}" for name in ("paradigm", who, "session", "trial", "step", "ask") if _plain(first.get(name))]
+    where = [
+        f"{name} {_plain(first[name])}"
+        for name in ("paradigm", who, "session", "trial", "step", "ask")
+        if _plain(first.get(name))
+    ]
     name = next(name for name in ANSWERED if name in first.index and _plain(first[name]) != _plain(other[name]))
     more = f", and {rows - 1:,} further rows contradict earlier ones" if rows > 1 else ""
     return SpanLabError(
-        f"two rows of the same item contradict each other: {', '.join(where)} has {name} {_plain(first[name]) or 'empty'} in one row and "
-        f"{_plain(other[name]) or 'empty'} in another{more}. Delete the wrong rows; where both are right, tell them apart by the numbers in trial, step or "
-        "ask, or by session"
+        f"two rows of the same item contradict each other: {', '.join(where)} has {name}"
+        f" {_plain(first[name]) or 'empty'} in one row and {_plain(other[name]) or 'empty'} in another{more}. Delete"
+        " the wrong rows; where both are right, tell them apart by the numbers in trial, step or ask, or by session"
     )
 
 
@@ -144,7 +166,8 @@ def _plain(value: Any) -> str:
 
 
 def refuse_nameless(file: Path, table: pyarrow.Table, hint: str = "") -> None:
-    """Refuse a table in which people cannot be told apart: without a column of participants, or with rows of people that name nobody.
+    """Refuse a table in which people cannot be told apart: without a column of participants, or
+    with rows of people that name nobody.
 
     Parameters
     ----------
@@ -161,18 +184,24 @@ def refuse_nameless(file: Path, table: pyarrow.Table, hint: str = "") -> None:
     if "participant" not in table.column_names:
         if persons or unsaid:
             raise SpanLabError(
-                f"{file} has no column participant: several people would count as one. Add it, with an identifier for each person and nothing for "
-                f"machines; a table of machines alone needs a column agent_kind (network, chat ...) instead{hint}"
+                f"{file} has no column participant: several people would count as one. Add it, with an identifier for"
+                " each person and nothing for machines; a table of machines alone needs a column agent_kind (network,"
+                f" chat ...) instead{hint}"
             )
         return
     named = any(not one.nobody for one in unsaid)
-    nameless = [one for one in answerers if one.nobody and (one.kind == PARTICIPANT.name or (not one.kind and (named or one.participant)))]
+    nameless = [
+        one
+        for one in answerers
+        if one.nobody and (one.kind == PARTICIPANT.name or (not one.kind and (named or one.participant)))
+    ]
     if nameless:
         written = sorted({one.participant for one in nameless} - {""})
         found = f" ({', '.join(map(repr, written[:3]))})" if written else ""
         raise SpanLabError(
-            f"{file}: {sum(one.rows for one in nameless):,} rows name nobody: participant is empty, or a word that means missing, such as NA, null or "
-            f"None{found}. Write an identifier for each person (P01 ...), and network, chat ... in agent_kind where the answers are a machine's"
+            f"{file}: {sum(one.rows for one in nameless):,} rows name nobody: participant is empty, or a word that"
+            f" means missing, such as NA, null or None{found}. Write an identifier for each person (P01 ...), and"
+            " network, chat ... in agent_kind where the answers are a machine's"
         )
 
 
@@ -194,6 +223,10 @@ def _answerers(table: pyarrow.Table) -> list[_Answerer]:
     """Return who answers in the rows that have an agent."""
     rows = table.filter(table.column("agent").is_valid())
     names = [name for name in ("agent_kind", "participant") if name in rows.column_names]
-    columns = {name: rows.column(name).cast(pyarrow.string()) for name in names} | {"all": pyarrow.repeat("", rows.num_rows)}
+    columns = {name: rows.column(name).cast(pyarrow.string()) for name in names} | {
+        "all": pyarrow.repeat("", rows.num_rows)
+    }
     groups = pyarrow.table(columns).group_by([*columns]).aggregate([([], "count_all")]).to_pylist()
-    return [_Answerer(group.get("agent_kind") or "", group.get("participant") or "", group["count_all"]) for group in groups]
+    return [
+        _Answerer(group.get("agent_kind") or "", group.get("participant") or "", group["count_all"]) for group in groups
+    ]

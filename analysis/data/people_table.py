@@ -1,4 +1,5 @@
-"""A table with a row for each participant, such as scores: its columns are measures of exclusion rules and conditions of figures."""
+"""A table with a row for each participant, such as scores: its columns are measures of exclusion
+rules and conditions of figures."""
 
 from __future__ import annotations
 
@@ -32,9 +33,14 @@ def read_people(file: Path) -> pd.DataFrame:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
         raise SpanLabError(f"{file} cannot be read as a table of participants: {reason}") from None
     if "participant" not in table.columns:
-        raise SpanLabError(f"{file} is no table of participants: it has no column 'participant' (spanlab scores-by-person DATA -o DIR writes one)")
+        raise SpanLabError(
+            f"{file} is no table of participants: it has no column 'participant' (spanlab scores-by-person DATA -o DIR"
+            " writes one)"
+        )
     if twice := sorted(table.loc[table["participant"].duplicated(), "participant"].astype(str).unique()):
-        raise SpanLabError(f"{file} has more than one row of {', '.join(twice[:5])}: a table of participants has one for each")
+        raise SpanLabError(
+            f"{file} has more than one row of {', '.join(twice[:5])}: a table of participants has one for each"
+        )
     return table.set_index("participant")
 
 
@@ -53,9 +59,11 @@ def column_of(file: Path, column: str) -> pd.Series:
 
 
 def with_people(responses: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
-    """Return a response table in which each column of a table of participants is a condition (``record_COLUMN``); whoever is not in it has no value.
+    """Return a response table in which each column of a table of participants is a condition
+    (``record_COLUMN``); whoever is not in it has no value.
 
-    Numbers of more than six different values are cut at the median of the participants, into ``up to MEDIAN`` and ``above MEDIAN``.
+    Numbers of more than six different values are cut at the median of the participants, into ``up
+    to MEDIAN`` and ``above MEDIAN``.
 
     Parameters
     ----------
@@ -73,8 +81,14 @@ def conditions(values: pd.Series) -> pd.Series:
     """Return the values of participants as conditions, in the JSON text of the record."""
     import pandas as pd
 
-    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values) and values.nunique() > MOST_LEVELS:
+    if (
+        pd.api.types.is_numeric_dtype(values)
+        and not pd.api.types.is_bool_dtype(values)
+        and values.nunique() > MOST_LEVELS
+    ):
         median = float(values.median())
         words = values.gt(median).map({True: f"above {median:.4g}", False: f"up to {median:.4g}"})
         values = words.where(values.notna())
-    return values.map(lambda value: None if pd.isna(value) else json.dumps(value.item() if hasattr(value, "item") else value))
+    return values.map(
+        lambda value: None if pd.isna(value) else json.dumps(value.item() if hasattr(value, "item") else value)
+    )

@@ -1,4 +1,5 @@
-"""Long tables in pieces: which rows of which files are read together. No trial is cut in two where a file is in the order of the record."""
+"""Long tables in pieces: which rows of which files are read together. No trial is cut in two where
+a file is in the order of the record."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def pieces_of_session(head: Head, rows: int = ROWS) -> Iterator[Piece]:
 
 
 def pieces_of_file(file: Path, rows: int = ROWS) -> Iterator[Piece]:
-    """The pieces of a response table: of a Parquet file about so many rows each, cut where its row groups end and moved to the end of a trial.
+    """The pieces of a response table: of a Parquet file about so many rows each, cut where its row
+    groups end and moved to the end of a trial.
 
     Raises
     ------
@@ -95,8 +97,16 @@ def pieces_of_file(file: Path, rows: int = ROWS) -> Iterator[Piece]:
 
 def _trial_end(opened: pyarrow.parquet.ParquetFile, number: int, ends: Sequence[int]) -> int:
     """The first row after a row group that begins another trial than the row before it."""
-    there = [name for name in TRIAL if name in opened.schema_arrow.names and (name != "trial_id" or "trial" not in opened.schema_arrow.names)]
-    if "trial" in there and _above(opened.metadata.row_group(number), opened.metadata.row_group(number + 1), opened.schema_arrow.names.index("trial")):
+    there = [
+        name
+        for name in TRIAL
+        if name in opened.schema_arrow.names and (name != "trial_id" or "trial" not in opened.schema_arrow.names)
+    ]
+    if "trial" in there and _above(
+        opened.metadata.row_group(number),
+        opened.metadata.row_group(number + 1),
+        opened.schema_arrow.names.index("trial"),
+    ):
         return ends[number]
     last = opened.read_row_group(number, columns=there).to_pandas().iloc[-1:]
     for following in range(number + 1, len(ends)):
@@ -110,9 +120,16 @@ def _trial_end(opened: pyarrow.parquet.ParquetFile, number: int, ends: Sequence[
 
 
 def _above(one: pyarrow.parquet.RowGroupMetaData, other: pyarrow.parquet.RowGroupMetaData, column: int) -> bool:
-    """Return whether all numbers of a column are higher in the other row group, as far as its statistics tell."""
+    """Return whether all numbers of a column are higher in the other row group, as far as its
+    statistics tell."""
     before, after = one.column(column).statistics, other.column(column).statistics
-    if before is None or after is None or not (before.has_min_max and after.has_min_max) or before.null_count or after.null_count:
+    if (
+        before is None
+        or after is None
+        or not (before.has_min_max and after.has_min_max)
+        or before.null_count
+        or after.null_count
+    ):
         return False
     return bool(before.max < after.min)
 

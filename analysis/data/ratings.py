@@ -1,8 +1,10 @@
 """Ratings of confidence beside the answers that they are about.
 
-A rating has no right answer, and a row of its own. One that follows an answer in the same trial says how sure somebody was of it, and stands in the row of the
-answer as ``confidence``. One that is the answer itself (from sure that something was new to sure that it was old) records ``signal``: whether the high numbers
-were right. It is scored here by the half of the scale that it lies in, and its confidence is how far from the middle it is.
+A rating has no right answer, and a row of its own. One that follows an answer in the same trial
+says how sure somebody was of it, and stands in the row of the answer as ``confidence``. One that is
+the answer itself (from sure that something was new to sure that it was old) records ``signal``:
+whether the high numbers were right. It is scored here by the half of the scale that it lies in, and
+its confidence is how far from the middle it is.
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ from .coding import NO, YES, decoded, numbers
 
 #: Column of a recorded value that says, of a rating that is the answer, what was true.
 SIGNAL = "record_signal"
-#: Columns that are added: the rating, the ends of its scale, and the phase of the trial in which it was given.
+#: Columns that are added: the rating, the ends of its scale, and the phase of the trial in which it
+#: was given.
 ADDED = ("confidence", "confidence_from", "confidence_to", "confidence_phase")
-#: Phases of ratings that are taken for confidence where an answer is followed by several ratings; else the first one is.
+#: Phases of ratings that are taken for confidence where an answer is followed by several ratings;
+#: else the first one is.
 _CONFIDENCE = re.compile("confid|certain|sure|sicher", re.IGNORECASE)
 
 
 def score_halves(table: pd.DataFrame) -> tuple[pd.DataFrame, int, int]:
-    """Score ratings that are answers themselves by the half of the scale: rows with ``record_signal``, and a scale of an even number of steps.
+    """Score ratings that are answers themselves by the half of the scale: rows with
+    ``record_signal``, and a scale of an even number of steps.
 
     Parameters
     ----------
@@ -32,13 +37,19 @@ def score_halves(table: pd.DataFrame) -> tuple[pd.DataFrame, int, int]:
 
     Returns
     -------
-    (the table, how many such ratings there are, how many of others cannot be scored because their scale has a middle)
+    (the table, how many such ratings there are, how many of others cannot be scored because their
+    scale has a middle)
     """
     if SIGNAL not in table.columns or "scale_to" not in table.columns:
         return table, 0, 0
     truth = [_truth(value) for value in decoded(table[SIGNAL])]
     low, high = (pd.to_numeric(table[name], errors="coerce").to_numpy(float) for name in ("scale_from", "scale_to"))
-    known = np.array([value is not None for value in truth]) & table["_unanswerable"].to_numpy(bool) & np.isfinite(low) & np.isfinite(high)
+    known = (
+        np.array([value is not None for value in truth])
+        & table["_unanswerable"].to_numpy(bool)
+        & np.isfinite(low)
+        & np.isfinite(high)
+    )
     even = known & ((high - low) % 2 == 1)
     if not even.any():
         return table, 0, int(known.sum())
@@ -49,7 +60,11 @@ def score_halves(table: pd.DataFrame) -> tuple[pd.DataFrame, int, int]:
     correct = table["correct"].to_numpy(float).copy()
     correct[answered] = ((given > middle) == signal)[answered]
     added: dict[str, Any] = {"correct": correct, "_unanswerable": table["_unanswerable"].to_numpy(bool) & ~even}
-    right = table["correct_answer"].astype(object) if "correct_answer" in table.columns else pd.Series(None, index=table.index, dtype=object)
+    right = (
+        table["correct_answer"].astype(object)
+        if "correct_answer" in table.columns
+        else pd.Series(None, index=table.index, dtype=object)
+    )
     right[even] = np.where(signal, '"yes"', '"no"')[even]
     added["correct_answer"] = right
     chance = table["chance"].to_numpy(float).copy()
@@ -57,13 +72,17 @@ def score_halves(table: pd.DataFrame) -> tuple[pd.DataFrame, int, int]:
     added["chance"] = chance
     steps = (high - low + 1) / 2
     nothing = np.full(len(table), np.nan)
-    added |= {"confidence": np.where(answered, np.ceil(np.abs(given - middle)), nothing), "confidence_phase": table["phase"].astype(object).where(even)}
+    added |= {
+        "confidence": np.where(answered, np.ceil(np.abs(given - middle)), nothing),
+        "confidence_phase": table["phase"].astype(object).where(even),
+    }
     added |= {"confidence_from": np.where(even, 1.0, nothing), "confidence_to": np.where(even, steps, nothing)}
     return table.assign(**added), int(even.sum()), int((known & ~even).sum())
 
 
 def _truth(value: Any) -> bool | None:
-    """Return whether a recorded value says that there was a signal, in any spelling that a file may hold; None where it says neither."""
+    """Return whether a recorded value says that there was a signal, in any spelling that a file may
+    hold; None where it says neither."""
     if isinstance(value, int | float | np.bool_) and value in (0, 1):
         return bool(value)
     word = str(value).strip().lower()
@@ -85,8 +104,15 @@ def with_confidence(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     placed = (table["unit_trial"] >= 0).to_numpy() & table["ask"].notna().to_numpy()
     if not (unscored & placed).any() or not (~unscored & placed).any() or "answer" not in table.columns:
         return table, 0
-    ratings = table.loc[unscored & placed, ["unit_trial", "ask", "answer", *(one for one in ("phase", "scale_from", "scale_to") if one in table.columns)]]
-    scale = {name: pd.to_numeric(ratings[name], errors="coerce").astype(float) for name in ("scale_from", "scale_to") if name in ratings.columns}
+    ratings = table.loc[
+        unscored & placed,
+        ["unit_trial", "ask", "answer", *(one for one in ("phase", "scale_from", "scale_to") if one in table.columns)],
+    ]
+    scale = {
+        name: pd.to_numeric(ratings[name], errors="coerce").astype(float)
+        for name in ("scale_from", "scale_to")
+        if name in ratings.columns
+    }
     ratings = ratings.assign(confidence=numbers(ratings["answer"]), **scale)
     ratings = ratings[np.isfinite(ratings["confidence"]) & (ratings["confidence"] >= 0)]
     asked = table.loc[~unscored & placed & ~table["_intrusion"].to_numpy(bool), ["unit_trial", "ask"]].drop_duplicates()
@@ -109,7 +135,9 @@ def with_confidence(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     places[unscored | ~placed | table["_intrusion"].to_numpy(bool)] = -1
     added: dict[str, Any] = {}
     for name, source in zip(ADDED, ("confidence", "scale_from", "scale_to", "confidence_phase"), strict=True):
-        values = np.full(len(known) + 1, np.nan, dtype=object if name == "confidence_phase" else float)  # the last one is for rows without a rating
+        values = np.full(
+            len(known) + 1, np.nan, dtype=object if name == "confidence_phase" else float
+        )  # the last one is for rows without a rating
         values[:-1] = known[source].to_numpy() if source in known.columns else np.nan
         values = values[places]
         if name in table.columns:  # of ratings that are answers themselves
@@ -119,7 +147,8 @@ def with_confidence(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 
 def in_steps(items: pd.DataFrame, most: int = 11, steps: int = 10) -> pd.DataFrame:
-    """Items whose confidence on a scale of more than ``most`` numbers (a slider) is the middle of one of as many equal parts as ``steps``."""
+    """Items whose confidence on a scale of more than ``most`` numbers (a slider) is the middle of
+    one of as many equal parts as ``steps``."""
     low, high, confidence = (items[name].to_numpy(float) for name in ("confidence_from", "confidence_to", "confidence"))
     with np.errstate(invalid="ignore"):
         wide = (high - low + 1 > most) & np.isfinite(confidence)

@@ -1,4 +1,5 @@
-"""From the response table to scored items: columns get their types, rows are sorted into items and intrusions, and everything left out is counted and reported.
+"""From the response table to scored items: columns get their types, rows are sorted into items and
+intrusions, and everything left out is counted and reported.
 
 Nothing here depends on who answered.
 """
@@ -20,7 +21,18 @@ from .coding import NO, YES, apart, coded, groups, packed
 from .oddities import ANSWERED, Oddities, contradiction, oddities_of
 from .ratings import score_halves, with_confidence
 
-_TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "generator", "trial_id", "outcome")
+_TEXT = (
+    "session",
+    "participant",
+    "agent_kind",
+    "agent",
+    "agent_settings_hash",
+    "paradigm",
+    "paradigm_hash",
+    "generator",
+    "trial_id",
+    "outcome",
+)
 #: Numbers and what they may be at least and at most; whether they are whole.
 NUMBERS: Mapping[str, tuple[float, float, bool]] = {
     **dict.fromkeys(("trial", "block", "step", "ask"), (-np.inf, np.inf, False)),
@@ -32,8 +44,20 @@ NUMBERS: Mapping[str, tuple[float, float, bool]] = {
 #: Columns that hold yes or no.
 YES_NO = ("correct", "oracle", "practice", "pilot", "warm_up")
 #: What tells one trial, as it was taken by somebody, from all others.
-TRIAL = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "block", "practice", "trial", "trial_id")
-#: The session of an answerer as a unit of its means, where it is another than the session in the record: see :func:`unit_session`.
+TRIAL = (
+    "session",
+    "participant",
+    "agent_kind",
+    "agent",
+    "agent_settings_hash",
+    "paradigm",
+    "block",
+    "practice",
+    "trial",
+    "trial_id",
+)
+#: The session of an answerer as a unit of its means, where it is another than the session in the
+#: record: see :func:`unit_session`.
 UNIT_SESSION = "unit_session"
 #: A number for each trial of an answerer, the same in all its sessions: see :func:`same_trial`.
 SAME_TRIAL = "same_trial"
@@ -56,7 +80,10 @@ VERDICTS = (
             "omitted and invalid answers count as wrong",
             "… omitted answers, … invalid answers",
         ),
-        rests_on="what the record says of a row: practice, pilot, warm-up, a check of attention, the same row twice, nothing to remember, a rating, no score",
+        rests_on=(
+            "what the record says of a row: practice, pilot, warm-up, a check of attention, the same row twice, nothing"
+            " to remember, a rating, no score"
+        ),
         says_no_when="the row is an ordinary answer, also an omitted or invalid one, which counts as wrong",
         tests=(
             "tests/analysis/test_table.py::test_practice_and_pilot_rows_are_left_out_and_counted",
@@ -72,11 +99,14 @@ class Scored:
 
     Parameters
     ----------
-    items : one row per scored item, ``correct`` 0.0 or 1.0, ``participant`` empty for machines, ``unit_trial`` one whole number per trial (-1: unknown)
+    items : one row per scored item, ``correct`` 0.0 or 1.0, ``participant`` empty for machines,
+        ``unit_trial`` one whole number per trial (-1: unknown)
     intrusions : answers that were not asked for (free recall); no items, so in no accuracy
-    notes : what was left out or mended, in plain sentences; empty when all rows were used as they are
+    notes : what was left out or mended, in plain sentences; empty when all rows were used as they
+        are
     cautions : what looks like a mistake in the table and was used all the same, in plain sentences
-    accept_unread : whether answers of which many replies could not be read are tested all the same (see :mod:`.unread`)
+    accept_unread : whether answers of which many replies could not be read are tested all the same
+        (see :mod:`.unread`)
     """
 
     items: pd.DataFrame
@@ -100,12 +130,16 @@ class Scored:
             return {names[0]: self}
         cuts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
         runs = len(cuts) + 1 == len(names)  # rows that stand together need no copy
-        where = {int(codes[start]): slice(start, end) for start, end in pairwise([0, *cuts, len(codes)])} if runs else {}
+        where = (
+            {int(codes[start]): slice(start, end) for start, end in pairwise([0, *cuts, len(codes)])} if runs else {}
+        )
         by_paradigm = {}
         for number, name in enumerate(names):
             items = self.items.iloc[where[number]] if runs else self.items[codes == number]
             intrusions = self.intrusions[self.intrusions["paradigm"] == name]
-            by_paradigm[name] = Scored(items.reset_index(drop=True), intrusions, self.notes, self.cautions, self.accept_unread)
+            by_paradigm[name] = Scored(
+                items.reset_index(drop=True), intrusions, self.notes, self.cautions, self.accept_unread
+            )
         return by_paradigm
 
 
@@ -117,13 +151,15 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 def score_table(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> Scored:
     """Sort a response table into scored items and intrusions.
 
-    Practice and pilot rows are left out unless asked for; warm-up questions of chat models, and decisions for which nothing need be held (set size 0), always.
-    Duplicates count once; omitted and invalid answers are wrong; rows without a score are left out.
-    Every such decision is counted in ``notes``. Missing columns and an empty table give notes too, and no error.
+    Practice and pilot rows are left out unless asked for; warm-up questions of chat models, and
+    decisions for which nothing need be held (set size 0), always. Duplicates count once; omitted
+    and invalid answers are wrong; rows without a score are left out. Every such decision is counted
+    in ``notes``. Missing columns and an empty table give notes too, and no error.
 
     Parameters
     ----------
-    responses : the response table of one or many sessions (columns as in ``sessions.record.COLUMNS``)
+    responses : the response table of one or many sessions (columns as in
+        ``sessions.record.COLUMNS``)
 
     Raises
     ------
@@ -139,19 +175,22 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
 def unit_session(items: pd.DataFrame) -> pd.Series:
     """Return the unit to which each item's session belongs.
 
-    It is the session itself. Where a chat model took the same trials in several wordings, or several times, its sessions are those of one agent: a unit is
-    then a wording, with all of its repeats.
+    It is the session itself. Where a chat model took the same trials in several wordings, or
+    several times, its sessions are those of one agent: a unit is then a wording, with all of its
+    repeats.
     """
     return items[UNIT_SESSION] if UNIT_SESSION in items.columns else items["session"]
 
 
 def same_trial(items: pd.DataFrame) -> pd.Series:
-    """Return the number of each item's trial: that of the trial as it was taken, or one for all wordings and repeats in which one agent took it."""
+    """Return the number of each item's trial: that of the trial as it was taken, or one for all
+    wordings and repeats in which one agent took it."""
     return items[SAME_TRIAL] if SAME_TRIAL in items.columns else items["unit_trial"]
 
 
 def over_repeats(items: pd.DataFrame) -> pd.DataFrame:
-    """Items of which each is there once in each wording: ``correct`` is averaged over repeats. So identical repeats add nothing.
+    """Items of which each is there once in each wording: ``correct`` is averaged over repeats. So
+    identical repeats add nothing.
 
     Items of tables without wordings and repeats stay as they are.
     """
@@ -171,7 +210,8 @@ def has_blocks(items: pd.DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Counts of what was left out of a table, or of a part of one, and why. Counts of several parts can be added.
+    """Counts of what was left out of a table, or of a part of one, and why. Counts of several parts
+    can be added.
 
     Parameters
     ----------
@@ -199,16 +239,31 @@ class LeftOut:
             return (f"The table has no column {', '.join(missing)}: nothing can be scored.",)
         absent = [name for name in _EXPECTED if name not in self.columns]
         notes = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
-        odd = {reason.removeprefix(_ODD): count for reason, count in sorted(self.counts.items()) if reason.startswith(_ODD) and count}
+        odd = {
+            reason.removeprefix(_ODD): count
+            for reason, count in sorted(self.counts.items())
+            if reason.startswith(_ODD) and count
+        }
         notes += [
-            f"{plural(count, 'value')} of {name} that cannot be (such as half a position, or a chance above 1) taken as missing." for name, count in odd.items()
+            f"{plural(count, 'value')} of {name} that cannot be (such as half a position, or a chance above 1) taken as"
+            " missing."
+            for name, count in odd.items()
         ]
-        return (*notes, *(f"{plural(self.counts[reason], what)} {rest}" for reason, (what, rest) in REASONS.items() if self.counts.get(reason)))
+        return (
+            *notes,
+            *(
+                f"{plural(self.counts[reason], what)} {rest}"
+                for reason, (what, rest) in REASONS.items()
+                if self.counts.get(reason)
+            ),
+        )
 
 
-#: With the name of a column: reason of what is no row that is left out, but a value that is taken as missing.
+#: With the name of a column: reason of what is no row that is left out, but a value that is taken
+#: as missing.
 _ODD = "odd "
-#: Why rows are left out (or mended): what they are called, and the rest of the sentence; in the order in which it happens.
+#: Why rows are left out (or mended): what they are called, and the rest of the sentence; in the
+#: order in which it happens.
 REASONS: Mapping[str, tuple[str, str]] = {
     "practice": ("practice row", "left out."),
     "practice used": ("practice row", "included on request."),
@@ -220,13 +275,22 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "idle": ("decision", "that needed no memory (set size 0) left out."),
     "confidence": ("rating", "of confidence put beside the answer before."),
     "halves": ("rating", "scored as an answer, by the half of the scale in which it lies."),
-    "middle": ("rating", "on a scale with a middle left out: the middle is neither of two answers, so a scale of answers needs an even number of steps."),
+    "middle": (
+        "rating",
+        (
+            "on a scale with a middle left out: the middle is neither of two answers, so a scale of answers needs an"
+            " even number of steps."
+        ),
+    ),
     "unscored": ("row", "without a score left out."),
 }
 
 
-def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> tuple[Scored, LeftOut]:
-    """Do what :func:`score_table` does for a table, or for a part of one that holds whole trials only.
+def sort_rows(
+    responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False
+) -> tuple[Scored, LeftOut]:
+    """Do what :func:`score_table` does for a table, or for a part of one that holds whole trials
+    only.
 
     Returns
     -------
@@ -263,11 +327,15 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
         table = table[~idle]
     table, halves, middle = score_halves(table)
     table, rated = with_confidence(table)
-    left_out |= {name: count for name, count in (("confidence", rated), ("halves", halves), ("middle", middle)) if count}
+    left_out |= {
+        name: count for name, count in (("confidence", rated), ("halves", halves), ("middle", middle)) if count
+    }
     intruding = table["_intrusion"]
     intrusions, items = table[intruding], table[~intruding] if intruding.any() else table
     failed = items["outcome"].isin(["omitted", "invalid"])
-    unknown = items["correct"].isna() & (~failed | items["_unanswerable"])  # a rating that was left out is no wrong answer
+    unknown = items["correct"].isna() & (
+        ~failed | items["_unanswerable"]
+    )  # a rating that was left out is no wrong answer
     if unknown.any():
         if (count := int(unknown.sum()) - rated - middle) > 0:
             left_out["unscored"] = count
@@ -278,7 +346,8 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
 
 
 def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
-    """The table with all columns that scoring needs, each with its type; empty where one is missing that cannot be done without.
+    """The table with all columns that scoring needs, each with its type; empty where one is missing
+    that cannot be done without.
 
     Parameters
     ----------
@@ -289,7 +358,9 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
         table = table.iloc[0:0]
     # A table that keeps its texts once is long: so does the text that it lacks.
     once = any(isinstance(kind, pd.CategoricalDtype) for kind in table.dtypes)
-    nothing = pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
+    nothing = (
+        pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
+    )
     for name in _TEXT:
         table[name] = as_text(table[name]) if name in table.columns else nothing
     if UNIT_SESSION in table.columns:
@@ -302,13 +373,22 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     for name in YES_NO[1:]:
         table[name] = _boolean(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
     table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
-    unasked = _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
+    unasked = (
+        _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
+    )
     table["_unanswerable"] = unasked & table["correct"].isna()
     table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()
     return table.reset_index(drop=True)
 
 
-def _numbers(column: pd.Series, name: str, left_out: dict[str, int], low: float = -np.inf, high: float = np.inf, whole: bool = False) -> pd.Series:
+def _numbers(
+    column: pd.Series,
+    name: str,
+    left_out: dict[str, int],
+    low: float = -np.inf,
+    high: float = np.inf,
+    whole: bool = False,
+) -> pd.Series:
     """A column as finite numbers between two bounds; what is none is missing, and counted."""
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
     values = numbers.to_numpy()
@@ -343,7 +423,9 @@ def _boolean(column: pd.Series) -> pd.Series:
 
 def _absent(column: pd.Series) -> pd.Series:
     """Return where a column of JSON scalars holds null, decoded or as text."""
-    return _each(column, lambda value: _missing(value) or (isinstance(value, str) and value.strip() in ("", "null")), bool)
+    return _each(
+        column, lambda value: _missing(value) or (isinstance(value, str) and value.strip() in ("", "null")), bool
+    )
 
 
 def _missing(value: object) -> bool:
@@ -351,7 +433,8 @@ def _missing(value: object) -> bool:
 
 
 def _each(column: pd.Series, function: Callable[[object], object], kind: type) -> pd.Series:
-    """A function of every value of a column, computed once for each distinct value: long tables repeat few of them."""
+    """A function of every value of a column, computed once for each distinct value: long tables
+    repeat few of them."""
     if not len(column):
         return pd.Series(np.empty(0, object), index=column.index).astype(kind)
     try:
@@ -359,7 +442,10 @@ def _each(column: pd.Series, function: Callable[[object], object], kind: type) -
     except TypeError:  # lists and the like
         return column.map(function).astype(kind)
     # missing values have code -1: the last one
-    return pd.Series(pd.array([*map(function, distinct), function(None)], dtype=kind).take(codes % (len(distinct) + 1)), index=column.index)
+    return pd.Series(
+        pd.array([*map(function, distinct), function(None)], dtype=kind).take(codes % (len(distinct) + 1)),
+        index=column.index,
+    )
 
 
 def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
@@ -368,7 +454,8 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
     Raises
     ------
     SpanLabError
-        when two rows of the same item differ in what was answered, or in how it was scored or timed.
+        when two rows of the same item differ in what was answered, or in how it was scored or
+        timed.
     """
     numbered = (table["unit_trial"] >= 0).to_numpy()  # of others, items cannot be distinguished
     if not numbered.any():

@@ -1,4 +1,5 @@
-"""Read sessions for a comparison: their response tables, facts about each session, and the names of everything that could not be read."""
+"""Read sessions for a comparison: their response tables, facts about each session, and the names of
+everything that could not be read."""
 
 from __future__ import annotations
 
@@ -61,12 +62,19 @@ class Conduct:
     def missed(self) -> tuple[str, ...]:
         """The checks that were not passed, in words."""
         checks = (f"{self.checks} of {self.checked} attention checks right",) if self.checks < self.checked else ()
-        return (*["practice not passed"] * (self.practice is False), *["quiz not passed"] * (self.quiz is False), *checks)
+        return (
+            *["practice not passed"] * (self.practice is False),
+            *["quiz not passed"] * (self.quiz is False),
+            *checks,
+        )
 
     @property
     def upsets(self) -> tuple[str, ...]:
         """The interruptions, in words."""
-        cuts = tuple(f"{count} trial{'s' * (count != 1)} {_CUT.get(why, f'cut off ({why})')}" for why, count in sorted(self.cuts.items()))
+        cuts = tuple(
+            f"{count} trial{'s' * (count != 1)} {_CUT.get(why, f'cut off ({why})')}"
+            for why, count in sorted(self.cuts.items())
+        )
         return (*cuts, *[f"resumed {self.resumed} time{'s' * (self.resumed != 1)}"] * bool(self.resumed))
 
 
@@ -85,7 +93,9 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
     quiz = quiz_of(session, finished_scores(events), events) if session.get("quiz") is not None else None
     pauses = [event.get("for_ms") or 0.0 for event in events if event["event"] == "break"]
     data = session.get("paradigm_data")
-    right, asked = attention_checks(session, events) if isinstance(data, Mapping) and data.get("attention_checks") else (0, 0)
+    right, asked = (
+        attention_checks(session, events) if isinstance(data, Mapping) and data.get("attention_checks") else (0, 0)
+    )
     return Conduct(
         practice=practice[-1] if practice else None,
         quiz=None if quiz is None or not quiz.attempts else quiz.passed,
@@ -99,7 +109,8 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
 
 
 def without_memory(session: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """The response table of a session, with ``_check`` where questions test no memory: attention checks, quizzes, questionnaires.
+    """The response table of a session, with ``_check`` where questions test no memory: attention
+    checks, quizzes, questionnaires.
 
     Parameters
     ----------
@@ -117,7 +128,9 @@ VERDICTS = (
         name="a session is left out",
         says=("Left out: …",),
         rests_on="whether a session can be read, and whether its levels followed from its answers",
-        says_no_when="it is readable and not adaptive; an unfinished one stays with its finished trials, and that is said",
+        says_no_when=(
+            "it is readable and not adaptive; an unfinished one stays with its finished trials, and that is said"
+        ),
         tests=(
             "tests/analysis/report/test_page.py::test_an_adaptive_session_is_no_part_of_the_curves",
             "tests/analysis/report/test_page.py::test_unfinished_and_unreadable_sessions_are_named",
@@ -156,10 +169,13 @@ class SessionFacts:
     ----------
     folder, name : where it is and what it is called
     kind, agent, participant, paradigm : as recorded
-    label : what figures must say of this agent, such as ``scripted server, not a model``; often empty
+    label : what figures must say of this agent, such as ``scripted server, not a model``; often
+        empty
     oracle, pilot : as recorded
-    title, instructions : of the paradigm, as told to people and models; empty when the record does not tell
-    human : the published human data that belong to the paradigm (a name in ``human_data``); empty when there are none
+    title, instructions : of the paradigm, as told to people and models; empty when the record does
+        not tell
+    human : the published human data that belong to the paradigm (a name in ``human_data``); empty
+        when there are none
     trials : trials (practice not counted) in the response table
     planned : trials planned, None when unknown
     started : wall-clock time of its first trial (UTC), or empty
@@ -167,14 +183,19 @@ class SessionFacts:
     timing : of its window, None where nothing was shown in one
     software : the version of SpanLab that recorded it; empty when not recorded
     failed : trials that failed (chat models), which are in no table: how many, by reason
-    changing : whether instructions change with the conditions, so that those here are only the first trial's
+    changing : whether instructions change with the conditions, so that those here are only the
+        first trial's
     protocol : what practice and memory somebody had, for people and chat models; empty for others
-    context : what prompt a chat model had, and whether the list was still in its context when it was asked; empty for others
+    context : what prompt a chat model had, and whether the list was still in its context when it
+        was asked; empty for others
     browser : where it was taken at a page in one; empty for all others
-    former : which network took it, where the recorded name stands for another one now; empty for all others
+    former : which network took it, where the recorded name stands for another one now; empty for
+        all others
     conduct : how it went, as its events tell; of what has none, nothing went wrong
-    model : the set file, its settings and the agent, where a session is of a set file: the same in all wordings and repeats; empty for others
-    wording, repeat : which of the set file's wordings it had (empty for none), and which repeat it is
+    model : the set file, its settings and the agent, where a session is of a set file: the same in
+        all wordings and repeats; empty for others
+    wording, repeat : which of the set file's wordings it had (empty for none), and which repeat it
+        is
     """
 
     folder: Path
@@ -218,7 +239,8 @@ class SpanFacts:
     factor : whose levels followed from the answers, in words
     start : level of the first trial
     rule : span test or staircase
-    result : what the staircase says of itself, None before the first trial is finished or where it cannot be known
+    result : what the staircase says of itself, None before the first trial is finished or where it
+        cannot be known
     problem : why it cannot be known; empty otherwise
     """
 
@@ -247,15 +269,16 @@ class SpanFacts:
     def left_out(self) -> str:
         """That the session is left out of curves, why, and its span."""
         return (
-            f"Left out: {self.facts.folder} has an adaptive design. Its levels depended on its answers, so its curves cannot be compared with others. "
-            f"{self.sentence}"
+            f"Left out: {self.facts.folder} has an adaptive design. Its levels depended on its answers, so its curves"
+            f" cannot be compared with others. {self.sentence}"
         )
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """All sessions of a comparison: one response table (``session`` made unique), facts per session in the same naming, problems in plain sentences, and the
-    results of adaptive sessions, which are in no table."""
+    """All sessions of a comparison: one response table (``session`` made unique), facts per session
+    in the same naming, problems in plain sentences, and the results of adaptive sessions, which are
+    in no table."""
 
     responses: pd.DataFrame
     sessions: tuple[SessionFacts, ...]
@@ -265,7 +288,8 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Head:
-    """A session that can be compared: its folder, its name (made unique) and the content of ``session.json``."""
+    """A session that can be compared: its folder, its name (made unique) and the content of
+    ``session.json``."""
 
     folder: Path
     name: str
@@ -273,13 +297,15 @@ class Head:
 
 
 def heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[str]]:
-    """The sessions among some folders, or in data folders, and in plain sentences what is none, damaged, or not to be compared."""
+    """The sessions among some folders, or in data folders, and in plain sentences what is none,
+    damaged, or not to be compared."""
     sessions, adaptive, problems = _all_heads(paths)
     return sessions, [*problems, *(span_facts(head).left_out for head in adaptive)]
 
 
 def _all_heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[Head], list[str]]:
-    """The sessions that can be compared, adaptive ones, and in plain sentences what is none or damaged."""
+    """The sessions that can be compared, adaptive ones, and in plain sentences what is none or
+    damaged."""
     folders, problems = _folders(paths)
     names: set[str] = set()
     sessions: list[Head] = []
@@ -292,13 +318,17 @@ def _all_heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[Head], lis
             continue
         name = str(session.get("session") or folder.name)
         if isinstance(aside := session.get("set_aside"), Mapping):
-            problems.append(f"Left out: {folder} was set aside, and its paradigm was taken again ({aside.get('reason')}).")
+            problems.append(
+                f"Left out: {folder} was set aside, and its paradigm was taken again ({aside.get('reason')})."
+            )
             continue
         if session.get("adaptive"):
             adaptive.append(Head(folder, name, session))
             continue
         if name in names:
-            name = next(candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names)
+            name = next(
+                candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names
+            )
         names.add(name)
         sessions.append(Head(folder, name, session))
     return sessions, adaptive, problems
@@ -318,7 +348,9 @@ def span_facts(head: Head) -> SpanFacts:
     rule: Mapping[str, Any] = declared if isinstance(declared, Mapping) else {}
     return SpanFacts(
         facts=replace(
-            facts_of(head, len(staircase.levels) if staircase is not None else 0, min(starts, default=""), _timing(events)),
+            facts_of(
+                head, len(staircase.levels) if staircase is not None else 0, min(starts, default=""), _timing(events)
+            ),
             conduct=conduct_of(session, events),
         ),
         conditions=_shared_levels(session),
@@ -335,13 +367,23 @@ def _shared_levels(session: Mapping[str, Any]) -> str:
     """The levels that all planned trials share, the adaptive factor apart, in words."""
     plan, data = session.get("plan"), session.get("paradigm_data")
     declared = data.get("factors") if isinstance(data, Mapping) else None
-    planned = [as_object(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)] if isinstance(plan, list) else []
+    planned = (
+        [as_object(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)]
+        if isinstance(plan, list)
+        else []
+    )
     if not planned:
         return ""
     moved = str((session.get("adaptive") or {}).get("factor"))
     factors = declared if isinstance(declared, Mapping) else {}
-    several = [name for name, levels in factors.items() if name != moved and not (isinstance(levels, list) and len(levels) < 2)]
-    shared = {name: planned[0][name] for name in several if name in planned[0] and all(levels.get(name) == planned[0][name] for levels in planned)}
+    several = [
+        name for name, levels in factors.items() if name != moved and not (isinstance(levels, list) and len(levels) < 2)
+    ]
+    shared = {
+        name: planned[0][name]
+        for name in several
+        if name in planned[0] and all(levels.get(name) == planned[0][name] for levels in planned)
+    }
     return ", ".join(f"{name.replace('_', ' ')}: {str(level).replace('_', ' ')}" for name, level in shared.items())
 
 
@@ -362,17 +404,22 @@ def left_out(folder: Path, error: Exception) -> str:
 
 def nothing_read(problems: Sequence[str]) -> SpanLabError:
     """The error for the case that no session could be read."""
-    return SpanLabError("no session could be read" + (":\n" + "\n".join(problems) if problems else "; give session folders or data folders"))
+    return SpanLabError(
+        "no session could be read"
+        + (":\n" + "\n".join(problems) if problems else "; give session folders or data folders")
+    )
 
 
 def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered:
     """Read session folders, or data folders full of them.
 
-    What cannot be read is named in ``problems`` and left out. Unfinished sessions give their finished trials.
+    What cannot be read is named in ``problems`` and left out. Unfinished sessions give their
+    finished trials.
 
     Parameters
     ----------
-    spans_suffice : whether adaptive sessions alone are enough to go on with; the response table then has no row
+    spans_suffice : whether adaptive sessions alone are enough to go on with; the response table
+        then has no row
 
     Raises
     ------
@@ -399,7 +446,9 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
         real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
         started = table["started_at"].dropna() if "started_at" in table.columns else []
         trials = int(real["trial"].nunique()) if "trial" in real.columns else 0
-        facts = replace(facts_of(head, trials, str(min(started)) if len(started) else "", timing, failed), conduct=conduct)
+        facts = replace(
+            facts_of(head, trials, str(min(started)) if len(started) else "", timing, failed), conduct=conduct
+        )
         problems += unfinished(facts)
         sessions.append(facts)
         tables.append(without_memory(head.session, table).assign(session=head.name))
@@ -408,7 +457,11 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
     if not sessions:
         raise nothing_read(problems)
     filled = [table for table in tables if len(table)]
-    responses = pd.concat([table.dropna(axis="columns", how="all") for table in filled], ignore_index=True) if filled else tables[0]
+    responses = (
+        pd.concat([table.dropna(axis="columns", how="all") for table in filled], ignore_index=True)
+        if filled
+        else tables[0]
+    )
     for column in tables[0].columns:
         if column not in responses.columns:
             responses[column] = None
@@ -416,7 +469,8 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
 
 
 def unfinished(facts: SessionFacts) -> list[str]:
-    """One sentence each if a session is unfinished, has failed trials, or was taken by a network with another name now; an empty list otherwise."""
+    """One sentence each if a session is unfinished, has failed trials, or was taken by a network
+    with another name now; an empty list otherwise."""
     notes = [f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {facts.former}."] if facts.former else []
     if facts.failed:
         count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
@@ -429,7 +483,13 @@ def unfinished(facts: SessionFacts) -> list[str]:
     if facts.finished:
         return notes
     of = f" of {facts.planned}" if facts.planned else ""
-    return [*notes, f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used."]
+    return [
+        *notes,
+        (
+            f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its"
+            f" {plural(facts.trials, 'finished trial')}{of} are used."
+        ),
+    ]
 
 
 def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
@@ -444,8 +504,11 @@ def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
     return list(folders.values()), problems
 
 
-def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None = None, failed: Mapping[str, int] | None = None) -> SessionFacts:
-    """Facts from ``session.json`` and from the response table; what the record does not hold stays empty.
+def facts_of(
+    head: Head, trials: int, started: str = "", timing: Timing | None = None, failed: Mapping[str, int] | None = None
+) -> SessionFacts:
+    """Facts from ``session.json`` and from the response table; what the record does not hold stays
+    empty.
 
     Parameters
     ----------
@@ -460,7 +523,9 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
     written = str(by_language.get(session.get("language"), "")) if isinstance(by_language, Mapping) else ""
     # Older sessions hold the paradigm's text only.
     instructions = str(session.get("instructions", written))
-    several = isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1
+    several = (
+        isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1
+    )
     link = as_object(session.get("evaluation"))
     return SessionFacts(
         folder=head.folder,
@@ -504,24 +569,36 @@ def _protocol(session: Mapping[str, Any]) -> str:
     count = settings.get("examples") or 0
     shown = f", {count} worked example{'s' * (count != 1)}" if count else ""
     window, whole = settings.get("conversation_window"), settings.get("conversation") == "session"
-    memory = "a conversation of its own for each trial" if not whole else WHOLE_BLOCK + (f", of {window + 1} trials" if window else "")
+    memory = (
+        "a conversation of its own for each trial"
+        if not whole
+        else WHOLE_BLOCK + (f", of {window + 1} trials" if window else "")
+    )
     return f"{practice}{shown} and {memory}"
 
 
 def _context(session: Mapping[str, Any]) -> str:
-    """Return what prompt a chat model had, what came between list and question, whether it could still read the list then, and where its trials come from."""
+    """Return what prompt a chat model had, what came between list and question, whether it could
+    still read the list then, and where its trials come from."""
     if not kind_named(str(session.get("agent_kind") or "")).converses:
         return ""
     settings = as_object(session.get("agent_settings"))
     preset = f"the preset {settings['preset']}" if settings.get("preset") else ""
-    prompt = preset or ("instructions in other words" if settings.get("instructions") else "the paradigm's instructions")
+    prompt = preset or (
+        "instructions in other words" if settings.get("instructions") else "the paradigm's instructions"
+    )
     turns = ", one display a turn" if settings.get("delivery") == "acknowledged" else ""
     there = "nothing but its own notes of the list" if settings.get("notepad") else READABLE
     load, count = settings.get("retention_load") or 0, settings.get("interference") or 0
-    filled = [*([f"a text of about {load:,} tokens"] if load else []), *([f"{count} sum{'s' * (count != 1)}"] if count else [])]
+    filled = [
+        *([f"a text of about {load:,} tokens"] if load else []),
+        *([f"{count} sum{'s' * (count != 1)}"] if count else []),
+    ]
     after = f", after {' and '.join(filled)}" if filled else ""
     plan = session.get("plan")
-    draws = isinstance(plan, list) and any(isinstance(trial, Mapping) and trial.get("draws") is not None for trial in cast("list[Any]", plan))
+    draws = isinstance(plan, list) and any(
+        isinstance(trial, Mapping) and trial.get("draws") is not None for trial in cast("list[Any]", plan)
+    )
     source = "; its trials come from a file, and may be in its training data if they were published" if draws else ""
     return f"{prompt}{turns}, and, when asked, {there}{after}{source}"
 

@@ -1,7 +1,9 @@
-"""Response tables as spreadsheets write them (byte order marks, UTF-16, semicolons, decimal commas, WAHR and FAUX, workbooks): read correctly, or refused.
+"""Response tables as spreadsheets write them (byte order marks, UTF-16, semicolons, decimal commas,
+WAHR and FAUX, workbooks): read correctly, or refused.
 
-A spreadsheet that opens a table and saves it may change it without a word. What can be undone is undone here; what cannot (identifiers that became numbers,
-values that became dates) is reported as an error, because a table that is half understood gives a wrong mean.
+A spreadsheet that opens a table and saves it may change it without a word. What can be undone is
+undone here; what cannot (identifiers that became numbers, values that became dates) is reported as
+an error, because a table that is half understood gives a wrong mean.
 """
 
 from __future__ import annotations
@@ -29,14 +31,20 @@ TEXT, WORKBOOK = (".csv", ".tsv"), ".xlsx"
 UNREAD = (".xls", ".ods", ".numbers", ".xlsb")
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
 _POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
-#: How spreadsheets write what was recorded as true or false; yes, no, 0 and 1 may be levels of a factor.
+#: How spreadsheets write what was recorded as true or false; yes, no, 0 and 1 may be levels of a
+#: factor.
 _TRUTHS = (YES | NO) - {"yes", "no", "1", "0", "1.0", "0.0"}
 #: What a spreadsheet makes of an identifier such as 12e5, or of one of sixteen digits.
 _POWER = re.compile(r"\d([.,]\d+)?[eE][-+]\d+")
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts: Callable[[str], bool], columns: ColumnMap = AS_WRITTEN) -> pyarrow.Table:
+def read_text(
+    file: Path,
+    pick: Callable[[Sequence[str]], Sequence[str]],
+    texts: Callable[[str], bool],
+    columns: ColumnMap = AS_WRITTEN,
+) -> pyarrow.Table:
     """A table in a text file or a workbook.
 
     Parameters
@@ -60,7 +68,11 @@ def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts:
     kinds = {name: pyarrow.string() for name in names if not plain or texts(name)}
     table = pyarrow.csv.read_csv(
         source.whole(),
-        read_options=pyarrow.csv.ReadOptions(encoding=encoding, column_names=[name or f"unnamed {at}" for at, name in enumerate(names)], skip_rows=skip + 1),
+        read_options=pyarrow.csv.ReadOptions(
+            encoding=encoding,
+            column_names=[name or f"unnamed {at}" for at, name in enumerate(names)],
+            skip_rows=skip + 1,
+        ),
         parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=not plain),
         convert_options=pyarrow.csv.ConvertOptions(include_columns=read, column_types=kinds, strings_can_be_null=True),
     )
@@ -90,7 +102,9 @@ class _Source:
         self.file, self.text, self.encoding = file, text, encoding
 
     def readline(self, skip: int) -> str:
-        lines = self.file.open(encoding=self.encoding, newline=None) if self.file is not None else io.StringIO(self.text)
+        lines = (
+            self.file.open(encoding=self.encoding, newline=None) if self.file is not None else io.StringIO(self.text)
+        )
         with lines:
             for _ in range(skip):
                 lines.readline()
@@ -114,7 +128,10 @@ def _text(file: Path) -> tuple[_Source, str, int, str]:
             source = _Source(text=file.read_bytes().decode(encoding).removeprefix("\ufeff"))
             first, encoding = source.readline(0), "utf-8"
     except UnicodeError:
-        raise SpanLabError(f"{file} cannot be read as a table: it is not text in UTF-8. Save it again as 'CSV UTF-8', or as a workbook (.xlsx)") from None
+        raise SpanLabError(
+            f"{file} cannot be read as a table: it is not text in UTF-8. Save it again as 'CSV UTF-8', or as a workbook"
+            " (.xlsx)"
+        ) from None
     hint = re.fullmatch(r"\ufeff?\"?sep=(.)\"?;*,*", first.strip(), re.IGNORECASE)
     skip = 1 if hint else 0
     header = re.sub(r'"[^"]*"', "", source.readline(skip))
@@ -131,20 +148,30 @@ def _workbook(file: Path, columns: ColumnMap) -> tuple[_Source, str, int, str]:
     except FileNotFoundError:
         raise
     except Exception as error:  # openpyxl raises whatever its archive and its XML raise
-        raise SpanLabError(f"{file} cannot be read as a workbook: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
+        raise SpanLabError(
+            f"{file} cannot be read as a workbook: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+        ) from None
     sheets = [[list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book.worksheets]
     titles = [sheet.title for sheet in book.worksheets]
     book.close()
     given = {name for name, _ in columns.values}
-    with_responses = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= given | {*_names(file, rows[0], columns)}]
+    with_responses = [
+        at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= given | {*_names(file, rows[0], columns)}
+    ]
     if len(with_responses) > 1:
         raise SpanLabError(
-            f"{file} has several sheets with responses ({', '.join(titles[at] for at in with_responses)}): save the right one as a file of its own"
+            f"{file} has several sheets with responses ({', '.join(titles[at] for at in with_responses)}): save the"
+            " right one as a file of its own"
         )
     if not with_responses:
-        likely = max((hint([str(cell).strip() for cell in rows[0]], (*NEEDED, "participant")) for rows in sheets if rows), key=len, default="")
+        likely = max(
+            (hint([str(cell).strip() for cell in rows[0]], (*NEEDED, "participant")) for rows in sheets if rows),
+            key=len,
+            default="",
+        )
         raise SpanLabError(
-            f"{file} is not a response table: no sheet has the columns {', '.join(NEEDED)} in its first row (see 'The record' in the documentation){likely}"
+            f"{file} is not a response table: no sheet has the columns {', '.join(NEEDED)} in its first row (see 'The"
+            f" record' in the documentation){likely}"
         )
     rows = [row for row in sheets[with_responses[0]] if any(cell is not None for cell in row)]
     wide = max((at + 1 for at, cell in enumerate(rows[0]) if cell is not None), default=0)
@@ -167,7 +194,8 @@ def _format_cell(file: Path, value: object) -> str:
     """A cell of a workbook as text."""
     if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
         raise SpanLabError(
-            f"{file} holds dates ({value}): a spreadsheet has turned values into dates, and the original values are lost. Read the table as recorded"
+            f"{file} holds dates ({value}): a spreadsheet has turned values into dates, and the original values are"
+            " lost. Read the table as recorded"
         )
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -175,11 +203,13 @@ def _format_cell(file: Path, value: object) -> str:
 
 
 def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table:
-    """Decimal commas as points; an error for what a spreadsheet has spoilt, and for scores that are neither right nor wrong.
+    """Decimal commas as points; an error for what a spreadsheet has spoilt, and for scores that are
+    neither right nor wrong.
 
     Parameters
     ----------
-    everywhere : whether factors and recorded values may have decimal commas, too, because commas part no columns
+    everywhere : whether factors and recorded values may have decimal commas, too, because commas
+        part no columns
     """
     commas: dict[str, str] = {}
     points: dict[str, str] = {}
@@ -187,25 +217,34 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
         column = table.column(place)
         if name in YES_NO:
             odd = [
-                value for value in column.unique().to_pylist() if value is not None and str(value).strip().lower() not in YES | NO | {"", "null", "nan", "none"}
+                value
+                for value in column.unique().to_pylist()
+                if value is not None and str(value).strip().lower() not in YES | NO | {"", "null", "nan", "none"}
             ]
             if odd:
-                raise SpanLabError(f"{file}: column {name} holds {', '.join(sorted(repr(value) for value in odd)[:3])}, which is neither true nor false")
+                raise SpanLabError(
+                    f"{file}: column {name} holds {', '.join(sorted(repr(value) for value in odd)[:3])}, which is"
+                    " neither true nor false"
+                )
         if name.startswith(FURTHER) and (words := _truths(column.unique().to_pylist())):
             values = column.dictionary_encode().combine_chunks()
             mended = pyarrow.array([words.get(value) for value in values.dictionary.to_pylist()], pyarrow.string())
-            table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
+            table = table.set_column(
+                place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string())
+            )
             continue
         number = name in (*NUMBERS, "rt_ms")
-        if not pyarrow.types.is_string(column.type) or not (number or name == "trial_id" or (everywhere and name.startswith(FURTHER))):
+        if not pyarrow.types.is_string(column.type) or not (
+            number or name == "trial_id" or (everywhere and name.startswith(FURTHER))
+        ):
             continue
         values = column.dictionary_encode().combine_chunks()
         distinct: list[str] = values.dictionary.to_pylist()
         if name == "trial_id":
             if power := next((text for text in distinct if _POWER.fullmatch(text)), ""):
                 raise SpanLabError(
-                    f"{file}: a spreadsheet has turned identifiers of trials into numbers ({power}), so that trials cannot be distinguished. "
-                    "Read the table as recorded, or import the column as text"
+                    f"{file}: a spreadsheet has turned identifiers of trials into numbers ({power}), so that trials"
+                    " cannot be distinguished. Read the table as recorded, or import the column as text"
                 )
             continue
         if number and (point := next((text for text in distinct if _POINT.fullmatch(text)), "")):
@@ -213,15 +252,23 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
         if comma := next((text for text in distinct if _COMMA.fullmatch(text)), ""):
             commas[name] = comma
             mended = pyarrow.array([text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in distinct])
-            table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
+            table = table.set_column(
+                place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string())
+            )
     if commas and (points or not everywhere):
         both = [f"{value} in column {name}" for values in (commas, points) for name, value in list(values.items())[:1]]
-        raise SpanLabError(f"{file} has numbers with commas ({' and '.join(both)}), and it is unclear whether these separate decimals or thousands")
+        raise SpanLabError(
+            f"{file} has numbers with commas ({' and '.join(both)}), and it is unclear whether these separate decimals"
+            " or thousands"
+        )
     return table
 
 
 def _truths(values: Sequence[str | None]) -> dict[str | None, str]:
-    """``true`` or ``false`` for each value of a column that holds nothing else, as any spreadsheet writes them; empty for every other column."""
+    """``true`` or ``false`` for each value of a column that holds nothing else, as any spreadsheet
+    writes them; empty for every other column."""
     words = {text: text.strip().lower() for text in values if text is not None and text.strip()}
-    truths: dict[str | None, str] = {text: "true" if word in YES else "false" for text, word in words.items() if word in _TRUTHS}
+    truths: dict[str | None, str] = {
+        text: "true" if word in YES else "false" for text, word in words.items() if word in _TRUTHS
+    }
     return truths if len(truths) == len(words) else {}

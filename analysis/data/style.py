@@ -1,5 +1,5 @@
-"""Names of answerers in figures and tables, whether they took the same trials, and how each is drawn: the colour, dash and shape of its kind, the same in
-every figure and in light and dark."""
+"""Names of answerers in figures and tables, whether they took the same trials, and how each is
+drawn: the colour, dash and shape of its kind, the same in every figure and in light and dark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from .sessions import SessionFacts
 _TITLES = {"vsr": "Visual Serial Recall", "sfr": "Spatial Free Recall", "smu": "Spatial Memory Updating"}
 
 
-#: What an answerer is told by before it has a name: kind, agent and settings as recorded, and what its session's label demands.
+#: What an answerer is told by before it has a name: kind, agent and settings as recorded, and what
+#: its session's label demands.
 Raw = tuple[str, str, str, str]
 #: Column in which :func:`labelled` puts what sessions' labels demand.
 LABEL = "_label"
@@ -40,8 +41,13 @@ VERDICTS = (
             "it is unknown whether they were the same",
             ", the same trials",
         ),
-        rests_on="the identities of the trials of every answerer and every person, and the hashes of the paradigm files",
-        says_no_when="anybody took another trial or lacks one; where identities are missing, or the recorded hashes of files differ, it is called unknown",
+        rests_on=(
+            "the identities of the trials of every answerer and every person, and the hashes of the paradigm files"
+        ),
+        says_no_when=(
+            "anybody took another trial or lacks one; where identities are missing, or the recorded hashes of files"
+            " differ, it is called unknown"
+        ),
         tests=(
             "tests/analysis/report/test_page.py::test_the_page_tells_the_story",
             "tests/analysis/test_small.py::test_people_with_other_trials_did_not_take_the_same",
@@ -55,7 +61,9 @@ def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> 
     table = responses.copy(deep=False)
     for name in ("agent", "agent_kind", "participant", "agent_settings_hash", "session", "paradigm"):
         table[name] = as_text(table[name]) if name in table.columns else ""
-    labels = {facts.name: facts.label for facts in sessions} | {name: pool.label for name, pool in pooled(sessions).items()}
+    labels = {facts.name: facts.label for facts in sessions} | {
+        name: pool.label for name, pool in pooled(sessions).items()
+    }
     demanded = pd.Index(sorted({"", *labels.values()}), dtype="str")
     codes, names = pd.factorize(table["session"])
     place = np.array([demanded.get_loc(labels.get(str(name), "")) for name in names] + [0], dtype=np.int8)
@@ -68,13 +76,16 @@ def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> 
             (UNIT_SESSION, [str(name) if pool is None else pool.unit for name, pool in zip(names, own, strict=True)]),
         ):
             known = pd.Series(np.array([*values, None], dtype=object)[codes], index=table.index)
-            table[column] = known.where(known.notna(), table[column].astype(object) if column in table.columns else "").astype("str")
+            table[column] = known.where(
+                known.notna(), table[column].astype(object) if column in table.columns else ""
+            ).astype("str")
     return table
 
 
 @dataclass(frozen=True, slots=True)
 class PooledSession:
-    """What a session is among those of one model in several wordings and repeats: these are one agent.
+    """What a session is among those of one model in several wordings and repeats: these are one
+    agent.
 
     Parameters
     ----------
@@ -88,7 +99,8 @@ class PooledSession:
 
 
 def pooled(sessions: Sequence[SessionFacts]) -> dict[str, PooledSession]:
-    """By the name of a session, what it is among those of its model; sessions of models that have neither several wordings nor repeats are not in it."""
+    """By the name of a session, what it is among those of its model; sessions of models that have
+    neither several wordings nor repeats are not in it."""
     models: dict[str, list[SessionFacts]] = {}
     for facts in sessions:
         if facts.model:
@@ -101,13 +113,18 @@ def pooled(sessions: Sequence[SessionFacts]) -> dict[str, PooledSession]:
         key = hashlib.sha256(model.encode()).hexdigest()[:16]
         for facts in members:
             label = facts.label.removesuffix(f"repeat {facts.repeat}").removesuffix(", ")
-            label = label.removesuffix(facts.wording).removesuffix(", ") if len(wordings) > 1 and facts.wording else label
-            pools[facts.name] = PooledSession(key, label, f"{WORDING}{facts.wording} of {key}" if len(wordings) > 1 else key)
+            label = (
+                label.removesuffix(facts.wording).removesuffix(", ") if len(wordings) > 1 and facts.wording else label
+            )
+            pools[facts.name] = PooledSession(
+                key, label, f"{WORDING}{facts.wording} of {key}" if len(wordings) > 1 else key
+            )
     return pools
 
 
 def name_of_people(people: Iterable[tuple[str, str]]) -> str:
-    """The name of all participants together: how many there are in each paradigm, or who the only one is.
+    """The name of all participants together: how many there are in each paradigm, or who the only
+    one is.
 
     Parameters
     ----------
@@ -129,10 +146,13 @@ def name_of_people(people: Iterable[tuple[str, str]]) -> str:
 
 
 def called(answerers: Iterable[tuple[str, Raw]], people: Iterable[tuple[str, str]]) -> dict[Raw, tuple[str, str]]:
-    """The names of all answerers in figures, the same in every paradigm, and the kind of each answerer.
+    """The names of all answerers in figures, the same in every paradigm, and the kind of each
+    answerer.
 
-    People are one answerer. Oracles are called simulated, guessing is called guessing, and what a session's label demands is said (a scripted server's kind
-    becomes ``scripted``). Agents of one name whose settings differ within a paradigm stay apart by the first digits of their settings' hash.
+    People are one answerer. Oracles are called simulated, guessing is called guessing, and what a
+    session's label demands is said (a scripted server's kind becomes ``scripted``). Agents of one
+    name whose settings differ within a paradigm stay apart by the first digits of their settings'
+    hash.
 
     Parameters
     ----------
@@ -173,7 +193,9 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
     """A table from :func:`labelled` (or several as one), with everybody called as in figures."""
     number, first = groups(table, ["paradigm", *RAW])
     heads = table.iloc[first]
-    raws: list[Raw] = [(str(a), str(b), str(c), str(d)) for a, b, c, d in heads[[*RAW]].itertuples(index=False, name=None)]
+    raws: list[Raw] = [
+        (str(a), str(b), str(c), str(d)) for a, b, c, d in heads[[*RAW]].itertuples(index=False, name=None)
+    ]
     names = called(zip(map(str, heads["paradigm"]), raws, strict=True), people_of(table))
     for place, column in enumerate(("agent", "agent_kind")):
         kept_once = isinstance(table[column].dtype, pd.CategoricalDtype)
@@ -190,13 +212,25 @@ def title_of(paradigm: str, sessions: Sequence[SessionFacts] = ()) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``; words that begin with a capital only because they are names of curves lose it inside."""
-    names = [*names[:1], *(name[0].lower() + name[1:] if name.startswith(("Participant", "People (", "Simulated participant")) else name for name in names[1:])]
+    """``a``, ``a and b``, ``a, b and c``; words that begin with a capital only because they are
+    names of curves lose it inside."""
+    names = [
+        *names[:1],
+        *(
+            (
+                name[0].lower() + name[1:]
+                if name.startswith(("Participant", "People (", "Simulated participant"))
+                else name
+            )
+            for name in names[1:]
+        ),
+    ]
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1] if names else "nobody"
 
 
 def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """The identifiers of the trials that each answerer took in one paradigm: by agent and person (empty for machines)."""
+    """The identifiers of the trials that each answerer took in one paradigm: by agent and person
+    (empty for machines)."""
     trials: dict[str, dict[str, frozenset[str]]] = {}
     for (agent, person), identifiers in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
         trials.setdefault(str(agent), {})[str(person)] = frozenset(identifiers.unique()) - {""}
@@ -204,7 +238,8 @@ def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str
 
 
 def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
-    """Return whether all answerers (each person included) took the same trials of one paradigm, and a sentence that says so.
+    """Return whether all answerers (each person included) took the same trials of one paradigm, and
+    a sentence that says so.
 
     Returns
     -------
@@ -230,7 +265,13 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
         alone = len(taken) == 1 and len(next(iter(taken.values()))) == 1
         files = set(items["paradigm_hash"].unique()) - {""} if "paradigm_hash" in items.columns else set()
         if len(files) > 1:
-            return None, f"The same {count} come from {len(files)} versions of the paradigm file, so it is unknown whether displays and times were the same."
+            return (
+                None,
+                (
+                    f"The same {count} come from {len(files)} versions of the paradigm file, so it is unknown whether"
+                    " displays and times were the same."
+                ),
+            )
         return True, f"{listed(list(taken))} took {count}." if alone else f"Everybody took exactly the same {count}."
     parts = []
     if groups:
@@ -241,16 +282,23 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
                 parts.append(f"{listed(agents)} took {'the same ' if len(agents) > 1 else ''}{count}")
             else:
                 shared = len(trials & largest)
-                parts.append(f"{listed(agents)} took {count}, {'none' if not shared else 'all' if shared == len(trials) else shared} of them among those")
+                parts.append(
+                    f"{listed(agents)} took {count},"
+                    f" {'none' if not shared else 'all' if shared == len(trials) else shared} of them among those"
+                )
     for agent, sets in varied.items():
         fewest, most = min(map(len, sets)), max(map(len, sets))
         each = plural(most, "trial") if fewest == most else f"{fewest} to {plural(most, 'trial')}"
         everybody = len(frozenset.intersection(*sets))
-        parts.append(f"{listed([agent])} took {each} each, {len(frozenset.union(*sets))} in all, {everybody or 'none'} of which all of these people took")
+        parts.append(
+            f"{listed([agent])} took {each} each, {len(frozenset.union(*sets))} in all, {everybody or 'none'} of which"
+            " all of these people took"
+        )
     return False, "Not everybody took the same trials: " + "; ".join(parts) + "."
 
 
-#: Kind of published human data in curve tables; sessions of the kind ``published`` hold what a model answered in published results, trial by trial.
+#: Kind of published human data in curve tables; sessions of the kind ``published`` hold what a
+#: model answered in published results, trial by trial.
 GROUP_MEANS = PRINTED.name
 
 
@@ -286,10 +334,17 @@ _SOLID, _DASHED = (1, 0), (6, 3)
 #: The kind in the look of a condition, where lines are conditions and no answerers.
 CONDITION = "condition"
 
-#: Colours (on white, on black) and shapes of conditions, where lines are conditions and no answerers: after Okabe & Ito, as above; ordered ones from dark to
-#: light along viridis, without its pale end.
+#: Colours (on white, on black) and shapes of conditions, where lines are conditions and no
+#: answerers: after Okabe & Ito, as above; ordered ones from dark to light along viridis, without
+#: its pale end.
 _NAMED = (
-    *(("#0069b0", "#5cb3f0"), ("#c84a00", "#ff8c42"), ("#00805c", "#37e0b0"), ("#b5488c", "#ec97c8"), ("#b07c00", "#f0c04a")),
+    *(
+        ("#0069b0", "#5cb3f0"),
+        ("#c84a00", "#ff8c42"),
+        ("#00805c", "#37e0b0"),
+        ("#b5488c", "#ec97c8"),
+        ("#b07c00", "#f0c04a"),
+    ),
     *(("#2b2b2b", "#f2f2f2"), ("#4d9fd6", "#a3d5f8")),
 )
 _ORDERED = (
@@ -301,14 +356,15 @@ _DRAWN = [kind.name for kind in KINDS]
 
 
 def of_kinds(column: pd.Series, question: Callable[[AgentKind], bool]) -> pd.Series:
-    """Return which rows belong to a kind of answerer for which a condition holds, such as ``lambda kind: kind.yardstick``."""
+    """Return which rows belong to a kind of answerer for which a condition holds, such as ``lambda
+    kind: kind.yardstick``."""
     return column.isin([name for name in column.unique() if question(kind_named(str(name)))])
 
 
 def unasked(agents: Sequence[Look]) -> list[str]:
-    """Return who of those in a figure is shown only to somebody who asks: guessing, of which the line of chance tells, and the oracle without errors. Where
-    there are
-    only yardsticks, all are shown."""
+    """Return who of those in a figure is shown only to somebody who asks: guessing, of which the
+    line of chance tells, and the oracle without errors. Where there are only yardsticks, all are
+    shown."""
     others = [look for look in agents if look.kind != GROUP_MEANS and not kind_named(look.kind).yardstick]
     return [look.label for look in agents if look.kind in (CHANCE.name, IDEAL.name)] if others else []
 
@@ -318,8 +374,13 @@ MOST_MACHINES = 20
 
 
 def crowd(agents: Sequence[Look]) -> list[str]:
-    """The machines of a figure that has too many for each line to be followed (:data:`MOST_MACHINES`): they are drawn thin; nobody where there are fewer."""
-    machines = [look.label for look in agents if look.kind != CONDITION and kind_named(look.kind).role in ("model", "script", "replay")]
+    """The machines of a figure that has too many for each line to be followed
+    (:data:`MOST_MACHINES`): they are drawn thin; nobody where there are fewer."""
+    machines = [
+        look.label
+        for look in agents
+        if look.kind != CONDITION and kind_named(look.kind).role in ("model", "script", "replay")
+    ]
     return machines if len(machines) > MOST_MACHINES else []
 
 
@@ -330,7 +391,8 @@ def thin_lines(agents: Sequence[Look]) -> str:
 
 
 def competitors(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of everybody but yardsticks; where there is nobody else, of all but guessing, and all rows where that is alone."""
+    """The rows of everybody but yardsticks; where there is nobody else, of all but guessing, and
+    all rows where that is alone."""
     for aside in (lambda kind: kind.yardstick, lambda kind: kind.name == CHANCE.name):
         kept = table[~of_kinds(table["agent_kind"], aside)]
         if len(kept):
@@ -343,9 +405,12 @@ def looks(agents: Iterable[tuple[str, str]]) -> list[Look]:
 
     Parameters
     ----------
-    agents : label and kind of each; several of one kind get different shades, and a second shape from the fourth on
+    agents : label and kind of each; several of one kind get different shades, and a second shape
+        from the fourth on
     """
-    ranked = sorted(sorted(set(agents), reverse=True), key=lambda agent: _DRAWN.index(agent[1]) if agent[1] in _DRAWN else -1)
+    ranked = sorted(
+        sorted(set(agents), reverse=True), key=lambda agent: _DRAWN.index(agent[1]) if agent[1] in _DRAWN else -1
+    )
     result = []
     for label, kind in ranked:
         mark = kind_named(kind).mark
@@ -370,7 +435,8 @@ def looks(agents: Iterable[tuple[str, str]]) -> list[Look]:
 
 
 def condition_looks(labels: Sequence[str], *, ordered: bool = False) -> list[Look]:
-    """Looks for conditions, in drawing order: the last one first, so that a legend begins with the first one.
+    """Looks for conditions, in drawing order: the last one first, so that a legend begins with the
+    first one.
 
     Parameters
     ----------
@@ -382,5 +448,15 @@ def condition_looks(labels: Sequence[str], *, ordered: bool = False) -> list[Loo
         colours = _ORDERED if ordered else _NAMED
         place = round(number * (len(colours) - 1) / max(1, len(labels) - 1)) if ordered else number % len(colours)
         dash = _SOLID if ordered or number < len(colours) else _DASHED
-        looks_of.append(Look(label, CONDITION, *colours[place], dash, 2.0, _SHAPES[(number + 3 * (number // len(_NAMED))) % len(_SHAPES)], 46))
+        looks_of.append(
+            Look(
+                label,
+                CONDITION,
+                *colours[place],
+                dash,
+                2.0,
+                _SHAPES[(number + 3 * (number // len(_NAMED))) % len(_SHAPES)],
+                46,
+            )
+        )
     return looks_of[::-1]

@@ -1,4 +1,5 @@
-"""The timing of a session: planned and shown durations, onsets, the clock of reaction times, dropped frames, and a verdict in one line."""
+"""The timing of a session: planned and shown durations, onsets, the clock of reaction times,
+dropped frames, and a verdict in one line."""
 
 from __future__ import annotations
 
@@ -19,11 +20,14 @@ from ...sessions.record.session_info import in_browser
 
 #: The share of timed displays that must last for exactly their planned refreshes.
 ON_PLAN = 0.995
-#: The rate found over a session may differ by this share from the one measured when its window opened.
+#: The rate found over a session may differ by this share from the one measured when its window
+#: opened.
 SAME_RATE = 0.01
-#: A picture may have come on so many refreshes before its time stamp, in all but (1 - ON_PLAN) of the displays.
+#: A picture may have come on so many refreshes before its time stamp, in all but (1 - ON_PLAN) of
+#: the displays.
 EARLY = 0.5
-#: So many trials may be cut off and replaced, or such a share of those that were begun, before it is worth a look.
+#: So many trials may be cut off and replaced, or such a share of those that were begun, before it
+#: is worth a look.
 FEW_REPLACED, SHARE_REPLACED = 3, 0.1
 #: Presses without an effect, by what the record says of them.
 _IDLE = {
@@ -35,26 +39,37 @@ _IDLE = {
     "late": "too late",
     "between": "between trials",
 }
-#: Reaction times are checked for clumping at refreshes from so many on, and called clumped below this probability.
+#: Reaction times are checked for clumping at refreshes from so many on, and called clumped below
+#: this probability.
 _ENOUGH_RTS, _BY_CHANCE = 40, 0.001
 
 #: what the times of a browser are, and what nobody can know there
 IN_BROWSERS = (
-    "durations are counted refreshes, and onsets the time stamps of animation frames: as a rule the light comes on one to three refreshes later. Reaction "
-    "times contain this delay and that of a keyboard, mouse or touch screen, which nobody has measured: compare conditions within people"
+    "durations are counted refreshes, and onsets the time stamps of animation frames: as a rule the light comes on one"
+    " to three refreshes later. Reaction times contain this delay and that of a keyboard, mouse or touch screen, which"
+    " nobody has measured: compare conditions within people"
 )
 
 VERDICTS = (
     VerdictRule(
         name="timing passes",
-        says=("… pass (… of … timed displays on plan", "… look (… of … timed displays on plan", "… of … sessions pass", "… pass, … to look at"),
-        rests_on="the record of each display: planned and counted refreshes, onsets, the refresh rate over the session, late frames, the clock, the focus and "
-        "how keys were read; not what a photodiode would have seen",
-        says_no_when="more than 0.5% of timed displays are off their planned refreshes, one is off without a "
-        "recorded late frame, onsets stray by more than a refresh, the rate is off by more than 1%, flips did not "
-        "wait for the screen, pictures may have come on early, another window had the focus, the clock jumped, the "
-        "display is not that of its file, presses were lost, clumped, read once a refresh or in a way that is not "
-        "recorded, times of a page cannot be true, or more than three trials and a tenth of them had to be replaced",
+        says=(
+            "… pass (… of … timed displays on plan",
+            "… look (… of … timed displays on plan",
+            "… of … sessions pass",
+            "… pass, … to look at",
+        ),
+        rests_on=(
+            "the record of each display: planned and counted refreshes, onsets, the refresh rate over the session, late"
+            " frames, the clock, the focus and how keys were read; not what a photodiode would have seen"
+        ),
+        says_no_when=(
+            "more than 0.5% of timed displays are off their planned refreshes, one is off without a "
+            "recorded late frame, onsets stray by more than a refresh, the rate is off by more than 1%, flips did not "
+            "wait for the screen, pictures may have come on early, another window had the focus, the clock jumped, the "
+            "display is not that of its file, presses were lost, clumped, read once a refresh or in a way that is not "
+            "recorded, times of a page cannot be true, or more than three trials and a tenth of them had to be replaced"
+        ),
         tests=(
             "tests/agents/human/test_timing.py::test_a_session_on_plan_passes",
             "tests/agents/human/test_timing.py::test_what_is_not_as_it_should_be_is_to_be_looked_at",
@@ -65,7 +80,8 @@ VERDICTS = (
 
 @dataclass(frozen=True, slots=True)
 class TimedPress:
-    """One reaction time: when it was (s from the first display of the session), and when the hand acted, where a simulated participant recorded it."""
+    """One reaction time: when it was (s from the first display of the session), and when the hand
+    acted, where a simulated participant recorded it."""
 
     at_s: float
     rt_ms: float
@@ -85,9 +101,11 @@ class SessionTiming:
     measured_ms : from one refresh to the next, found over the session; None for too few displays
     keyboard : how keys were read: ptb or event; empty when not recorded
     presses : reaction times
-    clock : (s from the first step, ms by which the clock of onsets has moved against the computer's own) of each step
+    clock : (s from the first step, ms by which the clock of onsets has moved against the computer's
+        own) of each step
     jumps_ms : jumps of the clock that were noticed while the session ran
-    differences : in which ways the display was not the one of the display file that the session cites
+    differences : in which ways the display was not the one of the display file that the session
+        cites
     notes : what else happened in each step
     idle : how many presses had no effect, by why
     at_page : whether it was taken at a page in a browser
@@ -114,16 +132,23 @@ class SessionTiming:
 
     @property
     def frame_ms(self) -> float:
-        """The time from one refresh to the next: as measured over the session where the screen sets the pace, as planned where the clock does."""
+        """The time from one refresh to the next: as measured over the session where the screen sets
+        the pace, as planned where the clock does."""
         return self.measured_ms if self.by_screen and self.measured_ms is not None else 1000.0 / self.hz
 
     def duration_errors(self) -> list[tuple[TimedDisplay, float]]:
-        """Each timed display with shown minus planned duration in ms, the plan being whole refreshes."""
-        return [(display, display.shown_ms - (display.planned_frames + display.waited) * self.frame_ms) for display in self.displays.timed]
+        """Each timed display with shown minus planned duration in ms, the plan being whole
+        refreshes."""
+        return [
+            (display, display.shown_ms - (display.planned_frames + display.waited) * self.frame_ms)
+            for display in self.displays.timed
+        ]
 
     def onset_errors(self) -> list[tuple[float, float, float]]:
-        """For each onset of a run: s since the first one, ms by which it is off the plan, and ms by which it is off the refreshes that were counted. Runs lie
-        on their refreshes as a whole (their median), so that no single onset, the first least of all, is taken as the measure of the others."""
+        """For each onset of a run: s since the first one, ms by which it is off the plan, and ms by
+        which it is off the refreshes that were counted. Runs lie on their refreshes as a whole
+        (their median), so that no single onset, the first least of all, is taken as the measure of
+        the others."""
         errors = []
         for run in self.displays.runs:
             ends = [display.onset_ms + display.shown_ms - run[0].onset_ms for display in run]
@@ -136,9 +161,11 @@ class SessionTiming:
         return errors
 
     def clumping(self) -> float | None:
-        """The probability that reaction times lie as unevenly between two refreshes by chance (Rayleigh test); None for too few.
+        """The probability that reaction times lie as unevenly between two refreshes by chance
+        (Rayleigh test); None for too few.
 
-        People do not keep step with a screen: times that do are times at which keys were looked at, not pressed.
+        People do not keep step with a screen: times that do are times at which keys were looked at,
+        not pressed.
         """
         if len(self.presses) < _ENOUGH_RTS:
             return None
@@ -148,7 +175,8 @@ class SessionTiming:
         return min(1.0, math.exp(-z) * (1 + (2 * z - z * z) / (4 * count)))
 
     def early_ms(self) -> float | None:
-        """Return how many ms before the time stamp of its onset a picture can have appeared, at most; None in older records, in which this was not measured."""
+        """Return how many ms before the time stamp of its onset a picture can have appeared, at
+        most; None in older records, in which this was not measured."""
         return max(self.displays.early_ms, default=None)
 
     def idle_presses(self) -> str:
@@ -157,7 +185,8 @@ class SessionTiming:
 
 
 def session_timing(folder: Path) -> SessionTiming | None:
-    """The timing of one session; None where nothing was shown for a given time, as in sessions of machines.
+    """The timing of one session; None where nothing was shown for a given time, as in sessions of
+    machines.
 
     Raises
     ------
@@ -172,7 +201,9 @@ def session_timing(folder: Path) -> SessionTiming | None:
     measured_ms = refresh_ms(displays)
     hz = apparatus.get("hz") or (1000.0 / measured_ms if measured_ms else None)
     if hz is None:
-        raise SpanLabError(f"{folder} does not have the refresh rate of its display: the session ended before its first trial did")
+        raise SpanLabError(
+            f"{folder} does not have the refresh rate of its display: the session ended before its first trial did"
+        )
     steps: list[Mapping[str, Any]] = [event for event in events if event["event"] == "step" and event.get("shown")]
     start = steps[0]["shown"][0]["onset_ms"]
     return SessionTiming(
@@ -230,9 +261,14 @@ def _presses(steps: Iterable[Mapping[str, Any]], start: float) -> Iterable[Timed
 
 
 def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
-    """Both clocks at each step, from the first on. The computer's own is read within a few ms after the onset, never before: of each ten steps in a row, the
-    one at which it was read soonest counts."""
-    both = [(step["shown"][0]["onset_ms"] / 1000.0, float(_notes_of(step)["monotonic_s"])) for step in steps if "monotonic_s" in _notes_of(step)]
+    """Both clocks at each step, from the first on. The computer's own is read within a few ms after
+    the onset, never before: of each ten steps in a row, the one at which it was read soonest
+    counts."""
+    both = [
+        (step["shown"][0]["onset_ms"] / 1000.0, float(_notes_of(step)["monotonic_s"]))
+        for step in steps
+        if "monotonic_s" in _notes_of(step)
+    ]
     if not both:
         return
     first = both[0]
@@ -244,7 +280,8 @@ def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class TimingVerdict:
-    """The verdict on a session: whether its timing holds, the sentence, its numbers alone, and what to look at."""
+    """The verdict on a session: whether its timing holds, the sentence, its numbers alone, and what
+    to look at."""
 
     holds: bool
     line: str
@@ -260,13 +297,18 @@ def verdict(session: SessionTiming) -> TimingVerdict:
     stray = max((abs(ms) for _, _, ms in session.onset_errors()), default=0.0)
     look = []
     if len(off) > (1 - ON_PLAN) * len(timed):
-        look.append(f"{len(off)} of {len(timed)} timed displays ({len(off) / len(timed):.1%}) did not last for their planned refreshes")
+        look.append(
+            f"{len(off)} of {len(timed)} timed displays ({len(off) / len(timed):.1%}) did not last for their planned"
+            " refreshes"
+        )
     if silent:
         look.append(f"{_plural(len(silent), 'display')} off plan without a recorded late frame")
     if stray > session.frame_ms:  # a refresh was counted that did not come, or came and was not counted
         look.append(f"onsets are up to {stray:.1f} ms away from the refreshes that were counted")
     if session.measured_ms is not None and abs(session.measured_ms * session.hz / 1000.0 - 1) > SAME_RATE:
-        look.append(f"refreshes came at {1000 / session.measured_ms:.2f} Hz, and durations were planned for {session.hz:.2f} Hz")
+        look.append(
+            f"refreshes came at {1000 / session.measured_ms:.2f} Hz, and durations were planned for {session.hz:.2f} Hz"
+        )
     frames, lasted = sum(display.shown_frames for display in timed), sum(display.shown_ms for display in timed)
     away_ms = abs(lasted - 1000.0 * frames / session.hz)
     if session.measured_ms is None and away_ms > max(SAME_RATE * lasted, session.frame_ms / 2):
@@ -275,7 +317,10 @@ def verdict(session: SessionTiming) -> TimingVerdict:
         look.append("flips did not wait for the screen: this says what the program did, not what the screen showed")
     early = session.displays.early_ms
     if (often := sum(ms > EARLY * session.frame_ms for ms in early)) > (1 - ON_PLAN) * len(early):
-        look.append(f"{often:,} of {len(early):,} pictures may have come on more than half a refresh before the time stamps of their onsets")
+        look.append(
+            f"{often:,} of {len(early):,} pictures may have come on more than half a refresh before the time stamps of"
+            " their onsets"
+        )
     if lost := sum("passed_on_too_late" in note for note in session.notes):
         look.append(f"in {_plural(lost, 'step')}, a press within the window reached the program too late to count")
     if away := sum("focus_lost" in note for note in session.notes):
@@ -288,7 +333,9 @@ def verdict(session: SessionTiming) -> TimingVerdict:
         look.append("reaction times clump at refreshes")
     look += session.differences
     if worst := max(session.jumps_ms, key=abs, default=0.0):
-        look.append(f"the computer's clock jumped ({_plural(len(session.jumps_ms), 'time')}, by {worst:+.0f} ms at most)")
+        look.append(
+            f"the computer's clock jumped ({_plural(len(session.jumps_ms), 'time')}, by {worst:+.0f} ms at most)"
+        )
     if session.implausible:
         why = Counter(reason for reasons in session.implausible for reason in reasons)
         listed = ", ".join(f"{reason}: {count:,}" for reason, count in why.most_common())
@@ -296,23 +343,36 @@ def verdict(session: SessionTiming) -> TimingVerdict:
     if session.replaced > max(FEW_REPLACED, SHARE_REPLACED * session.trials):
         look.append(f"{_plural(session.replaced, 'trial')} of {session.trials:,} that were begun had to be replaced")
     numbers = (
-        f"{len(timed) - len(off):,} of {len(timed):,} timed displays on plan, onsets within {stray:.2f} ms of their refreshes, "
-        f"{session.displays.dropped:,} of {session.displays.frames:,} frames late, {session.hz:.2f} Hz by the {'screen' if session.by_screen else 'clock'}"
-        + (f", pictures at most {worst_early:.1f} ms before their time stamps" if (worst_early := session.early_ms()) is not None else "")
+        f"{len(timed) - len(off):,} of {len(timed):,} timed displays on plan, onsets within {stray:.2f} ms of their"
+        f" refreshes, {session.displays.dropped:,} of {session.displays.frames:,} frames late, {session.hz:.2f} Hz by"
+        f" the {'screen' if session.by_screen else 'clock'}"
+        + (
+            f", pictures at most {worst_early:.1f} ms before their time stamps"
+            if (worst_early := session.early_ms()) is not None
+            else ""
+        )
     )
     return TimingVerdict(
-        not look, f"{session.name}: {'pass' if not look else 'look'} ({numbers})" + (f": {'; '.join(look)}" if look else ""), numbers, tuple(look)
+        not look,
+        f"{session.name}: {'pass' if not look else 'look'} ({numbers})" + (f": {'; '.join(look)}" if look else ""),
+        numbers,
+        tuple(look),
     )
 
 
 def timing_in_short(folder: Path) -> str:
-    """The verdict on the timing of a session in a few words: ``pass``, or ``look`` with the numbers; empty where nothing was shown for a given time."""
+    """The verdict on the timing of a session in a few words: ``pass``, or ``look`` with the
+    numbers; empty where nothing was shown for a given time."""
     timing = session_timing(folder)
     if timing is None:
         return ""
     judged = verdict(timing)
     timed, off = len(timing.displays.timed), sum(bool(display.off) for display in timing.displays.timed)
-    return "pass" if judged.holds else f"look ({timed - off} of {timed} displays on plan, {_plural(len(judged.look), 'remark')})"
+    return (
+        "pass"
+        if judged.holds
+        else f"look ({timed - off} of {timed} displays on plan, {_plural(len(judged.look), 'remark')})"
+    )
 
 
 def _plural(count: int, word: str) -> str:
@@ -320,7 +380,8 @@ def _plural(count: int, word: str) -> str:
 
 
 def read_timings(paths: Sequence[str | Path]) -> tuple[list[SessionTiming], list[str]]:
-    """The timing of sessions, or of data folders full of them, and the names of those in which nothing was shown for a given time.
+    """The timing of sessions, or of data folders full of them, and the names of those in which
+    nothing was shown for a given time.
 
     Raises
     ------
@@ -335,5 +396,7 @@ def read_timings(paths: Sequence[str | Path]) -> tuple[list[SessionTiming], list
         else:
             timings.append(timing)
     if not timings:
-        raise SpanLabError("no display was shown for a given time in " + ", ".join(others) + ": only sessions at a window have timing")
+        raise SpanLabError(
+            "no display was shown for a given time in " + ", ".join(others) + ": only sessions at a window have timing"
+        )
     return timings, others

@@ -1,9 +1,10 @@
-"""Replies that could not be read: their share, what it leaves open about accuracy, and which answers they keep out of tests.
+"""Replies that could not be read: their share, what it leaves open about accuracy, and which
+answers they keep out of tests.
 
-A reply in which no answer could be read says nothing about memory: it may have been cut off, or be in another form than
-was asked for. It counts as wrong, which is the lower bound of the share of right answers; the upper bound takes each
-such reply as a guess. Where many replies are unread, the two are far apart, and a test would be of the format and not of
-memory.
+A reply in which no answer could be read says nothing about memory: it may have been cut off, or be
+in another form than was asked for. It counts as wrong, which is the lower bound of the share of
+right answers; the upper bound takes each such reply as a guess. Where many replies are unread, the
+two are far apart, and a test would be of the format and not of memory.
 """
 
 from __future__ import annotations
@@ -25,14 +26,18 @@ NOTED = 0.05
 WITHHELD = 0.20
 #: What :func:`with_unread` adds to a table of means.
 UNREAD_COLUMNS = ("unread", "if_guessed")
-#: What :func:`beside_shares` adds to a table of other numbers: the share of unread replies, and the bounds of the share of right answers.
+#: What :func:`beside_shares` adds to a table of other numbers: the share of unread replies, and the
+#: bounds of the share of right answers.
 BOUND_COLUMNS = ("unread", "all_wrong", "if_guessed")
 
 VERDICTS = (
     VerdictRule(
         name="comparisons are withheld",
         says=("No test of …, and no comparison with …: … of its replies could not be read",),
-        rests_on="the share of replies that could not be read in each session, and in each cell of agent and condition, of chat models",
+        rests_on=(
+            "the share of replies that could not be read in each session, and in each cell of agent and condition, of"
+            " chat models"
+        ),
         says_no_when="the share is 20% or less in every session and every cell, or --accept-unread is given",
         tests=(
             "tests/analysis/test_unread.py::test_a_session_that_was_hardly_read_is_in_no_test",
@@ -43,7 +48,8 @@ VERDICTS = (
 
 
 def may_be_unread(kind: AgentKind) -> bool:
-    """Return whether the answers of a kind of agent are replies, in which an answer may not be found."""
+    """Return whether the answers of a kind of agent are replies, in which an answer may not be
+    found."""
     return kind.converses or kind.role == "script"
 
 
@@ -57,11 +63,13 @@ def unread_rows(items: pd.DataFrame) -> np.ndarray:
 
 
 def testable(scored: Scored, by: Sequence[str] = ()) -> Scored:  # noqa: PT028 - it is no test
-    """Return the answers that may be tested: without sessions and cells of which more than :data:`WITHHELD` could not be read.
+    """Return the answers that may be tested: without sessions and cells of which more than
+    :data:`WITHHELD` could not be read.
 
     Parameters
     ----------
-    by : columns of conditions; a cell is an agent in one of them, or an agent in all where there are none
+    by : columns of conditions; a cell is an agent in one of them, or an agent in all where there
+        are none
     """
     if scored.accept_unread:
         return scored
@@ -79,7 +87,10 @@ def _withheld_rows(items: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
     out = np.zeros(len(items), bool)
     if not unread.any():
         return out
-    for columns in (["paradigm", "agent", "session"], ["paradigm", "agent", *(name for name in by if name in items.columns)]):
+    for columns in (
+        ["paradigm", "agent", "session"],
+        ["paradigm", "agent", *(name for name in by if name in items.columns)],
+    ):
         keys = [items[name].astype(str) for name in columns]
         share = items.assign(_unread=unread.astype(float)).groupby(keys, sort=False)["_unread"].transform("mean")
         out |= (share > WITHHELD).to_numpy()
@@ -87,15 +98,18 @@ def _withheld_rows(items: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
 
 
 def testable_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a table of means that may be tested: no more than :data:`WITHHELD` of the replies in each could not be read."""
+    """Return the rows of a table of means that may be tested: no more than :data:`WITHHELD` of the
+    replies in each could not be read."""
     table = with_unread(table, shares=False)
     return table[~(table["unread"] > WITHHELD)] if "unread" in table.columns else table
 
 
 def withheld_cells(cells: Any) -> frozenset[int]:
-    """Which of some cells (:class:`.Cells`) belong to no test: too many replies could not be read in them, in all cells of their agent, or in a session of it.
+    """Which of some cells (:class:`.Cells`) belong to no test: too many replies could not be read
+    in them, in all cells of their agent, or in a session of it.
 
-    Cells do not tell sessions apart. Where answers are here, :func:`testable` leaves out sessions before cells are made.
+    Cells do not tell sessions apart. Where answers are here, :func:`testable` leaves out sessions
+    before cells are made.
     """
     kinds, agents = (cells.keys[name].astype(str).to_numpy() for name in ("agent_kind", "agent"))
     talking = np.array([may_be_unread(kind_named(kind)) for kind in kinds], bool)
@@ -105,11 +119,14 @@ def withheld_cells(cells: Any) -> frozenset[int]:
     of_agent = {agent: (unread[agents == agent].sum(), items[agents == agent].sum()) for agent in set(agents[talking])}
     many = {agent for agent, (lost, n) in of_agent.items() if lost > WITHHELD * n}
     many |= {str(agent) for agent in agents[talking & (np.asarray(cells.worst) > WITHHELD)]}
-    return frozenset(int(at) for at in np.flatnonzero(unread > WITHHELD * items)) | {at for at, agent in enumerate(agents) if agent in many}
+    return frozenset(int(at) for at in np.flatnonzero(unread > WITHHELD * items)) | {
+        at for at, agent in enumerate(agents) if agent in many
+    }
 
 
 def with_replies(items: pd.DataFrame) -> pd.DataFrame:
-    """Scored items with :data:`UNREAD_COLUMNS`: whether each is an unread reply, and how right it is (0 to 1) where an unread reply is a guess.
+    """Scored items with :data:`UNREAD_COLUMNS`: whether each is an unread reply, and how right it
+    is (0 to 1) where an unread reply is a guess.
 
     The means of the two, over any rows, stand beside the share of right answers of these rows.
     """
@@ -124,8 +141,9 @@ def unread_shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        ``paradigm``, ``agent``, the columns ``by``, ``n`` (answers), ``n_unread``, ``unread`` (share), ``all_wrong`` and ``if_guessed`` (shares of right
-        answers if every unread reply is wrong, or a guess); only agents with unread replies.
+        ``paradigm``, ``agent``, the columns ``by``, ``n`` (answers), ``n_unread``, ``unread``
+        (share), ``all_wrong`` and ``if_guessed`` (shares of right answers if every unread reply is
+        wrong, or a guess); only agents with unread replies.
     """
     table = _shares(items, by)
     return table[table["n_unread"] > 0].reset_index(drop=True)
@@ -133,10 +151,15 @@ def unread_shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 
 def _shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     """What :func:`unread_shares` says, of all agents."""
-    work = with_replies(items)[["paradigm", "agent", *by, "correct", *UNREAD_COLUMNS]].astype({"paradigm": str, "agent": str})
+    work = with_replies(items)[["paradigm", "agent", *by, "correct", *UNREAD_COLUMNS]].astype(
+        {"paradigm": str, "agent": str}
+    )
     grouped = work.groupby(["paradigm", "agent", *by], sort=True, observed=True)
     table = grouped.agg(
-        n=("correct", "size"), n_unread=("unread", "sum"), all_wrong=("correct", "mean"), if_guessed=("if_guessed", mean_if_known)
+        n=("correct", "size"),
+        n_unread=("unread", "sum"),
+        all_wrong=("correct", "mean"),
+        if_guessed=("if_guessed", mean_if_known),
     ).reset_index()
     table.insert(len(by) + 4, "unread", table["n_unread"] / table["n"])
     return table
@@ -148,12 +171,16 @@ def mean_if_known(values: pd.Series) -> float:
 
 
 def with_unread(table: pd.DataFrame, *, shares: bool = True) -> pd.DataFrame:
-    """A table of means with :data:`UNREAD_COLUMNS` where replies could not be read: their share, and the mean if they were guesses. Others are unchanged.
+    """A table of means with :data:`UNREAD_COLUMNS` where replies could not be read: their share,
+    and the mean if they were guesses. Others are unchanged.
 
-    ``shares`` says whether the means are shares of right answers; of other means nothing is known of guesses. Where a table has several measures, those of
-    ``accuracy`` are such shares.
+    ``shares`` says whether the means are shares of right answers; of other means nothing is known
+    of guesses. Where a table has several measures, those of ``accuracy`` are such shares.
     """
-    if not {"agent_kind", "n_items", "n_invalid", "mean", "chance"} <= {*table.columns} or UNREAD_COLUMNS[0] in table.columns:
+    if (
+        not {"agent_kind", "n_items", "n_invalid", "mean", "chance"} <= {*table.columns}
+        or UNREAD_COLUMNS[0] in table.columns
+    ):
         return table
     talking = np.array([may_be_unread(kind_named(str(kind))) for kind in table["agent_kind"]], bool)
     share = (table["n_invalid"].astype(float) / table["n_items"].astype(float)).to_numpy()
@@ -165,25 +192,34 @@ def with_unread(table: pd.DataFrame, *, shares: bool = True) -> pd.DataFrame:
     table.insert(at, "unread", share)
     if shares:
         known = talking & (table["measure"].eq("accuracy").to_numpy(bool) if "measure" in table.columns else True)
-        table.insert(at + 1, "if_guessed", np.where(known, table["mean"].astype(float) + share * table["chance"].astype(float), np.nan))
+        table.insert(
+            at + 1,
+            "if_guessed",
+            np.where(known, table["mean"].astype(float) + share * table["chance"].astype(float), np.nan),
+        )
     return table
 
 
 def beside_shares(table: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
-    """A table with rows for agents (of each ``paradigm``, where it has this column), with :data:`BOUND_COLUMNS` of the answers that its rows are of.
+    """A table with rows for agents (of each ``paradigm``, where it has this column), with
+    :data:`BOUND_COLUMNS` of the answers that its rows are of.
 
     It is unchanged where all replies could be read.
     """
     if not len(table) or not unread_rows(items).any():
         return table
     shares = _shares(items if "paradigm" in table.columns else items.assign(paradigm=""))
-    keys = [table["paradigm"].astype(str) if "paradigm" in table.columns else pd.Series("", index=table.index), table["agent"].astype(str)]
+    keys = [
+        table["paradigm"].astype(str) if "paradigm" in table.columns else pd.Series("", index=table.index),
+        table["agent"].astype(str),
+    ]
     known = shares.set_index(["paradigm", "agent"])[[*BOUND_COLUMNS]].reindex(pd.MultiIndex.from_arrays(keys))
     return table.assign(**{name: known[name].to_numpy() for name in BOUND_COLUMNS})
 
 
 def unread_caption(table: pd.DataFrame) -> str:
-    """What the caption of a figure says of unread replies, from a table of :func:`with_unread`; empty where there are none."""
+    """What the caption of a figure says of unread replies, from a table of :func:`with_unread`;
+    empty where there are none."""
     if "unread" not in table.columns:
         return ""
     rows = table[table["unread"] > 0]
@@ -191,7 +227,11 @@ def unread_caption(table: pd.DataFrame) -> str:
     for agent, cells in rows.groupby(rows["agent"].astype(str), sort=True):
         every = table[table["agent"].astype(str) == agent]
         share = float(every["n_invalid"].sum() / every["n_items"].sum())
-        raised = (cells["if_guessed"].astype(float) - cells["mean"].astype(float)).max() if "if_guessed" in cells.columns else np.nan
+        raised = (
+            (cells["if_guessed"].astype(float) - cells["mean"].astype(float)).max()
+            if "if_guessed" in cells.columns
+            else np.nan
+        )
         upper = f"; as guesses, up to {100 * raised:.0f} points more" if raised == raised else ""
         parts.append(f"{agent} {share:.0%} (at most {float(cells['unread'].max()):.0%} in a cell{upper})")
     if len(parts) > _MOST_NAMED:
@@ -200,36 +240,48 @@ def unread_caption(table: pd.DataFrame) -> str:
 
 
 def untested_cells(table: pd.DataFrame) -> list[str]:
-    """Which answerers of a table of :func:`with_unread` have points in no slope and no difference, a sentence for each."""
+    """Which answerers of a table of :func:`with_unread` have points in no slope and no difference,
+    a sentence for each."""
     if "unread" not in table.columns:
         return []
     notes = []
     for agent, cells in table[table["unread"].notna()].groupby(table["agent"].astype(str), sort=True):
         many = int((cells["unread"] > WITHHELD).sum())
         if cells["n_invalid"].sum() > WITHHELD * cells["n_items"].sum():
-            notes.append(f"{agent}: in no slope, difference or test: more than {WITHHELD:.0%} of its replies could not be read.")
+            notes.append(
+                f"{agent}: in no slope, difference or test: more than {WITHHELD:.0%} of its replies could not be read."
+            )
         elif many:
-            notes.append(f"{agent}: {plural(many, 'point')} in no slope, difference or test: more than {WITHHELD:.0%} of the replies there could not be read.")
+            notes.append(
+                f"{agent}: {plural(many, 'point')} in no slope, difference or test: more than {WITHHELD:.0%} of the"
+                " replies there could not be read."
+            )
     return notes
 
 
 def bounds_in_words(share: float, all_wrong: float, if_guessed: float) -> str:
-    """What unread replies leave open: ``39% of its replies could not be read: 12% right if all of them are wrong, 20% if they are guesses``."""
+    """What unread replies leave open: ``39% of its replies could not be read: 12% right if all of
+    them are wrong, 20% if they are guesses``."""
     upper = f", {if_guessed:.0%} if they are guesses" if if_guessed == if_guessed else ""
     return f"{share:.0%} of its replies could not be read: {all_wrong:.0%} right if all of them are wrong{upper}"
 
 
 def unread_notes(scored: Scored) -> list[str]:
-    """Whose replies could not be read more often than now and then (above :data:`NOTED`), with bounds, a sentence for each agent and paradigm."""
+    """Whose replies could not be read more often than now and then (above :data:`NOTED`), with
+    bounds, a sentence for each agent and paradigm."""
     table = unread_shares(scored.items) if len(scored.items) else None
     if table is None:
         return []
     rows = [row for row in table.to_dict("records") if row["unread"] > NOTED]
-    return [f"{row['paradigm']}: {row['agent']}: {bounds_in_words(row['unread'], row['all_wrong'], row['if_guessed'])}." for row in rows]
+    return [
+        f"{row['paradigm']}: {row['agent']}: {bounds_in_words(row['unread'], row['all_wrong'], row['if_guessed'])}."
+        for row in rows
+    ]
 
 
 def withheld_notes(scored: Scored, by: Sequence[str] = ()) -> list[str]:
-    """What is in no test and no comparison, and how to have it all the same; nothing where everything is tested."""
+    """What is in no test and no comparison, and how to have it all the same; nothing where
+    everything is tested."""
     if scored.accept_unread or not len(scored.items):
         return []
     items, unread = scored.items, unread_rows(scored.items)
@@ -245,7 +297,11 @@ def withheld_notes(scored: Scored, by: Sequence[str] = ()) -> list[str]:
         if (row["paradigm"], row["agent"]) not in gone:
             notes.append(_withheld(f"session {row['session']} of {row['agent']}", row["_unread"]))
     conditions = [name for name in by if name in items.columns]
-    cells = [row for row in _over(work, ["paradigm", "agent", *conditions]) if (row["paradigm"], row["agent"]) not in gone] if conditions else []
+    cells = (
+        [row for row in _over(work, ["paradigm", "agent", *conditions]) if (row["paradigm"], row["agent"]) not in gone]
+        if conditions
+        else []
+    )
     for row in cells[:_MOST_CELLS]:
         where = ", ".join(f"{name.removeprefix('factor_')} {row[name]}" for name in conditions)
         notes.append(_withheld(f"{row['agent']} at {where} in {row['paradigm']}", row["_unread"]))
@@ -261,8 +317,14 @@ _MOST_NAMED = 6
 def _over(work: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
     texts = work.assign(**{name: work[name].astype(str) for name in columns})
     shares = texts.groupby(list(columns), sort=True)["_unread"].mean().reset_index()
-    return [{str(name): value for name, value in row.items()} for row in shares[shares["_unread"] > WITHHELD].to_dict("records")]
+    return [
+        {str(name): value for name, value in row.items()}
+        for row in shares[shares["_unread"] > WITHHELD].to_dict("records")
+    ]
 
 
 def _withheld(what: str, share: float) -> str:
-    return f"No test of {what}, and no comparison with it: {share:.0%} of its replies could not be read (--accept-unread tests it anyway)."
+    return (
+        f"No test of {what}, and no comparison with it: {share:.0%} of its replies could not be read (--accept-unread"
+        " tests it anyway)."
+    )

@@ -1,4 +1,5 @@
-"""The memory effects that SpanLab looks for, each declared once, and the functions that compute them."""
+"""The memory effects that SpanLab looks for, each declared once, and the functions that compute
+them."""
 
 from ...core.doors import door
 

@@ -1,16 +1,22 @@
-"""Number of items that are held: Cowan's K and Pashler's K from hits and false alarms of change detection.
+"""Number of items that are held: Cowan's K and Pashler's K from hits and false alarms of change
+detection.
 
-With N items, hit rate H (a change was called one) and false-alarm rate F (no change was called one):
+With N items, hit rate H (a change was called one) and false-alarm rate F (no change was called
+one):
 
-* Pashler (1988, Perception & Psychophysics 44, 369-378), for probes that show the whole display again: K = N (H - F) / (1 - F);
-* Cowan (2001, Behavioral and Brain Sciences 24, 87-114), for probes of a single item: K = N (H - F).
+* Pashler (1988, Perception & Psychophysics 44, 369-378), for probes that show the whole display
+  again: K = N (H - F) / (1 - F);
+* Cowan (2001, Behavioral and Brain Sciences 24, 87-114), for probes of a single item: K = N (H -
+  F).
 
-K is never cut off at 0 or N: a value below 0 means that answers were worse than guessing, and a guesser whose values below 0 were cut off would hold something.
-Pashler's K divides by 1 - F. Of few trials the inverse of a rate is too large on average, and that of 0 is infinite: (m + 1) / (x + 1) stands for it, with x
-correct rejections in m trials without a change, whose expectation is that of the inverse but for F to the power of m + 1 (Chapman, 1951, University of
-California Publications in Statistics 1, 131-160, for the inverse of a binomial count). Where that is large, or the interval wider than N, these trials cannot
-tell K. Omitted and invalid answers are misses where something changed; where
-nothing did, they are not counted.
+K is never cut off at 0 or N: a value below 0 means that answers were worse than guessing, and a
+guesser whose values below 0 were cut off would hold something. Pashler's K divides by 1 - F. Of few
+trials the inverse of a rate is too large on average, and that of 0 is infinite: (m + 1) / (x + 1)
+stands for it, with x correct rejections in m trials without a change, whose expectation is that of
+the inverse but for F to the power of m + 1 (Chapman, 1951, University of California Publications in
+Statistics 1, 131-160, for the inverse of a binomial count). Where that is large, or the interval
+wider than N, these trials cannot tell K. Omitted and invalid answers are misses where something
+changed; where nothing did, they are not counted.
 """
 
 from __future__ import annotations
@@ -35,12 +41,14 @@ FEWEST = 8
 FEW_MISSES = 10
 #: What the note of a K begins with that these trials cannot tell.
 UNTOLD = "these trials cannot tell K"
-#: Where somebody may have had no correct rejection by chance with a larger probability than this, the inverse of their rate is not known.
+#: Where somebody may have had no correct rejection by chance with a larger probability than this,
+#: the inverse of their rate is not known.
 _UNKNOWN = 0.05
 
 
 def pashler_k(items: Any, hits: Any, false_alarms: Any, others: Any = None) -> Any:
-    """Pashler's K from the number of items and the two rates; NaN where every answer was a false alarm.
+    """Pashler's K from the number of items and the two rates; NaN where every answer was a false
+    alarm.
 
     Parameters
     ----------
@@ -63,7 +71,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"Pashler": pashler_k, "Cowan": c
 
 
 def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
-    """The sums of hits and false alarms in a table, or in a part of one, by set size and by whether something changed.
+    """The sums of hits and false alarms in a table, or in a part of one, by set size and by whether
+    something changed.
 
     Parameters
     ----------
@@ -73,14 +82,22 @@ def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
     answered = items["outcome"].eq("answered") | (items["outcome"] == "")
     items = items[answered | items["changed"]]
     positive = np.where(items["changed"], items["correct"] == 1, items["correct"] == 0)
-    return {"": unit_sums(Scored(items.assign(_positive=positive.astype(float)), scored.intrusions, ()), ("set_size", "changed"), who=who, value="_positive")}
+    return {
+        "": unit_sums(
+            Scored(items.assign(_positive=positive.astype(float)), scored.intrusions, ()),
+            ("set_size", "changed"),
+            who=who,
+            value="_positive",
+        )
+    }
 
 
 def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
     """K by set size, one row for each formula, from the cells of :func:`capacity_sums`.
 
-    Where an answerer is several people (or a machine has many sessions), K is taken of each and averaged. Where units are trials, hits and false alarms are
-    summed, and whole trials are resampled.
+    Where an answerer is several people (or a machine has many sessions), K is taken of each and
+    averaged. Where units are trials, hits and false alarms are summed, and whole trials are
+    resampled.
     """
     answers = cells[""]
     pairs: dict[tuple[Any, ...], dict[bool, int]] = {}
@@ -91,7 +108,11 @@ def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataF
     for key, pair in pairs.items():
         head = dict(zip(keys, key, strict=True))
         numbers = list(pair.values())
-        counts = {name: sum(int(column[number]) for number in numbers) for name, column in answers.counts.items() if name != "oracle"}
+        counts = {
+            name: sum(int(column[number]) for number in numbers)
+            for name, column in answers.counts.items()
+            if name != "oracle"
+        }
         head |= counts | {"oracle": any(bool(answers.counts["oracle"][number]) for number in numbers), "chance": 0.0}
         for formula in FORMULAS:
             rows.append(head | {"formula": formula} | _k(formula, key[-1], answers, pair, level))
@@ -100,14 +121,26 @@ def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataF
 
 def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: float) -> dict[str, Any]:
     function = _FUNCTIONS[formula]
-    nothing = {"unit": "", "n_units": 0, "mean": np.nan, "sem": np.nan, "low": np.nan, "high": np.nan, "interval": "none"}
+    nothing = {
+        "unit": "",
+        "n_units": 0,
+        "mean": np.nan,
+        "sem": np.nan,
+        "low": np.nan,
+        "high": np.nan,
+        "interval": "none",
+    }
     if len(pair) < 2:
         return nothing | {"note": f"no trials {'with' if True not in pair else 'without'} a change: no K"}
     unit = cells.unit[pair[True]]
     signals, others = cells.values[pair[True]], cells.values[pair[False]]
     trials = {changed: int((cells.many[number] * cells.trials[number]).sum()) for changed, number in pair.items()}
     if min(trials.values()) < FEWEST:
-        return nothing | {"note": f"{trials[True]} and {trials[False]} trials with and without a change: no K from fewer than {FEWEST}"}
+        return nothing | {
+            "note": (
+                f"{trials[True]} and {trials[False]} trials with and without a change: no K from fewer than {FEWEST}"
+            )
+        }
     if unit != "trial":
         each = _of_units(formula, size, cells, pair)
         return _judged(over_units(each.k, unit, size, each.least, level), formula, size, each.unknown)
@@ -122,11 +155,23 @@ def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: fl
 
     result = estimate_pooled(counts, statistic, many=times, level=level)
     note = "" if result.interval != "none" else f"no spread over {result.n} trials: no interval"
-    row = {"unit": unit, "n_units": result.n, "mean": result.mean, "sem": result.sem, "low": result.low, "high": result.high, "interval": result.interval}
+    row = {
+        "unit": unit,
+        "n_units": result.n,
+        "mean": result.mean,
+        "sem": result.sem,
+        "low": result.low,
+        "high": result.high,
+        "interval": result.interval,
+    }
     alarms = float(np.average(others, weights=cells.many[pair[False]]))
     if signals.min() == 1 and alarms < 1:  # every change was seen: the lower limit is that of so many hits
         seen = ((1 - level) / 2) ** (1 / trials[True])
-        row |= {"low": float(function(size, seen, alarms, trials[False])), "high": max(float(size), result.mean), "interval": "exact"}
+        row |= {
+            "low": float(function(size, seen, alarms, trials[False])),
+            "high": max(float(size), result.mean),
+            "interval": "exact",
+        }
         note = ""
     return _judged(row | {"note": note}, formula, size, alarms ** (trials[False] + 1))
 
@@ -157,11 +202,15 @@ def _of_units(formula: str, size: float, cells: Cells, pair: Mapping[bool, int])
     return _OfUnits(shared, values, least_variance(signals, cells.trials[pair[True]][mine], others, formula), unknown)
 
 
-def over_sizes(cells: Mapping[str, Cells], who: Sequence[str], sizes: Sequence[float], table: pd.DataFrame, *, level: float = LEVEL) -> dict[str, Any]:
-    """The mean of one answerer's K (Pashler's) over some set sizes, each with the same weight, as in a row of :func:`capacity_of`.
+def over_sizes(
+    cells: Mapping[str, Cells], who: Sequence[str], sizes: Sequence[float], table: pd.DataFrame, *, level: float = LEVEL
+) -> dict[str, Any]:
+    """The mean of one answerer's K (Pashler's) over some set sizes, each with the same weight, as
+    in a row of :func:`capacity_of`.
 
-    Units are those people or sessions who have all of the sizes. Trials of different sizes have nothing in common, so that the ends of their intervals are put
-    together (Zou & Donner, 2008, Statistics in Medicine 27, 1693-1702).
+    Units are those people or sessions who have all of the sizes. Trials of different sizes have
+    nothing in common, so that the ends of their intervals are put together (Zou & Donner, 2008,
+    Statistics in Medicine 27, 1693-1702).
 
     Parameters
     ----------
@@ -174,17 +223,37 @@ def over_sizes(cells: Mapping[str, Cells], who: Sequence[str], sizes: Sequence[f
     rows = [table[table["set_size"] == one].iloc[0] for one in sizes]
     if len(rows) == 1:
         return {str(name): value for name, value in rows[0].items()}
-    row: dict[str, Any] = {"unit": rows[0]["unit"], "n_units": int(sum(one["n_units"] for one in rows)), "mean": float(np.mean([one["mean"] for one in rows]))}
+    row: dict[str, Any] = {
+        "unit": rows[0]["unit"],
+        "n_units": int(sum(one["n_units"] for one in rows)),
+        "mean": float(np.mean([one["mean"] for one in rows])),
+    }
     note = next((one["note"] for one in rows if str(one["note"]).startswith(UNTOLD)), "")
     if row["unit"] == "trial":
-        down, up = (math.sqrt(sum((one["mean"] - one[end]) ** 2 for one in rows)) / len(rows) for end in ("low", "high"))
-        limits = {"low": row["mean"] - down, "high": row["mean"] + up, "interval": "none" if math.isnan(down) else "bootstrap"}
-        return row | limits | {"sem": math.nan, "note": note or ("" if down == down else "no spread over trials: no interval")}
+        down, up = (
+            math.sqrt(sum((one["mean"] - one[end]) ** 2 for one in rows)) / len(rows) for end in ("low", "high")
+        )
+        limits = {
+            "low": row["mean"] - down,
+            "high": row["mean"] + up,
+            "interval": "none" if math.isnan(down) else "bootstrap",
+        }
+        return (
+            row
+            | limits
+            | {
+                "sem": math.nan,
+                "note": note or ("" if down == down else "no spread over trials: no interval"),
+            }
+        )
     keys = answers.keys
     mine = (keys[list(WHO)].astype(str) == [str(one) for one in who]).all(axis=1).to_numpy()
     each = []
     for one in sizes:
-        pair = {bool(keys["changed"].iloc[at]): int(at) for at in np.flatnonzero(mine & (keys["set_size"] == one).to_numpy())}
+        pair = {
+            bool(keys["changed"].iloc[at]): int(at)
+            for at in np.flatnonzero(mine & (keys["set_size"] == one).to_numpy())
+        }
         each.append(_of_units("Pashler", one, answers, pair))
     shared = np.array(sorted(set.intersection(*(set(one.ids.tolist()) for one in each))))
     k = np.mean([one.k[np.searchsorted(one.ids, shared)] for one in each], axis=0) if len(shared) else np.zeros(0)
@@ -194,9 +263,11 @@ def over_sizes(cells: Mapping[str, Cells], who: Sequence[str], sizes: Sequence[f
 
 
 def informative_sizes(table: pd.DataFrame, shared: Sequence[float]) -> list[float]:
-    """Of set sizes that everybody has, those at which K can be told: somebody's interval ends below the number of items, and these trials can tell it.
+    """Of set sizes that everybody has, those at which K can be told: somebody's interval ends below
+    the number of items, and these trials can tell it.
 
-    Of four items nobody holds more than four, and of somebody who holds them all there K says no more than that.
+    Of four items nobody holds more than four, and of somebody who holds them all there K says no
+    more than that.
 
     Parameters
     ----------
@@ -208,12 +279,14 @@ def informative_sizes(table: pd.DataFrame, shared: Sequence[float]) -> list[floa
 
 
 def over_units(values: np.ndarray, unit: str, size: float, least: float = 0.0, level: float = LEVEL) -> dict[str, Any]:
-    """The mean K over people or sessions. It is a share of the items, which nobody exceeds: where most are held, its interval is that of a share
-    (Student's held about 90 of 100 where nearly all are held), and else Student's, since K may be below 0.
+    """The mean K over people or sessions. It is a share of the items, which nobody exceeds: where
+    most are held, its interval is that of a share (Student's held about 90 of 100 where nearly all
+    are held), and else Student's, since K may be below 0.
 
     Parameters
     ----------
-    least : below which the variance of a share of the items is not taken to be, see :func:`least_variance`
+    least : below which the variance of a share of the items is not taken to be, see
+        :func:`least_variance`
     """
     mostly = bool(np.isfinite(values).any()) and float(np.nanmean(values)) > size / 2
     row: dict[str, Any] = summary(values / size, unit, level=level, proportion=mostly)
@@ -223,9 +296,11 @@ def over_units(values: np.ndarray, unit: str, size: float, least: float = 0.0, l
 
 
 def least_variance(hits: np.ndarray, trials: np.ndarray, alarms: np.ndarray, formula: str) -> float:
-    """The variance of a mean K over the number of items if all answers were independent, with one hit and one miss more; 0 where misses are not few.
+    """The variance of a mean K over the number of items if all answers were independent, with one
+    hit and one miss more; 0 where misses are not few.
 
-    Of people who hold nearly all items a few may happen to have missed as few changes as one another: without this, intervals held down to 91 %.
+    Of people who hold nearly all items a few may happen to have missed as few changes as one
+    another: without this, intervals held down to 91 %.
     """
     answers = float(len(trials)) ** 2 / float((1 / trials).sum()) if len(trials) else 0.0
     hit = float(hits.mean()) if len(hits) else 1.0
@@ -238,7 +313,9 @@ def least_variance(hits: np.ndarray, trials: np.ndarray, alarms: np.ndarray, for
 
 def _judged(row: dict[str, Any], formula: str, size: float, unknown: float) -> dict[str, Any]:
     """A row whose interval contains its mean, and whose note says where these trials cannot tell K."""
-    row |= {"low": min(row["low"], row["mean"]), "high": max(row["high"], row["mean"])} if row["low"] == row["low"] else {}
+    row |= (
+        {"low": min(row["low"], row["mean"]), "high": max(row["high"], row["mean"])} if row["low"] == row["low"] else {}
+    )
     why = ""
     if formula == "Pashler" and unknown > _UNKNOWN:
         why = "nearly every answer was that something changed"

@@ -1,4 +1,5 @@
-"""An effect for any column: a measure along one column, for each value of another, where no effect is declared for these conditions."""
+"""An effect for any column: a measure along one column, for each value of another, where no effect
+is declared for these conditions."""
 
 from __future__ import annotations
 
@@ -50,7 +51,11 @@ class _Rows:
         if self.value == "correct":
             return scored
         items = timed_questions(scored)
-        return Scored(_medians(items, [*filter(None, (self.along, self.by))]) if self.value == "rt_median" else items, scored.intrusions, scored.notes)
+        return Scored(
+            _medians(items, [*filter(None, (self.along, self.by))]) if self.value == "rt_median" else items,
+            scored.intrusions,
+            scored.notes,
+        )
 
 
 def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = "", value: str = "correct") -> Effect:
@@ -59,28 +64,38 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
     Parameters
     ----------
     part : scored items of one paradigm
-    along : the column along the horizontal axis, with or without what factors and recorded values begin with; the first factor when not given
+    along : the column along the horizontal axis, with or without what factors and recorded values
+        begin with; the first factor when not given
     by : a column, each value of which has a panel; the second factor when neither is given
     value : ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
 
     Raises
     ------
     SpanLabError
-        for columns that are not there or hold too many values, and where nothing of this sort was measured.
+        for columns that are not there or hold too many values, and where nothing of this sort was
+        measured.
     """
     if value not in VALUES:
-        raise SpanLabError(f"--value is {', '.join(VALUES[:-1])} or {VALUES[-1]}, not '{value}'{nearest(value, VALUES)}")
+        raise SpanLabError(
+            f"--value is {', '.join(VALUES[:-1])} or {VALUES[-1]}, not '{value}'{nearest(value, VALUES)}"
+        )
     known: Value = next(one for one in VALUES if one == value)
     items, what = part.items, f"figure {NAME}"
     if along or by:
-        x = column_named(items, along, paradigm, what) if along else next((one for one in varied(items) if plain_name(one) != plain_name(by)), "")
+        x = (
+            column_named(items, along, paradigm, what)
+            if along
+            else next((one for one in varied(items) if plain_name(one) != plain_name(by)), "")
+        )
         panel = column_named(items, by, paradigm, what) if by else ""
     else:
         x, panel = (*varied(items), "", "")[:2]
     if not x:
         raise SpanLabError(f"no {what}: {paradigm} varies no factor; --along takes any other column")
     if x == panel:
-        raise SpanLabError(f"no {what}: --along and --by are both '{plain_name(x)}'; name two columns, or leave out --by")
+        raise SpanLabError(
+            f"no {what}: --along and --by are both '{plain_name(x)}'; name two columns, or leave out --by"
+        )
     names = [x, *filter(None, [panel])]
     _check_levels(items, x, MOST_PLACES, "along", paradigm)
     if panel:
@@ -104,7 +119,12 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         make=sensitivity.table if sensitivity else None,
         sensitivity=sensitivity,
         value={"correct": "correct", "d_prime": "signal_response"}.get(known, "rt_ms"),
-        measure={"correct": "correct", "d_prime": "d′", "rt_ms": "mean reaction time (ms)", "rt_median": "median reaction time (ms)"}[known],
+        measure={
+            "correct": "correct",
+            "d_prime": "d′",
+            "rt_ms": "mean reaction time (ms)",
+            "rt_median": "median reaction time (ms)",
+        }[known],
         order=order,
         differences=_differences(order),
         human=False,
@@ -114,7 +134,8 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
 
 
 def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) -> tuple[str, str] | None:
-    """Columns of a figure for factors that no effect shows (along, by); None where all are shown, where none varies, and of N-back blocks.
+    """Columns of a figure for factors that no effect shows (along, by); None where all are shown,
+    where none varies, and of N-back blocks.
 
     Parameters
     ----------
@@ -139,7 +160,9 @@ def _shows(effect: Effect, part: Scored, name: str) -> bool:
     rows = effect.prepared(part).items
     if name not in rows.columns or any(one not in rows.columns for one in effect.by):
         return False
-    return bool((rows.assign(_level=rows[name].astype(str)).groupby([*effect.by], observed=True)["_level"].nunique() <= 1).all())
+    return bool(
+        (rows.assign(_level=rows[name].astype(str)).groupby([*effect.by], observed=True)["_level"].nunique() <= 1).all()
+    )
 
 
 def _named(column: pd.Series) -> pd.Series:
@@ -147,14 +170,26 @@ def _named(column: pd.Series) -> pd.Series:
     if is_numeric(column):
         return decoded(column)
     plain = decoded(column)
-    words = [None if value is None or value != value else _WORDS[bool(value)] if isinstance(value, bool | np.bool_) else str(value) for value in plain]
+    words = [
+        (
+            None
+            if value is None or value != value
+            else _WORDS[bool(value)]
+            if isinstance(value, bool | np.bool_)
+            else str(value)
+        )
+        for value in plain
+    ]
     return pd.Series(pd.array(words, dtype="str"), index=column.index)
 
 
 def _check_levels(items: pd.DataFrame, name: str, most: int, option: str, paradigm: str) -> None:
     many = decoded(items[name]).nunique()
     if many > most:
-        raise SpanLabError(f"no figure {NAME} {option} {plain_name(name)}: {paradigm} has {many} different values of it, and a figure shows at most {most}")
+        raise SpanLabError(
+            f"no figure {NAME} {option} {plain_name(name)}: {paradigm} has {many} different values of it, and a figure"
+            f" shows at most {most}"
+        )
 
 
 def _differences(order: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
@@ -171,30 +206,52 @@ def _medians(items: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     return items.iloc[first].assign(rt_ms=medians.to_numpy(float))
 
 
-def question_of(items: pd.DataFrame, names: Sequence[str], paradigm: str, what: str) -> tuple[tuple[str, str], Sensitivity]:
+def question_of(
+    items: pd.DataFrame, names: Sequence[str], paradigm: str, what: str
+) -> tuple[tuple[str, str], Sensitivity]:
     """The word that names the signal, the other word, and how d' is computed from them."""
     if "record_transition" in items.columns and items["record_transition"].notna().any():
-        raise SpanLabError(f"no {what} of d_prime: in {paradigm} the same two words answer two tasks, so that none of them stands for a signal; take correct")
+        raise SpanLabError(
+            f"no {what} of d_prime: in {paradigm} the same two words answer two tasks, so that none of them stands for"
+            " a signal; take correct"
+        )
     truth = decoded(items["correct_answer"]) if "correct_answer" in items.columns else None
     words_of = [] if truth is None else sorted({str(one) for one in truth.dropna().unique()})
     if truth is None or len(words_of) != 2 or not all(isinstance(one, str) for one in truth.dropna().unique()):
-        raise SpanLabError(f"no {what} of d_prime: d′ is of questions that one of two words answers, and {paradigm} has {plural(len(words_of), 'answer')}")
+        raise SpanLabError(
+            f"no {what} of d_prime: d′ is of questions that one of two words answers, and {paradigm} has"
+            f" {plural(len(words_of), 'answer')}"
+        )
     sides = next((pair for pair in SIDES if set(pair) == set(words_of)), None)
     signal = (
         sides[0]
         if sides
-        else next((one for one in words_of if one in SIGNALS), next((one for one in words_of if words_of[words_of.index(one) - 1] in NOISE), words_of[1]))
+        else next(
+            (one for one in words_of if one in SIGNALS),
+            next((one for one in words_of if words_of[words_of.index(one) - 1] in NOISE), words_of[1]),
+        )
     )
     other = next(one for one in words_of if one != signal)
     for name in names:
         levels = truth.groupby(items[name].astype(str)).nunique()
         if (levels < 2).all():
-            raise SpanLabError(f"no {what} of d_prime: each {plain_name(name)} of {paradigm} has questions of one right answer only; d′ needs both")
+            raise SpanLabError(
+                f"no {what} of d_prime: each {plain_name(name)} of {paradigm} has questions of one right answer only;"
+                " d′ needs both"
+            )
     by = (*names[1:], *names[:1])
     return (signal, other), Sensitivity(by, "forced choice" if sides else "detection", ("d′",))
 
 
-def _method(part: Scored, paradigm: str, names: Sequence[str], value: Value, words: tuple[str, str], sensitivity: Sensitivity | None, what: str) -> str:
+def _method(
+    part: Scored,
+    paradigm: str,
+    names: Sequence[str],
+    value: Value,
+    words: tuple[str, str],
+    sensitivity: Sensitivity | None,
+    what: str,
+) -> str:
     """Return how it is computed, in plain sentences."""
     blocks = " All items of a block count, its first ones, too." if has_blocks(part.items) else ""
     if value == "correct":
@@ -202,23 +259,32 @@ def _method(part: Scored, paradigm: str, names: Sequence[str], value: Value, wor
     if sensitivity is not None:
         if sensitivity.kind == "forced choice":
             return (
-                f"d′ of a choice between two sides: (z(H) − z(F)) / √2, where H and F are how often “{words[0]}” was said where it was right and where it was "
-                f"wrong (√2 z(correct) without a side bias); half an answer is added to each count (log-linear)."
+                f"d′ of a choice between two sides: (z(H) − z(F)) / √2, where H and F are how often “{words[0]}” was"
+                " said where it was right and where it was wrong (√2 z(correct) without a side bias); half an answer"
+                " is added to each count (log-linear)."
             )
-        return f"d′ = z(H) − z(F), where a hit is “{words[0]}” said where it was true; half an answer is added to each count (log-linear).{blocks}"
+        return (
+            f"d′ = z(H) − z(F), where a hit is “{words[0]}” said where it was true; half an answer is added to each"
+            f" count (log-linear).{blocks}"
+        )
     every, right = timed_questions(part, correct_only=False), timed_questions(part)
     if not len(right):
-        raise SpanLabError(f"no {what} of {value}: {paradigm} has no correct answers of people with a reaction time; times of machines mean nothing")
+        raise SpanLabError(
+            f"no {what} of {value}: {paradigm} has no correct answers of people with a reaction time; times of machines"
+            " mean nothing"
+        )
     _, first = groups(part.items, TRIAL)
     several = len(first) < len(part.items)
     for name in names if several else ():
         if (part.items.groupby(groups(part.items, TRIAL)[0])[name].nunique() > 1).any():
             raise SpanLabError(
-                f"no {what} of {value}: a question of {paradigm} is about several items at once and has one time, so that none is of a {plain_name(name)}"
+                f"no {what} of {value}: a question of {paradigm} is about several items at once and has one time, so"
+                f" that none is of a {plain_name(name)}"
             )
     centre = "Mean" if value == "rt_ms" else "Median"
     alone = "" if value == "rt_ms" else " A single person has no interval of a median."
     return (
-        f"{centre} reaction time of each person's correct answers, averaged over people. Of {plural(len(every), 'timed question')} {len(every) - len(right):,} "
-        f"answered wrongly are left out; none is left out as too short or too long unless rules say so.{alone}"
+        f"{centre} reaction time of each person's correct answers, averaged over people. Of"
+        f" {plural(len(every), 'timed question')} {len(every) - len(right):,} answered wrongly are left out; none is"
+        f" left out as too short or too long unless rules say so.{alone}"
     )

@@ -1,4 +1,5 @@
-"""Confidence: receiver operating characteristics of questions that one of two words answers, for each person and model, from ratings beside their answers."""
+"""Confidence: receiver operating characteristics of questions that one of two words answers, for
+each person and model, from ratings beside their answers."""
 
 from __future__ import annotations
 
@@ -16,7 +17,14 @@ from ..data.ratings import in_steps
 from ..data.scoring import WHO, Scored, plural
 from ..means.bootstrap import LEVEL
 from ..means.over_people import means_over_people
-from ..stats.rated_detection import ENOUGH, LEAST_LEVELS, RatingCounts, UnequalVariance, area_under_curve, fit_unequal_variance
+from ..stats.rated_detection import (
+    ENOUGH,
+    LEAST_LEVELS,
+    RatingCounts,
+    UnequalVariance,
+    area_under_curve,
+    fit_unequal_variance,
+)
 from .conditions import question_of
 
 #: Measures with intervals.
@@ -30,17 +38,29 @@ ROC_COLUMNS = {
         f"{name}{end}": f"{meaning}{', its 95% interval' if end else ''}"
         for name, meaning in (
             ("auc", "area under the curve"),
-            ("d_a", "distance of both distributions of the unequal-variance model; in a forced choice divided by the square root of 2"),
+            (
+                "d_a",
+                (
+                    "distance of both distributions of the unequal-variance model; in a forced choice divided by the"
+                    " square root of 2"
+                ),
+            ),
             ("slope", "slope of the line of z-scores: the standard deviation of others, divided by that of signals"),
         )
         for end in ("", "_low", "_high")
     },
-    "criteria": "criteria of the model from the most lenient on, in standard deviations of the distribution of others, whose mean is 0",
+    "criteria": (
+        "criteria of the model from the most lenient on, in standard deviations of the distribution of others, whose"
+        " mean is 0"
+    ),
     "g2": "likelihood ratio of the model against the counts themselves",
     "df": "its degrees of freedom",
     "p": "its p value; small where the model does not fit",
     **{
-        f"type2_auc{end}": f"area under the type-2 curve: how often a right answer was rated higher than a wrong one{', its 95% interval' if end else ''}"
+        f"type2_auc{end}": (
+            "area under the type-2 curve: how often a right answer was rated higher than a wrong"
+            f" one{', its 95% interval' if end else ''}"
+        )
         for end in ("", "_low", "_high")
     },
     "unit": "what intervals are over",
@@ -49,7 +69,10 @@ ROC_COLUMNS = {
 #: Columns of a table of points after who, ``participant`` and ``by``, and what they hold.
 POINT_COLUMNS = {
     "answer": "the answer of the criterion",
-    "confidence": "its rating; answers of the first word count from the highest rating down, then those of the other word from the lowest rating up",
+    "confidence": (
+        "its rating; answers of the first word count from the highest rating down, then those of the other word from"
+        " the lowest rating up"
+    ),
     "false_alarms": "share of other questions that were answered so, or more surely with the first word",
     "hits": "the same share of questions whose right answer was the first word",
     "z_false_alarms": "z-score of false_alarms; empty for a share of 0 or 1",
@@ -59,9 +82,11 @@ POINT_COLUMNS = {
 
 #: How areas and models are computed, for a Methods section.
 ROC_METHOD = (
-    "The area under the curve is the share of pairs of questions with and without a signal in which the first has more evidence (Bamber, 1975); its interval "
-    "is taken on the logit with the variance of DeLong et al., 1988. Slope and d_a are those of signal detection with unequal variances, fitted to each person "
-    f"and model by maximum likelihood (Dorfman & Alf, 1969) where there are {ENOUGH} rated answers of each kind; means over people have intervals over people."
+    "The area under the curve is the share of pairs of questions with and without a signal in which the first has more"
+    " evidence (Bamber, 1975); its interval is taken on the logit with the variance of DeLong et al., 1988. Slope and"
+    " d_a are those of signal detection with unequal variances, fitted to each person and model by maximum likelihood"
+    f" (Dorfman & Alf, 1969) where there are {ENOUGH} rated answers of each kind; means over people have intervals over"
+    " people."
 )
 
 
@@ -71,7 +96,8 @@ class Rated:
 
     Parameters
     ----------
-    items : with ``signal``, ``evidence`` (missing where there is no answer or no rating) and ``confidence``
+    items : with ``signal``, ``evidence`` (missing where there is no answer or no rating) and
+        ``confidence``
     words : the word that names the signal, and the other
     forced : whether both alternatives are shown
     """
@@ -95,7 +121,9 @@ def rated_questions(scored: Scored, paradigm: str) -> Rated:
     try:
         words, sensitivity = question_of(part.items, (), paradigm, "curve")
     except SpanLabError:
-        raise SpanLabError(f"{paradigm} has ratings of confidence, but no questions that one of two words answers") from None
+        raise SpanLabError(
+            f"{paradigm} has ratings of confidence, but no questions that one of two words answers"
+        ) from None
     items = in_steps(part.items)
     signal = (decoded(items["correct_answer"]) == words[0]).to_numpy(bool)
     first = (items["correct"].to_numpy(float) == 1) == signal
@@ -106,7 +134,8 @@ def rated_questions(scored: Scored, paradigm: str) -> Rated:
 
 
 def roc_table(rated: Rated, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL) -> pd.DataFrame:
-    """For each person and model: the area under the curve, the unequal-variance model, and the type-2 area, with intervals.
+    """For each person and model: the area under the curve, the unequal-variance model, and the
+    type-2 area, with intervals.
 
     Parameters
     ----------
@@ -115,12 +144,20 @@ def roc_table(rated: Rated, *, who: Sequence[str] = WHO, by: Sequence[str] = (),
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``participant``, ``by`` and :data:`ROC_COLUMNS`; what is not computed is NaN, and ``note`` says why
+        ``who``, ``participant``, ``by`` and :data:`ROC_COLUMNS`; what is not computed is NaN, and
+        ``note`` says why
     """
     keys = [*who, "participant", *by]
     rows = []
     for key, questions in rated.items.groupby(keys, sort=True, observed=True, dropna=False):
-        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(ROC_COLUMNS, math.nan) | {"criteria": "", "unit": "question"}
+        row: dict[str, Any] = (
+            dict(zip(keys, key, strict=True))
+            | dict.fromkeys(ROC_COLUMNS, math.nan)
+            | {
+                "criteria": "",
+                "unit": "question",
+            }
+        )
         rows.append(row | _of_one(questions, rated.forced, level))
     return pd.DataFrame(rows, columns=[*keys, *ROC_COLUMNS])
 
@@ -130,7 +167,12 @@ def _of_one(questions: pd.DataFrame, forced: bool, level: float) -> dict[str, An
     known = questions[questions["evidence"].notna()]
     signal, evidence = known["signal"].to_numpy(bool), known["evidence"].to_numpy(float)
     many, others = int(signal.sum()), int((~signal).sum())
-    measures: dict[str, Any] = {"n_signals": many, "n_others": others, "n_missing": len(questions) - len(known), "note": ""}
+    measures: dict[str, Any] = {
+        "n_signals": many,
+        "n_others": others,
+        "n_missing": len(questions) - len(known),
+        "note": "",
+    }
     right = known["correct"].to_numpy(float) == 1
     trials = known["unit_trial"].to_numpy()
     trials = trials if (trials >= 0).all() else None
@@ -142,7 +184,10 @@ def _of_one(questions: pd.DataFrame, forced: bool, level: float) -> dict[str, An
     measures |= {"auc": area.value, "auc_low": area.low, "auc_high": area.high}
     counts = RatingCounts.of(evidence, signal)
     if min(many, others) < ENOUGH:
-        few = f"only {plural(min(many, others), 'rated answer')} of one kind: the model is fitted from {ENOUGH} of each kind on"
+        few = (
+            f"only {plural(min(many, others), 'rated answer')} of one kind: the model is fitted from {ENOUGH} of each"
+            " kind on"
+        )
         return measures | {"note": few}
     if len(counts.values) < LEAST_LEVELS:
         few = f"only {len(counts.values)} different answers with their ratings: the model needs {LEAST_LEVELS}"
@@ -156,15 +201,21 @@ def _of_one(questions: pd.DataFrame, forced: bool, level: float) -> dict[str, An
 def _measures_of(fitted: UnequalVariance, forced: bool) -> dict[str, Any]:
     scale = 1 / math.sqrt(2) if forced else 1.0
     return {
-        **{f"d_a{end}": value * scale for end, value in (("", fitted.d_a), ("_low", fitted.d_a_low), ("_high", fitted.d_a_high))},
+        **{
+            f"d_a{end}": value * scale
+            for end, value in (("", fitted.d_a), ("_low", fitted.d_a_low), ("_high", fitted.d_a_high))
+        },
         **{"slope": fitted.slope, "slope_low": fitted.slope_low, "slope_high": fitted.slope_high},
         "criteria": ", ".join(f"{criterion:.2f}" for criterion in fitted.criteria),
         **{"g2": fitted.g2, "df": fitted.df, "p": fitted.p},
     }
 
 
-def roc_over_people(table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL) -> pd.DataFrame:
-    """Means over several people of each person's measures, with intervals over people; ``participant`` says how many they are.
+def roc_over_people(
+    table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL
+) -> pd.DataFrame:
+    """Means over several people of each person's measures, with intervals over people;
+    ``participant`` says how many they are.
 
     A measure is averaged over the people who have a value.
 
@@ -184,7 +235,8 @@ def roc_over_people(table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequen
 
 
 def roc_points(rated: Rated, *, who: Sequence[str] = WHO, by: Sequence[str] = ()) -> pd.DataFrame:
-    """The points of the curve of each person and model, from the strictest criterion on: ``who``, ``participant``, ``by`` and :data:`POINT_COLUMNS`."""
+    """The points of the curve of each person and model, from the strictest criterion on: ``who``,
+    ``participant``, ``by`` and :data:`POINT_COLUMNS`."""
     from scipy.special import ndtri
 
     keys = [*who, "participant", *by]
@@ -196,7 +248,12 @@ def roc_points(rated: Rated, *, who: Sequence[str] = WHO, by: Sequence[str] = ()
             continue
         counts = RatingCounts.of(known["evidence"].to_numpy(float), signal)
         for value, alarms, hits in zip(counts.values[:0:-1], *counts.points(), strict=True):
-            row: dict[str, Any] = {"answer": rated.words[int(value < 0)], "confidence": abs(value) - 1, "false_alarms": alarms, "hits": hits}
+            row: dict[str, Any] = {
+                "answer": rated.words[int(value < 0)],
+                "confidence": abs(value) - 1,
+                "false_alarms": alarms,
+                "hits": hits,
+            }
             for name in ("false_alarms", "hits"):
                 row[f"z_{name}"] = float(ndtri(row[name])) if 0 < row[name] < 1 else math.nan
             rows.append(dict(zip(keys, key, strict=True)) | row)

@@ -1,6 +1,8 @@
-"""Continuous report: the errors of answers, and the mixture models that are fitted to them, for each person and model.
+"""Continuous report: the errors of answers, and the mixture models that are fitted to them, for
+each person and model.
 
-Errors are those of the record: signed degrees, the shorter way round. Answers that are missing have none.
+Errors are those of the record: signed degrees, the shorter way round. Answers that are missing have
+none.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from ..means.bootstrap import LEVEL
 from ..means.over_people import means_over_people
 from ..stats.mixture import COMPONENTS, ENOUGH, Mixture, Model, circular_mean_sd, fit_mixture, mixture_limits
 
-#: Errors that spread less than this (circular standard deviation in degrees) are as good as none: answers are whole degrees.
+#: Errors that spread less than this (circular standard deviation in degrees) are as good as none:
+#: answers are whole degrees.
 LEAST_SD = 1.0
-#: A mixture must be more likely than guessing alone by this much (natural logarithm) for its parameters to mean something.
+#: A mixture must be more likely than guessing alone by this much (natural logarithm) for its
+#: parameters to mean something.
 MORE_LIKELY = 5.0
 _MODELS: tuple[Model, ...] = ("two", "three")
 _MEASURES = {model: (*COMPONENTS[model], "sd") for model in _MODELS}
@@ -33,8 +37,11 @@ ERROR_COLUMNS = (
 )
 
 
-def report_errors(scored: Scored, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL, three: bool = True) -> pd.DataFrame:
-    """For each person and paradigm: circular mean and standard deviation of the errors, and the fitted mixtures of two and of three components.
+def report_errors(
+    scored: Scored, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL, three: bool = True
+) -> pd.DataFrame:
+    """For each person and paradigm: circular mean and standard deviation of the errors, and the
+    fitted mixtures of two and of three components.
 
     Parameters
     ----------
@@ -45,8 +52,9 @@ def report_errors(scored: Scored, *, who: Sequence[str] = WHO, by: Sequence[str]
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``participant``, ``by`` and :data:`ERROR_COLUMNS`: angles in degrees of the scale, weights as probabilities (``p_swap`` of all other items
-        together); what is not fitted is NaN, and ``note`` says why
+        ``who``, ``participant``, ``by`` and :data:`ERROR_COLUMNS`: angles in degrees of the scale,
+        weights as probabilities (``p_swap`` of all other items together); what is not fitted is
+        NaN, and ``note`` says why
     """
     keys = [*who, "participant", *by]
     rows = []
@@ -61,7 +69,9 @@ def asked_on_a_scale(scored: Scored) -> pd.DataFrame:
     items = scored.items
     if "period" not in items.columns or "error" not in items.columns:
         return items.iloc[:0].assign(error=0.0, period=0.0)
-    items = items.assign(**{name: pd.to_numeric(items[name], errors="coerce").astype(float) for name in ("error", "period")})
+    items = items.assign(
+        **{name: pd.to_numeric(items[name], errors="coerce").astype(float) for name in ("error", "period")}
+    )
     return items[items["period"] > 0]
 
 
@@ -89,7 +99,9 @@ def _of_one(questions: pd.DataFrame, level: float, three: bool) -> dict[str, Any
     return measures | {"note": "; ".join(notes)}
 
 
-def _fitted(model: Model, errors: np.ndarray, answered: pd.DataFrame, factor: float, level: float) -> tuple[dict[str, float], str]:
+def _fitted(
+    model: Model, errors: np.ndarray, answered: pd.DataFrame, factor: float, level: float
+) -> tuple[dict[str, float], str]:
     """The measures of one model with their intervals, in degrees; or nothing, and why."""
     others, components = None, len(COMPONENTS[model])
     if model == "three":
@@ -106,16 +118,22 @@ def _fitted(model: Model, errors: np.ndarray, answered: pd.DataFrame, factor: fl
         return {}, "answers no better than guesses: no fit"
     if fitted.sd / factor < LEAST_SD:
         return {}, f"answers about the right value spread by less than {LEAST_SD:g}°: no fit"
-    values = dict(zip(COMPONENTS[model], fitted.weights, strict=True)) | {"sd": fitted.sd / factor, "log_likelihood": fitted.log_likelihood}
+    values = dict(zip(COMPONENTS[model], fitted.weights, strict=True)) | {
+        "sd": fitted.sd / factor,
+        "log_likelihood": fitted.log_likelihood,
+    }
     ends = mixture_limits(errors, fitted, others, level)
     for name, (low, high) in ends.items():
         scale = 1 / factor if name == "sd" else 1.0
         values |= {f"{name}_low": low * scale, f"{name}_high": high * scale}
-    return values, "" if math.isfinite(ends["sd"][0]) else f"one of {components} components is as good as none: no intervals"
+    return values, "" if math.isfinite(
+        ends["sd"][0]
+    ) else f"one of {components} components is as good as none: no intervals"
 
 
 def other_errors(answered: pd.DataFrame) -> np.ndarray | None:
-    """Answer minus the value of each of the other items, in degrees, a row for each answer, NaN where there are fewer; None where nobody recorded them."""
+    """Answer minus the value of each of the other items, in degrees, a row for each answer, NaN
+    where there are fewer; None where nobody recorded them."""
     if "non_targets" not in answered.columns or answered["non_targets"].isna().any():
         return None
     lists = [json.loads(text) if isinstance(text, str) else list(text) for text in answered["non_targets"]]
@@ -125,8 +143,11 @@ def other_errors(answered: pd.DataFrame) -> np.ndarray | None:
     return given[:, None] - values
 
 
-def errors_over_people(table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL) -> pd.DataFrame:
-    """Means over several people of each person's measures and fits, with intervals over people; ``participant`` says how many they are.
+def errors_over_people(
+    table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL
+) -> pd.DataFrame:
+    """Means over several people of each person's measures and fits, with intervals over people;
+    ``participant`` says how many they are.
 
     A measure is averaged over the people who have a value.
 
@@ -160,4 +181,6 @@ def two_components(row: Any) -> Mixture | None:
         return None
     sd = float(row["two_sd"]) * 2 * math.pi / float(row["period"])
     kappa = float(brentq(lambda kappa: kappa_to_sd(kappa) - sd, 0.01, 20_000.0))  # type: ignore[arg-type]
-    return Mixture("two", (float(row["two_p_target"]), float(row["two_p_guess"])), kappa, float(row["two_log_likelihood"]))
+    return Mixture(
+        "two", (float(row["two_p_target"]), float(row["two_p_guess"])), kappa, float(row["two_log_likelihood"])
+    )

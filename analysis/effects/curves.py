@@ -1,8 +1,10 @@
-"""Curve tables: accuracy by serial position, by set size and overall; primacy and recency; intrusions. Pure functions of the response table.
+"""Curve tables: accuracy by serial position, by set size and overall; primacy and recency;
+intrusions. Pure functions of the response table.
 
-Averages are taken first within each trial, then within each participant, then across participants, so long lists and long sessions do not outweigh short ones.
-The units of standard errors and intervals are the participants when an agent is several people, the sessions when a machine has taken several,
-and else the trials; never the rows within a trial.
+Averages are taken first within each trial, then within each participant, then across participants,
+so long lists and long sessions do not outweigh short ones. The units of standard errors and
+intervals are the participants when an agent is several people, the sessions when a machine has
+taken several, and else the trials; never the rows within a trial.
 """
 
 from __future__ import annotations
@@ -20,7 +22,23 @@ from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, contrast_of
 
 #: Columns of every curve table, after the columns that the curve runs over.
-CURVE_COLUMNS = (*WHO, "oracle", "unit", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid", "mean", "sem", "low", "high", "interval", "chance", "note")
+CURVE_COLUMNS = (
+    *WHO,
+    "oracle",
+    "unit",
+    "n_units",
+    "n_trials",
+    "n_items",
+    "n_omitted",
+    "n_invalid",
+    "mean",
+    "sem",
+    "low",
+    "high",
+    "interval",
+    "chance",
+    "note",
+)
 
 
 def accuracy(
@@ -34,15 +52,17 @@ def accuracy(
 
     Parameters
     ----------
-    responses : a response table (practice and pilot rows are then left out), or one that :func:`score_table` has sorted
-    by : columns that span the cells, such as ``("list_length", "serial_position")``; items without a value there are in no cell (see :func:`unplaced`)
+    responses : a response table (practice and pilot rows are then left out), or one that
+        :func:`score_table` has sorted
+    by : columns that span the cells, such as ``("list_length", "serial_position")``; items without
+        a value there are in no cell (see :func:`unplaced`)
     who : columns that tell agents apart
 
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``by``, then the rest of :data:`CURVE_COLUMNS`, one row per cell that has items. ``mean``, ``sem``, ``low``, ``high``
-        and ``chance`` are proportions.
+        ``who``, ``by``, then the rest of :data:`CURVE_COLUMNS`, one row per cell that has items.
+        ``mean``, ``sem``, ``low``, ``high`` and ``chance`` are proportions.
     """
     return averages(responses, by, who=who, level=level)
 
@@ -55,7 +75,8 @@ def averages(
     value: str = "correct",
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """The mean of a column per cell, such as ``rt_ms``; for ``correct`` this is :func:`accuracy`. Rows without a value are in no cell."""
+    """The mean of a column per cell, such as ``rt_ms``; for ``correct`` this is :func:`accuracy`.
+    Rows without a value are in no cell."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     return averages_of(unit_means(scored, by, who=who, value=value), value, level=level)
 
@@ -65,7 +86,9 @@ def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL) -
     rows = []
     for number, key in enumerate(records(cells.keys)):
         row = key | summary_of(cells, number, level=level, proportion=value == "correct")
-        row |= {name: counts[number] for name, counts in cells.counts.items()} | {"chance": cells.chance[number] if value == "correct" else np.nan}
+        row |= {name: counts[number] for name, counts in cells.counts.items()} | {
+            "chance": cells.chance[number] if value == "correct" else np.nan
+        }
         rows.append(row)
     return curve_frame(rows, [*cells.keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
 
@@ -75,21 +98,26 @@ def overall(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame
     return accuracy(responses, (), **options)  # type: ignore[arg-type]
 
 
-def primacy_recency(responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL) -> pd.DataFrame:
-    """Primacy and recency: how much better the first and the last item of a list are recalled than its middle.
+def primacy_recency(
+    responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL
+) -> pd.DataFrame:
+    """Primacy and recency: how much better the first and the last item of a list are recalled than
+    its middle.
 
-    SpanLab's own simple indices of the two ends of the serial position curve (described by Murdock, 1962, Journal of Experimental Psychology 64, 482-488)::
+    SpanLab's own simple indices of the two ends of the serial position curve (described by Murdock,
+    1962, Journal of Experimental Psychology 64, 482-488)::
 
         primacy = correct(position 1) - mean correct(positions 2 .. L-1)
         recency = correct(position L) - mean correct(positions 2 .. L-1)        for lists of L >= 3
 
-    Each is computed within a trial that has all L positions, then averaged as in :func:`accuracy`. Zero means no effect; the range is -1 to 1.
+    Each is computed within a trial that has all L positions, then averaged as in :func:`accuracy`.
+    Zero means no effect; the range is -1 to 1.
 
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``, ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval`` and
-        ``note``.
+        ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``,
+        ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval`` and ``note``.
     """
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     keys, tables = [*who, "list_length"], []
@@ -103,16 +131,23 @@ def primacy_recency(responses: pd.DataFrame | Scored, *, who: Sequence[str] = WH
 
 
 def list_ends(items: pd.DataFrame) -> pd.DataFrame:
-    """One row for each trial that has all positions of a list of 3 or more, with its ``primacy`` and ``recency``."""
+    """One row for each trial that has all positions of a list of 3 or more, with its ``primacy``
+    and ``recency``."""
     items = items[(items["list_length"] >= 3) & items["serial_position"].notna()]
     numbered = bool((items["unit_trial"] >= 0).all())
-    trial = ["unit_trial"] if numbered else ["paradigm", "agent_kind", "agent", "participant", "session", "unit_trial", "list_length"]
+    trial = (
+        ["unit_trial"]
+        if numbered
+        else ["paradigm", "agent_kind", "agent", "participant", "session", "unit_trial", "list_length"]
+    )
     number, first = groups(items, trial)
     correct, place, length = (items[name].to_numpy(float) for name in ("correct", "serial_position", "list_length"))
 
     def mean(rows: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):
-            return np.bincount(number[rows], weights=correct[rows], minlength=len(first)) / np.bincount(number[rows], minlength=len(first))
+            return np.bincount(number[rows], weights=correct[rows], minlength=len(first)) / np.bincount(
+                number[rows], minlength=len(first)
+            )
 
     at_start, at_end = place == 1, place == length
     middle = mean(~at_start & ~at_end)
@@ -122,13 +157,16 @@ def list_ends(items: pd.DataFrame) -> pd.DataFrame:
     return trials[positions == length[first]]
 
 
-def intrusions(responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_length",), *, who: Sequence[str] = WHO) -> pd.DataFrame:
+def intrusions(
+    responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_length",), *, who: Sequence[str] = WHO
+) -> pd.DataFrame:
     """Answers that were not asked for, per trial (free recall).
 
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``by``, ``n_trials``, ``n_intrusions``, ``per_trial``; only agents of paradigms in which somebody intruded. Trials without one count as zero.
+        ``who``, ``by``, ``n_trials``, ``n_intrusions``, ``per_trial``; only agents of paradigms in
+        which somebody intruded. Trials without one count as zero.
     """
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     wrong, items = scored.intrusions, scored.items
@@ -136,34 +174,58 @@ def intrusions(responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_leng
     items = items[items["paradigm"].isin(wrong["paradigm"].unique())].dropna(subset=list(by))
     counts = wrong.groupby(keys, sort=True).size().rename("n_intrusions")
     trials = items.groupby(keys, sort=True)["unit_trial"].nunique().rename("n_trials")
-    table = pd.concat([trials, counts], axis=1).reset_index() if len(trials) else pd.DataFrame(columns=[*keys, "n_trials", "n_intrusions"])
+    table = (
+        pd.concat([trials, counts], axis=1).reset_index()
+        if len(trials)
+        else pd.DataFrame(columns=[*keys, "n_trials", "n_intrusions"])
+    )
     table["n_intrusions"] = table["n_intrusions"].fillna(0).astype(int)
     table["per_trial"] = table["n_intrusions"] / table["n_trials"]
     return _whole(table)
 
 
 def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
-    """Return how many scored items have no value in one of the columns ``by`` and are therefore in no cell."""
+    """Return how many scored items have no value in one of the columns ``by`` and are therefore in
+    no cell."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     return int(scored.items[list(by)].isna().any(axis=1).sum())
 
 
 def summary_of(cells: Cells, number: int, **options: Any) -> dict[str, object]:
     """:func:`summary` of one of some cells."""
-    row = summary(cells.values[number], cells.unit[number], bool(cells.told_apart[number]), many=cells.many[number], **options)
+    row = summary(
+        cells.values[number], cells.unit[number], bool(cells.told_apart[number]), many=cells.many[number], **options
+    )
     if cells.of_trials([number]) is None:
         return row
-    mean = contrast_of(cells, [number], np.ones(1), shares=bool(options.get("proportion", True)), level=float(options.get("level", LEVEL)))
+    mean = contrast_of(
+        cells,
+        [number],
+        np.ones(1),
+        shares=bool(options.get("proportion", True)),
+        level=float(options.get("level", LEVEL)),
+    )
     return row | limits_of(mean)
 
 
 def limits_of(mean: Contrast) -> dict[str, object]:
-    """Standard error and interval of a mean over wordings and trials, with a note where there is none."""
+    """Standard error and interval of a mean over wordings and trials, with a note where there is
+    none."""
     low, high = mean.ends()
     note = (
-        f"no spread over {mean.n} wordings and their trials: no interval" if low != low else f"only {mean.n} wordings: rough interval" if mean.n < FEW else ""
+        f"no spread over {mean.n} wordings and their trials: no interval"
+        if low != low
+        else f"only {mean.n} wordings: rough interval"
+        if mean.n < FEW
+        else ""
     )
-    return {"sem": mean.se, "low": low, "high": high, "interval": "none" if low != low else "score" if mean.share else "t", "note": note}
+    return {
+        "sem": mean.se,
+        "low": low,
+        "high": high,
+        "interval": "none" if low != low else "score" if mean.share else "t",
+        "note": note,
+    }
 
 
 def summary(
@@ -175,11 +237,16 @@ def summary(
     level: float = LEVEL,
     proportion: bool = True,
 ) -> dict[str, object]:
-    """Mean, s.e.m. and interval of the units of one cell, with a note where there is something to say about them."""
+    """Mean, s.e.m. and interval of the units of one cell, with a note where there is something to
+    say about them."""
     result = estimate(values, many=many, proportion=proportion, level=level)
     note = ""
     if not told_apart and unit == "trial":
-        note, unit, result = "no trial numbers: no interval", "", estimate([float(np.average(values, weights=many))] if len(values) else [])
+        note, unit, result = (
+            "no trial numbers: no interval",
+            "",
+            estimate([float(np.average(values, weights=many))] if len(values) else []),
+        )
     elif result.n == 1:
         note = f"one {unit}: no interval"
     elif result.interval == "none" and result.n > 1:

@@ -1,4 +1,5 @@
-"""A memory effect: from scored items to a tidy table and its notes. All effects are listed in :mod:`.registry`.
+"""A memory effect: from scored items to a tidy table and its notes. All effects are listed in
+:mod:`.registry`.
 
 Published human curves come in the shape of its tables."""
 
@@ -26,8 +27,9 @@ from .sensitivity import Sensitivity
 def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
     """Published accuracies of people over ``by``, as a curve table.
 
-    ``agent`` is the study (``Avons 1998 (people)``), ``agent_kind`` is ``published``; nothing is known of n, s.e.m., interval or chance, so these are empty.
-    Points that were printed in finer cells are averaged, and ``note`` says so.
+    ``agent`` is the study (``Avons 1998 (people)``), ``agent_kind`` is ``published``; nothing is
+    known of n, s.e.m., interval or chance, so these are empty. Points that were printed in finer
+    cells are averaged, and ``note`` says so.
 
     Returns
     -------
@@ -48,9 +50,28 @@ def _curve(paradigm: str, by: tuple[str, ...]) -> pd.DataFrame:
         if len(cell) > 1:
             note += f"; average of {len(cell)} printed points"
         who = {"paradigm": paradigm, "agent_kind": GROUP_MEANS, "agent": f"{key[0]} (people)", "oracle": False}
-        rows.append(who | dict(zip(by, key[1:], strict=True)) | {"unit": "", "mean": cell["accuracy"].mean(), "interval": "none", "note": note})
+        rows.append(
+            who
+            | dict(zip(by, key[1:], strict=True))
+            | {
+                "unit": "",
+                "mean": cell["accuracy"].mean(),
+                "interval": "none",
+                "note": note,
+            }
+        )
     table = pd.DataFrame(rows, columns=columns)
-    counted = ("list_length", "set_size", "serial_position", "retention_steps", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid")
+    counted = (
+        "list_length",
+        "set_size",
+        "serial_position",
+        "retention_steps",
+        "n_units",
+        "n_trials",
+        "n_items",
+        "n_omitted",
+        "n_invalid",
+    )
     whole = {name: "Int64" for name in counted if name in columns}
     numbers = dict.fromkeys(("mean", "sem", "low", "high", "chance"), "float64")
     return table.astype(whole | numbers)
@@ -77,9 +98,11 @@ class Effect:
     panels : columns of which every combination has a panel of its own
     needs : further columns without which there is no effect
     method : how it is computed, in plain sentences
-    paradigms : of the library, that have it; for the documentation, and for sentences on what is lacking
+    paradigms : of the library, that have it; for the documentation, and for sentences on what is
+        lacking
     prepare : from scored items to rows that are averaged; as they are when not given
-    sums, make : where it is not an average: what prepared items add to its cells (:class:`.Sums` by name), and from cells to the whole table
+    sums, make : where it is not an average: what prepared items add to its cells (:class:`.Sums` by
+        name), and from cells to the whole table
     value : the column that is averaged, such as ``correct`` or ``rt_ms``
     guessing : what somebody who guesses has on average, where the record does not give it
     measure : what the vertical axis says
@@ -88,11 +111,13 @@ class Effect:
     panel_order : of the panels, where they have names
     panel_labels : how the value of each panel column is said; ``{}`` stands for it
     human : whether published human curves are put beside it
-    without : a column of prepared items, with what somebody gets right of them who lacks one thing; a line of its own in figures, called as the column is
+    without : a column of prepared items, with what somebody gets right of them who lacks one thing;
+        a line of its own in figures, called as the column is
     without_label : who that is, in words
     sensitivity : of measures of signal detection; these have slopes and tests, too
     blocks : whether it is of N-back blocks, too, which have figures of their own
-    by_choice : whether its axis is something that those who answer choose, and no condition that they are in
+    by_choice : whether its axis is something that those who answer choose, and no condition that
+        they are in
     """
 
     name: str
@@ -127,11 +152,13 @@ class Effect:
 
     @property
     def against_chance(self) -> bool:
-        """True if its curves are shares of right answers, item by item, which guessing alone may reach."""
+        """True if its curves are shares of right answers, item by item, which guessing alone may
+        reach."""
         return self.value == "correct" and self.measure == "correct"
 
     def applies(self, responses: pd.DataFrame | Scored) -> list[str]:
-        """The paradigms among the responses that show this effect: they have its columns, and more than one condition along its axis."""
+        """The paradigms among the responses that show this effect: they have its columns, and more
+        than one condition along its axis."""
         scored = _scored(responses)
         there = scored.paradigms if isinstance(scored, EvidenceOnly) else [*scored.parts]
         return [name for name in there if not self.missing(scored, name)]
@@ -156,11 +183,17 @@ class Effect:
         if len(evidence.conditions) < 2:
             absent = f"no {self.x_title}" if self.x not in evidence.there else "no answers that this figure can use"
             about = " that this figure can use" if self.prepare else ""
-            many = f"only one value of {self.x_title}{about} ({_plain(next(iter(evidence.conditions)))})" if evidence.conditions else absent
+            many = (
+                f"only one value of {self.x_title}{about} ({_plain(next(iter(evidence.conditions)))})"
+                if evidence.conditions
+                else absent
+            )
             return f"{paradigm} has {many}, so there is nothing to compare."
         return "" if evidence.valued else f"{paradigm} has no {self.measure}."
 
-    def evidence(self, scored: Scored | None, *, who: Sequence[str] = WHO, sums: bool = True, forced: bool = False) -> Evidence:
+    def evidence(
+        self, scored: Scored | None, *, who: Sequence[str] = WHO, sums: bool = True, forced: bool = False
+    ) -> Evidence:
         """The evidence for this effect in the items of one paradigm, or in a part of them.
 
         Parameters
@@ -174,7 +207,9 @@ class Effect:
             return Evidence()
         if not self.blocks and has_blocks(scored.items):
             return Evidence(len(scored.items), blocks=True)
-        there = frozenset(name for name in self.needs if name in scored.items.columns and scored.items[name].notna().any())
+        there = frozenset(
+            name for name in self.needs if name in scored.items.columns and scored.items[name].notna().any()
+        )
         if not forced and len(there) < len(self.needs):
             return Evidence(len(scored.items), there=there, passed=True)
         absent = {name: None for name in self.needs if name not in scored.items.columns}
@@ -182,7 +217,11 @@ class Effect:
         items = ready.items
         conditions = coded(items[self.x])[1] if self.x in items.columns else []
         valued = self.value in items.columns and bool(items[self.value].notna().any())
-        gaps = [items[name].isna().to_numpy() for name in (*self.by, self.value) if name in items.columns and items[name].hasnans]
+        gaps = [
+            items[name].isna().to_numpy()
+            for name in (*self.by, self.value)
+            if name in items.columns and items[name].hasnans
+        ]
         lost = int(np.any(gaps, axis=0).sum()) if gaps and self.make is None else 0
         added: Mapping[str, Sums] = {}
         if sums and valued and conditions:
@@ -192,31 +231,41 @@ class Effect:
         guessed = tally(scored.items) if self.against_chance else Tally()
         return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, sums=added)
 
-    def whole(self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True) -> Whole:
-        """The evidence for this effect in all responses to one paradigm; a table in memory is a single part."""
+    def whole(
+        self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True
+    ) -> Whole:
+        """The evidence for this effect in all responses to one paradigm; a table in memory is a
+        single part."""
         scored = _scored(responses)
         if isinstance(scored, EvidenceOnly):
             return scored.wholes.get((paradigm, self.name), Whole())
         for asked in (True, sums):  # with its sums it tells all that it tells without them
             if (known_whole := scored.known.get((self, paradigm, tuple(who), asked))) is not None:
                 return known_whole
-        known_whole = scored.known[self, paradigm, tuple(who), sums] = whole([self.evidence(scored.parts.get(paradigm), who=who, sums=sums)])
+        known_whole = scored.known[self, paradigm, tuple(who), sums] = whole(
+            [self.evidence(scored.parts.get(paradigm), who=who, sums=sums)]
+        )
         return known_whole
 
-    def table(self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any) -> pd.DataFrame:
+    def table(
+        self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any
+    ) -> pd.DataFrame:
         """The tidy table of the effect in one paradigm.
 
         Parameters
         ----------
         responses : a response table, or one that :func:`.score_table` has sorted
-        human : name of the published human data that belong to it; the paradigm's name when not given, no people when empty
+        human : name of the published human data that belong to it; the paradigm's name when not
+            given, no people when empty
         options : ``who`` and ``level``, as in :func:`.accuracy`
 
         Returns
         -------
         pandas.DataFrame
-            who, the columns of :attr:`by`, ``mean``, ``sem``, ``low``, ``high``, ``chance``, ``unit``, ``n_units``, counts and ``note``, and :attr:`without`
-            where it is known; empty, with the same columns, where the effect does not apply. Published people are rows whose ``agent_kind`` is ``group means``.
+            who, the columns of :attr:`by`, ``mean``, ``sem``, ``low``, ``high``, ``chance``,
+            ``unit``, ``n_units``, counts and ``note``, and :attr:`without` where it is known;
+            empty, with the same columns, where the effect does not apply. Published people are rows
+            whose ``agent_kind`` is ``group means``.
         """
         scored = _scored(responses)
         if options:
@@ -226,16 +275,24 @@ class Effect:
             scored.known[key] = self._computed(scored, paradigm, human)
         return scored.known[key].copy()
 
-    def _computed(self, scored: Scored, paradigm: str, human: str | None, who: Sequence[str] = WHO, **options: Any) -> pd.DataFrame:
+    def _computed(
+        self, scored: Scored, paradigm: str, human: str | None, who: Sequence[str] = WHO, **options: Any
+    ) -> pd.DataFrame:
         """Compute the table that :meth:`table` returns."""
         evidence = self.whole(scored, paradigm, who=who)
         if self._lacking(evidence.total, paradigm):
             return published_curve("", self.by)
-        table = self.make(evidence.cells, **options) if self.make else averages_of(evidence.cells[""], self.value, **options)
+        table = (
+            self.make(evidence.cells, **options)
+            if self.make
+            else averages_of(evidence.cells[""], self.value, **options)
+        )
         if self.guessing is not None:
             table = table.assign(chance=self.guessing)
         if self.without and self.without in evidence.cells:
-            table = table.merge(_means(evidence.cells[self.without], self.without), on=[*evidence.cells[""].keys.columns], how="left")
+            table = table.merge(
+                _means(evidence.cells[self.without], self.without), on=[*evidence.cells[""].keys.columns], how="left"
+            )
         if not self.human:
             return table
         printed = published_curve(paradigm if human is None else human, self.by).assign(paradigm=paradigm)
@@ -253,10 +310,15 @@ class Effect:
         if evidence.lost and self.value == "correct":
             notes.append(f"{plural(evidence.lost, 'item')} without {self.x_title} left out.")
         individual_rows = table[table["agent_kind"] != GROUP_MEANS]
-        rough = int((individual_rows["interval"].eq("none") | individual_rows["note"].fillna("").str.startswith("only ")).sum())
+        rough = int(
+            (individual_rows["interval"].eq("none") | individual_rows["note"].fillna("").str.startswith("only ")).sum()
+        )
         if rough:
             have = "has" if rough == 1 else "have"
-            notes.append(f"{rough} of {plural(len(individual_rows), 'point')} {have} a rough interval or none; the table says which.")
+            notes.append(
+                f"{rough} of {plural(len(individual_rows), 'point')} {have} a rough interval or none; the table says"
+                " which."
+            )
         if self.human and len(individual_rows) == len(table):
             notes.append("No digitised human data are published for these conditions.")
         return notes + (guessing_notes(evidence.guessed, paradigm) if self.against_chance else [])
@@ -269,15 +331,25 @@ class Effect:
     def prepared(self, scored: Scored) -> Scored:
         """Scored items of one paradigm with the columns of this effect, ready to be averaged."""
         items = scored.items
-        plain = {name: decoded(items[name]) for name in (*self.by, *self.needs) if name.startswith(FURTHER) and name in items.columns}
+        plain = {
+            name: decoded(items[name])
+            for name in (*self.by, *self.needs)
+            if name.startswith(FURTHER) and name in items.columns
+        }
         scored = Scored(items.assign(**plain), scored.intrusions, ()) if plain else scored
         ready = self.prepare(scored) if self.prepare else scored
         if self.order or self.x not in ready.items.columns:
             return ready
         axis = ready.items[self.x]
         place = axis.to_numpy(float) if axis.dtype.kind in "if" else numbers(axis)
-        lost = ~np.isfinite(place) & axis.notna().to_numpy()  # words, and what is endless, have no place along an axis of numbers
-        return Scored(ready.items.assign(**{self.x: np.where(lost, np.nan, place)}), ready.intrusions, ready.notes) if lost.any() else ready
+        lost = (
+            ~np.isfinite(place) & axis.notna().to_numpy()
+        )  # words, and what is endless, have no place along an axis of numbers
+        return (
+            Scored(ready.items.assign(**{self.x: np.where(lost, np.nan, place)}), ready.intrusions, ready.notes)
+            if lost.any()
+            else ready
+        )
 
 
 def _plain(value: Any) -> Any:

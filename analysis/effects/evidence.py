@@ -1,11 +1,14 @@
-"""Evidence for an effect in one paradigm, from a table or a part of one: whether it is there at all, and its sums in cells. Evidence of parts adds up.
+"""Evidence for an effect in one paradigm, from a table or a part of one: whether it is there at
+all, and its sums in cells. Evidence of parts adds up.
 
-Every table of an effect is made in two steps: evidence of the parts (a table that is all here is one part), then the whole. So it does not matter whether
-there is one part or a thousand.
+Every table of an effect is made in two steps: evidence of the parts (a table that is all here is
+one part), then the whole. So it does not matter whether there is one part or a thousand.
 
-How far guessing gets belongs to it: chance, which is the line of every figure, and what somebody reaches who has not looked but knows how trials are made. A
-record tells both of every question (``chance`` and ``blind``). Records of older versions tell chance only; for paradigms of the library the rest is in
-``published/guessing.csv``, which ``scripts/fidelity/guessing.py`` makes from compiled trials.
+How far guessing gets belongs to it: chance, which is the line of every figure, and what somebody
+reaches who has not looked but knows how trials are made. A record tells both of every question
+(``chance`` and ``blind``). Records of older versions tell chance only; for paradigms of the library
+the rest is in ``published/guessing.csv``, which ``scripts/fidelity/guessing.py`` makes from
+compiled trials.
 """
 
 from __future__ import annotations
@@ -51,10 +54,15 @@ class Guess:
         """The sentence for figures and reports; empty where nobody guesses better than chance."""
         if not self.blind > self.chance + _SAME:
             return ""
-        spread = f" ({self.lowest:.0%} to {self.highest:.0%}, by question)" if round(self.highest, 2) > round(self.lowest, 2) else ""
+        spread = (
+            f" ({self.lowest:.0%} to {self.highest:.0%}, by question)"
+            if round(self.highest, 2) > round(self.lowest, 2)
+            else ""
+        )
         return (
-            f"The chance line is a uniform guess among the allowed answers ({self.chance:.0%}). Somebody who sees nothing, but knows how trials are made and "
-            f"always gives the most frequent answer, is right in {self.blind:.0%}{spread}: memory begins above that."
+            f"The chance line is a uniform guess among the allowed answers ({self.chance:.0%}). Somebody who sees"
+            " nothing, but knows how trials are made and always gives the most frequent answer, is right in"
+            f" {self.blind:.0%}{spread}: memory begins above that."
         )
 
 
@@ -93,9 +101,15 @@ class Tally:
 
 def tally(items: pd.DataFrame) -> Tally:
     """Add up the recorded accuracies of guessing over scored items."""
-    generators = frozenset(coded(items["generator"])[1]) & {*_GENERATORS} if "generator" in items.columns else frozenset()
+    generators = (
+        frozenset(coded(items["generator"])[1]) & {*_GENERATORS} if "generator" in items.columns else frozenset()
+    )
     met = {
-        f"{name} {value:g}" for name, column in _CONDITIONS.items() if column in items.columns for value in np.unique(numbers(items[column])) if value == value
+        f"{name} {value:g}"
+        for name, column in _CONDITIONS.items()
+        if column in items.columns
+        for value in np.unique(numbers(items[column]))
+        if value == value
     }
     total = Tally(generators=generators, conditions=frozenset(met))
     if "blind" not in items.columns or "chance" not in items.columns:
@@ -105,29 +119,47 @@ def tally(items: pd.DataFrame) -> Tally:
     if not known.any():
         return total
     chance, right = chance[known], right[known]
-    sums = {"chance": float(chance.sum()), "blind": float(right.sum()), "lowest": float(right.min()), "highest": float(right.max())}
+    sums = {
+        "chance": float(chance.sum()),
+        "blind": float(right.sum()),
+        "lowest": float(right.min()),
+        "highest": float(right.max()),
+    }
     return replace(total, answers=len(right), **sums)
 
 
 def blind(paradigm: str, generator: str = "corrected") -> Guess | None:
-    """The accuracy of a blind guess in a paradigm of the library, over all conditions; None for other paradigms.
+    """The accuracy of a blind guess in a paradigm of the library, over all conditions; None for
+    other paradigms.
 
     Parameters
     ----------
     generator : ``corrected`` or ``published`` trials
     """
     table = _table()
-    rows = table[(table["paradigm"] == paradigm) & (table["guesser"] == "blind") & table["generator"].isin(["", generator])]
+    rows = table[
+        (table["paradigm"] == paradigm) & (table["guesser"] == "blind") & table["generator"].isin(["", generator])
+    ]
     if not len(rows):
         return None
-    return Guess(float(rows["chance"].mean()), float(rows["right"].mean()), float(rows["right"].min()), float(rows["right"].max()))
+    return Guess(
+        float(rows["chance"].mean()),
+        float(rows["right"].mean()),
+        float(rows["right"].min()),
+        float(rows["right"].max()),
+    )
 
 
 def guesses(counts: Tally, paradigm: str) -> list[Guess]:
-    """The accuracy of guessing: as recorded, or else in the library's trials of each generator in the data."""
+    """The accuracy of guessing: as recorded, or else in the library's trials of each generator in
+    the data."""
     if counts.answers:
         return [Guess(counts.chance / counts.answers, counts.blind / counts.answers, counts.lowest, counts.highest)]
-    return [one for generator in sorted(counts.generators) or _GENERATORS[:1] if (one := blind(paradigm, generator)) is not None]
+    return [
+        one
+        for generator in sorted(counts.generators) or _GENERATORS[:1]
+        if (one := blind(paradigm, generator)) is not None
+    ]
 
 
 def guessing_notes(counts: Tally, paradigm: str) -> list[str]:
@@ -136,20 +168,22 @@ def guessing_notes(counts: Tally, paradigm: str) -> list[str]:
     places = _reached(counts, paradigm, "saw the places")
     if places:
         notes.append(
-            "The chance line is a guess among all places. An agent that knows only where items were shown, but not which was where or when, is right in "
-            f"{places}."
+            "The chance line is a guess among all places. An agent that knows only where items were shown, but not"
+            f" which was where or when, is right in {places}."
         )
     ignored = _reached(counts, paradigm, "ignored the cues")
     if ignored:
         notes.append(
-            f"An agent that ignores every cue and goes by the place of the marker is right in {ignored}: always where both tasks have the same answer "
-            "(congruent markers), in every second case elsewhere. Only an accuracy above that, or one at incongruent markers, shows that cues were followed."
+            f"An agent that ignores every cue and goes by the place of the marker is right in {ignored}: always where"
+            " both tasks have the same answer (congruent markers), in every second case elsewhere. Only an accuracy"
+            " above that, or one at incongruent markers, shows that cues were followed."
         )
     return list(dict.fromkeys(filter(None, notes)))
 
 
 def _reached(counts: Tally, paradigm: str, guesser: str) -> str:
-    """The accuracy of a guesser in the first and the last condition of the data (of all where none is recorded); empty where nothing is known of these."""
+    """The accuracy of a guesser in the first and the last condition of the data (of all where none
+    is recorded); empty where nothing is known of these."""
     table = _table()
     rows = table[(table["paradigm"] == paradigm) & (table["guesser"] == guesser)].to_dict("records")
     names = {str(row["condition"]).rpartition(" ")[0] for row in rows}
@@ -182,8 +216,10 @@ class Evidence:
     valued : whether there is something to average
     lost : rows that are in no cell
     guessed : what the record tells of guessing
-    passed : whether a part was passed by because it lacks columns; where other parts have them, it must be looked at once more
-    sums : by name (an average has one, without a name); empty where there is no such effect, or where sums were not asked for
+    passed : whether a part was passed by because it lacks columns; where other parts have them, it
+        must be looked at once more
+    sums : by name (an average has one, without a name); empty where there is no such effect, or
+        where sums were not asked for
     """
 
     items: int = 0
@@ -213,7 +249,8 @@ class Whole:
 
 @dataclass(frozen=True)
 class EvidenceOnly(Scored):
-    """Scored items of which only evidence of some effects is here; ``items`` and ``intrusions`` have no rows.
+    """Scored items of which only evidence of some effects is here; ``items`` and ``intrusions``
+    have no rows.
 
     Parameters
     ----------

@@ -1,8 +1,11 @@
-"""Groups of people beside each other: what each person has in a condition, on average and along an axis, compared between groups of different people.
+"""Groups of people beside each other: what each person has in a condition, on average and along an
+axis, compared between groups of different people.
 
-People are the units. Two groups are compared by Welch's t test (1947, Biometrika 34, 28-35), which assumes no equal variances and holds its size where groups
-differ in number and spread; several by Welch's F test (1951, Biometrika 38, 330-336), and every two of them with Holm's correction. Hedges' g stands beside.
-Everybody counts once and alike, whatever the number of their trials. Whoever lacks a condition that is in all groups is in no mean over conditions.
+People are the units. Two groups are compared by Welch's t test (1947, Biometrika 34, 28-35), which
+assumes no equal variances and holds its size where groups differ in number and spread; several by
+Welch's F test (1951, Biometrika 38, 330-336), and every two of them with Holm's correction. Hedges'
+g stands beside. Everybody counts once and alike, whatever the number of their trials. Whoever lacks
+a condition that is in all groups is in no mean over conditions.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ from .effect import Effect
 GROUP = "group"
 #: Columns of a table of comparisons, and what they hold.
 COLUMNS = {
-    "contrast": "what is compared: the mean over conditions, the slope along them or one condition, and of which groups",
+    "contrast": (
+        "what is compared: the mean over conditions, the slope along them or one condition, and of which groups"
+    ),
     "n_first": "people in the first group",
     "n_second": "people in the second group; of a test of several groups, in all others",
     "mean_first": "mean of the people of the first group",
@@ -45,7 +50,10 @@ COLUMNS = {
     "f": "Welch's F, of several groups at once",
     "df": "degrees of freedom (of F: of the denominator)",
     "p": "p value, two-tailed",
-    "p_holm": "p value, corrected after Holm: over the pairs of groups, and over the conditions where they are compared one by one",
+    "p_holm": (
+        "p value, corrected after Holm: over the pairs of groups, and over the conditions where they are compared one"
+        " by one"
+    ),
     "hedges_g": "Hedges' g: the difference in pooled standard deviations, without its bias in small samples",
     "g_low": "lower end of its 95% interval",
     "g_high": "upper end of its 95% interval",
@@ -54,17 +62,24 @@ COLUMNS = {
 }
 #: How groups are compared, for captions and a Methods section.
 GROUP_METHOD = (
-    "Groups are compared between people, each of whom counts once, by two-tailed t tests without the assumption of equal variances (Welch, 1947); several "
-    "groups first by an F test (Welch, 1951), and then every two of them with corrected p values (Holm, 1979)."
+    "Groups are compared between people, each of whom counts once, by two-tailed t tests without the assumption of"
+    " equal variances (Welch, 1947); several groups first by an F test (Welch, 1951), and then every two of them with"
+    " corrected p values (Holm, 1979)."
 )
 
 VERDICTS = (
     VerdictRule(
         name="groups of people differ",
-        says=("Groups are compared between people, … equal variances", "… are not in this figure", "everybody in a group is alike: no test"),
+        says=(
+            "Groups are compared between people, … equal variances",
+            "… are not in this figure",
+            "everybody in a group is alike: no test",
+        ),
         rests_on="Welch's tests of people's means, each person once; Holm's correction over pairs",
-        says_no_when="p is .05 or more; people who lack a condition are counted and left out of what is over all "
-        "conditions, and those in no group are named and not compared",
+        says_no_when=(
+            "p is .05 or more; people who lack a condition are counted and left out of what is over all "
+            "conditions, and those in no group are named and not compared"
+        ),
         tests=(
             "tests/analysis/stats/test_groups.py::test_the_tests_are_those_of_welch",
             "tests/analysis/stats/test_groups.py::test_tests_of_groups_hold_their_size",
@@ -92,12 +107,16 @@ def people_in_groups(scored: Scored, paradigm: str) -> Scored:
     several = items.groupby("participant", observed=True)[GROUP].nunique()
     if (several > 1).any():
         who = str(several.index[several > 1][0])
-        raise SpanLabError(f"{paradigm}: {who} is in several groups, which are compared between different people; --by group compares them within people")
+        raise SpanLabError(
+            f"{paradigm}: {who} is in several groups, which are compared between different people; --by group compares"
+            " them within people"
+        )
     return Scored(items, part.intrusions.iloc[:0], ())
 
 
 def group_effect(people: Scored, paradigm: str, along: str = "", value: str = "correct") -> Effect:
-    """The effect of groups along a column: the first factor that varies within people when none is named, and the groups themselves where none does.
+    """The effect of groups along a column: the first factor that varies within people when none is
+    named, and the groups themselves where none does.
 
     Raises
     ------
@@ -114,7 +133,8 @@ def group_effect(people: Scored, paradigm: str, along: str = "", value: str = "c
 
 
 def between_groups(effect: Effect, people: Scored, paradigm: str, level: float = LEVEL) -> pd.DataFrame:
-    """Comparisons of every two groups: the mean over the conditions that all groups have, the slope along them, and each condition by itself.
+    """Comparisons of every two groups: the mean over the conditions that all groups have, the slope
+    along them, and each condition by itself.
 
     Returns
     -------
@@ -123,7 +143,9 @@ def between_groups(effect: Effect, people: Scored, paradigm: str, level: float =
     """
     values = _of_each_person(effect, people, paradigm)
     groups = sorted(values)
-    shared = sorted(set.intersection(*({*values[group]} for group in groups)), key=lambda place: (isinstance(place, str), place))
+    shared = sorted(
+        set.intersection(*({*values[group]} for group in groups)), key=lambda place: (isinstance(place, str), place)
+    )
     rows: list[dict[str, Any]] = []
     if not shared:
         return pd.DataFrame(columns=[*COLUMNS])
@@ -139,7 +161,14 @@ def between_groups(effect: Effect, people: Scored, paradigm: str, level: float =
         note = f"{plural(lacking, 'person', 'people')} without all conditions left out" if lacking else ""
         rows += _family([(what, sums)], groups, level, note)
     if several:
-        rows += _family([(f"{effect.x_title} {_place(place)}", {group: _values(values[group][place]) for group in groups}) for place in shared], groups, level)
+        rows += _family(
+            [
+                (f"{effect.x_title} {_place(place)}", {group: _values(values[group][place]) for group in groups})
+                for place in shared
+            ],
+            groups,
+            level,
+        )
     return pd.DataFrame(rows, columns=[*COLUMNS])
 
 
@@ -154,19 +183,24 @@ def _values(of: Mapping[int, float]) -> np.ndarray:
 def _complete(places: Mapping[Any, Mapping[int, float]], shared: Sequence[Any]) -> np.ndarray:
     """A row for each person who has all conditions, a column for each condition."""
     everybody = sorted(set.intersection(*({*places[place]} for place in shared)))
-    matrix = np.array([[places[place][person] for place in shared] for person in everybody]).reshape(len(everybody), len(shared))
+    matrix = np.array([[places[place][person] for place in shared] for person in everybody]).reshape(
+        len(everybody), len(shared)
+    )
     return matrix[np.isfinite(matrix).all(1)]
 
 
 def _of_each_person(effect: Effect, people: Scored, paradigm: str) -> dict[str, dict[Any, dict[int, float]]]:
-    """For each group and place along the axis (the same place for all where groups are the axis), the value of each person by number."""
+    """For each group and place along the axis (the same place for all where groups are the axis),
+    the value of each person by number."""
     cells = effect.whole(people, paradigm).cells[""]
     values: dict[str, dict[Any, dict[int, float]]] = {}
     alone = effect.x == GROUP
 
     def keep(row: Mapping[Any, Any], numbers: np.ndarray, measured: np.ndarray) -> None:
         place = "" if alone else row[effect.x]
-        values.setdefault(_place(row[GROUP]), {})[place] = dict(zip(map(int, numbers), map(float, measured), strict=True))
+        values.setdefault(_place(row[GROUP]), {})[place] = dict(
+            zip(map(int, numbers), map(float, measured), strict=True)
+        )
 
     if effect.sensitivity is not None:
         names = [name for name in cells.keys.columns if name != "signal"]
@@ -182,26 +216,38 @@ def _of_each_person(effect: Effect, people: Scored, paradigm: str) -> dict[str, 
     return values
 
 
-def _family(measured: Sequence[tuple[str, Mapping[str, np.ndarray]]], groups: Sequence[str], level: float, note: str = "") -> list[dict[str, Any]]:
-    """Tests that are corrected together: of every two groups in every measure; before them Welch's F where there are more than two groups."""
+def _family(
+    measured: Sequence[tuple[str, Mapping[str, np.ndarray]]], groups: Sequence[str], level: float, note: str = ""
+) -> list[dict[str, Any]]:
+    """Tests that are corrected together: of every two groups in every measure; before them Welch's
+    F where there are more than two groups."""
     tests, pairs = [], []
     for what, of_groups in measured:
         if len(groups) > 2:
-            tests.append({"contrast": f"{what}, any two groups", "n_first": len(of_groups[groups[0]])} | welch_f([of_groups[group] for group in groups]))
+            tests.append(
+                {"contrast": f"{what}, any two groups", "n_first": len(of_groups[groups[0]])}
+                | welch_f([of_groups[group] for group in groups])
+            )
             tests[-1] |= {"n_second": sum(len(of_groups[group]) for group in groups[1:]), "note": note}
         for first, second in combinations(groups, 2):
-            pairs.append({"contrast": f"{what}, {first} minus {second}"} | welch_t(of_groups[first], of_groups[second], level))
+            pairs.append(
+                {"contrast": f"{what}, {first} minus {second}"} | welch_t(of_groups[first], of_groups[second], level)
+            )
             pairs[-1]["note"] = "; ".join(filter(None, (pairs[-1]["note"], note)))
     corrected = holm([row.get("p", math.nan) for row in pairs])
     return [*tests, *(row | {"p_holm": float(p)} for row, p in zip(pairs, corrected, strict=True))]
 
 
 def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict[str, Any]:
-    """The difference of two independent means, with Welch's test and interval, Hedges' g and a Bayes factor; NaN where there are too few values."""
+    """The difference of two independent means, with Welch's test and interval, Hedges' g and a
+    Bayes factor; NaN where there are too few values."""
     from scipy.special import stdtr, stdtrit
 
     row: dict[str, Any] = {"n_first": len(first), "n_second": len(second), "note": ""}
-    row |= {"mean_first": float(first.mean()) if len(first) else math.nan, "mean_second": float(second.mean()) if len(second) else math.nan}
+    row |= {
+        "mean_first": float(first.mean()) if len(first) else math.nan,
+        "mean_second": float(second.mean()) if len(second) else math.nan,
+    }
     row["value"] = row["mean_first"] - row["mean_second"]
     if min(len(first), len(second)) < 2:
         return row | {"note": "a group of one person: no test"}
@@ -213,13 +259,28 @@ def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict
     se = math.sqrt(variance)
     t, reach = row["value"] / se, float(stdtrit(df, (1 + level) / 2)) * se
     size = cohens_d(first, second, unbiased=True, level=level)
-    row |= {"se": se, "low": row["value"] - reach, "high": row["value"] + reach, "t": t, "df": df, "p": 2 * float(stdtr(df, -abs(t)))}
-    row |= {"hedges_g": size.value, "g_low": size.low, "g_high": size.high, "bf10": bayes_factor_of(t, (len(first), len(second)))}
-    return row | {"note": f"only {min(len(first), len(second))} people in a group" if min(len(first), len(second)) < FEW else ""}
+    row |= {
+        "se": se,
+        "low": row["value"] - reach,
+        "high": row["value"] + reach,
+        "t": t,
+        "df": df,
+        "p": 2 * float(stdtr(df, -abs(t))),
+    }
+    row |= {
+        "hedges_g": size.value,
+        "g_low": size.low,
+        "g_high": size.high,
+        "bf10": bayes_factor_of(t, (len(first), len(second))),
+    }
+    return row | {
+        "note": f"only {min(len(first), len(second))} people in a group" if min(len(first), len(second)) < FEW else ""
+    }
 
 
 def welch_f(groups: Sequence[np.ndarray]) -> dict[str, float]:
-    """Test whether the means of several groups differ at all: ``f``, ``df`` of the denominator and ``p``; nothing where a group has no spread."""
+    """Test whether the means of several groups differ at all: ``f``, ``df`` of the denominator and
+    ``p``; nothing where a group has no spread."""
     from scipy.special import fdtrc
 
     many = len(groups)
@@ -228,7 +289,9 @@ def welch_f(groups: Sequence[np.ndarray]) -> dict[str, float]:
     weights = np.array([len(one) / one.var(ddof=1) for one in groups])
     means = np.array([one.mean() for one in groups])
     middle = float(weights @ means / weights.sum())
-    spread = float(sum((1 - weight / weights.sum()) ** 2 / (len(one) - 1) for weight, one in zip(weights, groups, strict=True)))
+    spread = float(
+        sum((1 - weight / weights.sum()) ** 2 / (len(one) - 1) for weight, one in zip(weights, groups, strict=True))
+    )
     f = float(weights @ (means - middle) ** 2) / (many - 1) / (1 + 2 * (many - 2) / (many**2 - 1) * spread)
     df = (many**2 - 1) / (3 * spread)
     return {"f": f, "df": df, "p": float(fdtrc(many - 1, df, f))}

@@ -1,8 +1,11 @@
-"""Effects of tables of any length: evidence is gathered piece by piece, here or by Dask workers, and put together. At no time is more than a piece read.
+"""Effects of tables of any length: evidence is gathered piece by piece, here or by Dask workers,
+and put together. At no time is more than a piece read.
 
-A piece is about half a million rows, and no trial lies in two pieces: large sessions are stored so, and files in the order of the record are cut where a trial
-ends. Where trials are found in two pieces all the same (in a table that was shuffled), these pieces are worked on once more, together. So the tables are those
-that one gets from all rows at once; sums over trials of people and sessions are added in another order, which may change their last digit.
+A piece is about half a million rows, and no trial lies in two pieces: large sessions are stored so,
+and files in the order of the record are cut where a trial ends. Where trials are found in two
+pieces all the same (in a table that was shuffled), these pieces are worked on once more, together.
+So the tables are those that one gets from all rows at once; sums over trials of people and sessions
+are added in another order, which may change their last digit.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ _SPAN = tuple(name for name in TRIAL if name not in ("trial", "trial_id"))
 
 @dataclass(frozen=True)
 class _Job:
-    """Pieces that one worker reads together; ``forced``: paradigms and effects that are looked at even where columns are missing."""
+    """Pieces that one worker reads together; ``forced``: paradigms and effects that are looked at
+    even where columns are missing."""
 
     pieces: tuple[Piece, ...]
     forced: frozenset[tuple[str, str]] = frozenset()
@@ -83,7 +87,8 @@ def load_scattered(
     include_pilot: bool = False,
     rows: int = ROWS,
 ) -> Data:
-    """Load the evidence for some effects from sessions, folders full of them, and response tables: as :func:`.loading.load`, with evidence in place of answers.
+    """Load the evidence for some effects from sessions, folders full of them, and response tables:
+    as :func:`.loading.load`, with evidence in place of answers.
 
     Parameters
     ----------
@@ -100,11 +105,18 @@ def load_scattered(
     session_heads, problems = heads(folders) if folders else ([], [])
     if folders and not session_heads:
         raise nothing_read(problems)
-    pieces = [piece for head in session_heads for piece in pieces_of_session(head, rows)] + [piece for file in files for piece in pieces_of_file(file, rows)]
+    pieces = [piece for head in session_heads for piece in pieces_of_session(head, rows)] + [
+        piece for file in files for piece in pieces_of_file(file, rows)
+    ]
     asked = _JobSettings(
-        tuple(effects), include_practice, include_pilot, tuple(facts for head in session_heads if (facts := facts_of(head, 0)).label or facts.model)
+        tuple(effects),
+        include_practice,
+        include_pilot,
+        tuple(facts for head in session_heads if (facts := facts_of(head, 0)).label or facts.model),
     )
-    results, session_heads, damaged = _all_done(pool or SerialPool(), asked, [_Job(job) for job in jobs_of(pieces, rows)], session_heads)
+    results, session_heads, damaged = _all_done(
+        pool or SerialPool(), asked, [_Job(job) for job in jobs_of(pieces, rows)], session_heads
+    )
     problems += damaged
     if folders and not session_heads and not files:
         raise nothing_read(problems)
@@ -112,13 +124,18 @@ def load_scattered(
     sessions = [facts_of(head, trials[head.name]) for head in session_heads]
     left = sum((result.left_out for result in results), LeftOut())
     nobody = sort_rows(pd.DataFrame())[0]
-    scored = EvidenceOnly(nobody.items, nobody.intrusions, left.sentences(), left.oddities.sentences(), wholes=_wholes(results))
+    scored = EvidenceOnly(
+        nobody.items, nobody.intrusions, left.sentences(), left.oddities.sentences(), wholes=_wholes(results)
+    )
     notes = (*problems, *(sentence for facts in sessions for sentence in unfinished(facts)))
     return replace(described(scored, scored.paradigms, sessions, notes), unread=unread_columns(files))
 
 
-def _all_done(pool: WorkerPool, asked: _JobSettings, jobs: Sequence[_Job], session_heads: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:
-    """Every job, and once more those whose pieces share trials, lack columns that others have, or are of a session that is damaged elsewhere."""
+def _all_done(
+    pool: WorkerPool, asked: _JobSettings, jobs: Sequence[_Job], session_heads: list[Head]
+) -> tuple[list[_Result], list[Head], list[str]]:
+    """Every job, and once more those whose pieces share trials, lack columns that others have, or
+    are of a session that is damaged elsewhere."""
     problems: list[str] = []
     done = _done(pool, asked, jobs)
     damaged = {name: why for result in done.values() for name, why in result.damaged.items()}
@@ -136,8 +153,13 @@ def _all_done(pool: WorkerPool, asked: _JobSettings, jobs: Sequence[_Job], sessi
         gone = {piece for job in merged for piece in job.pieces}
         done = {job: result for job, result in done.items() if not gone & set(job.pieces)} | _done(pool, asked, merged)
     there = {key for result in done.values() for key, evidence in result.evidence.items() if evidence.sums}
-    lacking = {job: frozenset(key for key, evidence in result.evidence.items() if evidence.passed and key in there) for job, result in done.items()}
-    for job, result in _done(pool, asked, [replace(job, forced=forced) for job, forced in lacking.items() if forced]).items():
+    lacking = {
+        job: frozenset(key for key, evidence in result.evidence.items() if evidence.passed and key in there)
+        for job, result in done.items()
+    }
+    for job, result in _done(
+        pool, asked, [replace(job, forced=forced) for job, forced in lacking.items() if forced]
+    ).items():
         done[replace(job, forced=frozenset())] = result
     return list(done.values()), session_heads, problems
 
@@ -165,7 +187,10 @@ def _result(asked: _JobSettings, job: _Job) -> _Result:
         return _Result(damaged=damaged)
     table = concatenated(tables)
     heads = table.iloc[groups(table, ["paradigm", *RAW, "participant"])[1]]
-    answerers = frozenset((str(paradigm), (str(a), str(b), str(c), str(d))) for paradigm, a, b, c, d in heads[["paradigm", *RAW]].itertuples(index=False))
+    answerers = frozenset(
+        (str(paradigm), (str(a), str(b), str(c), str(d)))
+        for paradigm, a, b, c, d in heads[["paradigm", *RAW]].itertuples(index=False)
+    )
     people = people_of(heads)
     named = {piece.session for piece in job.pieces if piece.session}
     trials = _trials(table, named)
@@ -193,11 +218,14 @@ def _trials(table: pd.DataFrame, sessions: Iterable[str]) -> dict[str, int]:
 
 
 def _spans(items: pd.DataFrame) -> tuple[tuple[tuple[Any, ...], float, float], ...]:
-    """For everybody's blocks, from which trial to which there are rows; from end to end where trials have no numbers."""
+    """For everybody's blocks, from which trial to which there are rows; from end to end where
+    trials have no numbers."""
     if not len(items):
         return ()
     if UNIT_SESSION in items.columns:  # wordings and repeats share their trials
-        items = items.assign(session=items["session"].astype(str).where(items[UNIT_SESSION] == items["session"].astype(str), ""))
+        items = items.assign(
+            session=items["session"].astype(str).where(items[UNIT_SESSION] == items["session"].astype(str), "")
+        )
     number, first = groups(items, _SPAN)
     trial = items["trial"].to_numpy(float)
     low, high = np.full(len(first), np.inf), np.full(len(first), -np.inf)
@@ -238,11 +266,16 @@ def _sharing(done: Mapping[_Job, _Result]) -> list[list[_Job]]:
 
 def _wholes(results: Sequence[_Result]) -> dict[tuple[str, str], Whole]:
     """The evidence of all jobs together, with everybody called as in figures."""
-    names = called((answerer for result in results for answerer in result.answerers), {answerer for result in results for answerer in result.people})
+    names = called(
+        (answerer for result in results for answerer in result.answerers),
+        {answerer for result in results for answerer in result.people},
+    )
     parts: dict[tuple[str, str], list[Evidence]] = {}
     for result in results:
         for key, evidence in result.evidence.items():
-            parts.setdefault(key, []).append(replace(evidence, sums={name: _named(sums, names) for name, sums in evidence.sums.items()}))
+            parts.setdefault(key, []).append(
+                replace(evidence, sums={name: _named(sums, names) for name, sums in evidence.sums.items()})
+            )
     return {key: whole(ones) for key, ones in sorted(parts.items())}
 
 
@@ -258,5 +291,7 @@ def _named(sums: Sums, names: Mapping[Raw, tuple[str, str]]) -> Sums:
         names=("paradigm", "agent_kind", "agent", *sums.names[5:]),
         who=3,
         keys=tuple(place(key) for key in sums.keys),
-        answerers=frozenset((place(answerer), participant, session) for answerer, participant, session in sums.answerers),
+        answerers=frozenset(
+            (place(answerer), participant, session) for answerer, participant, session in sums.answerers
+        ),
     )

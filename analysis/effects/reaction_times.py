@@ -1,8 +1,10 @@
-"""Reaction times of people: their distribution as an ex-Gaussian, the sum of a normal and an exponential time, by maximum likelihood.
+"""Reaction times of people: their distribution as an ex-Gaussian, the sum of a normal and an
+exponential time, by maximum likelihood.
 
-mu and sigma are mean and standard deviation of the normal part, tau is the mean of the exponential one, all in ms: the mean of the whole is mu + tau, its
-variance sigma^2 + tau^2 (Luce, 1986, Response Times). Machines have no reaction times: rows without one are left out. A question that is scored in several
-items (free recall) has one time.
+mu and sigma are mean and standard deviation of the normal part, tau is the mean of the exponential
+one, all in ms: the mean of the whole is mu + tau, its variance sigma^2 + tau^2 (Luce, 1986,
+Response Times). Machines have no reaction times: rows without one are left out. A question that is
+scored in several items (free recall) has one time.
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ from .transforms import TRIAL
 
 #: Below this many reaction times three parameters are not fitted.
 ENOUGH = 40
-#: A part whose spread is a smaller share than this of the times' standard deviation is as good as none.
+#: A part whose spread is a smaller share than this of the times' standard deviation is as good as
+#: none.
 _NIL = 0.005
-#: Kinds of answerers whose reaction times mean something: people, and the simulated participant who presses real keys.
+#: Kinds of answerers whose reaction times mean something: people, and the simulated participant who
+#: presses real keys.
 KINDS = tuple(kind.name for kind in AGENT_KINDS if kind.at_window)
 _PARAMETERS = ("mu", "sigma", "tau")
 #: Columns of a table of reaction times after who, ``participant`` and ``by``.
@@ -73,7 +77,8 @@ def _slope(times: np.ndarray, mu: float, sigma: float, tau: float) -> np.ndarray
 
 
 def fit(times: Any) -> ExGaussian:
-    """Fit an ex-Gaussian by maximum likelihood, starting from the one with the times' mean, variance and skewness.
+    """Fit an ex-Gaussian by maximum likelihood, starting from the one with the times' mean,
+    variance and skewness.
 
     Raises
     ------
@@ -97,7 +102,14 @@ def fit(times: Any) -> ExGaussian:
     best = None
     for share in {(skew / 2) ** (1 / 3), 0.3, 0.9}:
         start = [-share, math.log(math.sqrt(max(1 - share**2, 0.01))), math.log(share)]
-        solution = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=[(-10, 10), (-7, 2), (-7, 2)], options={"ftol": 1e-14, "gtol": 1e-8})
+        solution = minimize(
+            cost,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(-10, 10), (-7, 2), (-7, 2)],
+            options={"ftol": 1e-14, "gtol": 1e-8},
+        )
         best = solution if best is None or solution.fun < best.fun else best
     assert best is not None
     likelihood = -float(best.fun) - len(times) * math.log(sd)
@@ -105,7 +117,8 @@ def fit(times: Any) -> ExGaussian:
 
 
 def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tuple[float, float]]:
-    """Intervals of mu, sigma and tau from the curvature of the likelihood, those of sigma and tau on their logarithm; NaN where it has none (a part is nil)."""
+    """Intervals of mu, sigma and tau from the curvature of the likelihood, those of sigma and tau
+    on their logarithm; NaN where it has none (a part is nil)."""
     from scipy.special import ndtri
 
     times = np.asarray(times, float)
@@ -117,7 +130,10 @@ def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tu
         ahead, behind = at.copy(), at.copy()
         ahead[number] += step
         behind[number] -= step
-        up, down = (_slope(times, parameters[0], math.exp(parameters[1]), math.exp(parameters[2])) for parameters in (ahead, behind))
+        up, down = (
+            _slope(times, parameters[0], math.exp(parameters[1]), math.exp(parameters[2]))
+            for parameters in (ahead, behind)
+        )
         curvature[number] = (down - up) / (2 * step)
     nothing: dict[str, tuple[float, float]] = dict.fromkeys(_PARAMETERS, (math.nan, math.nan))
     scale = np.array([sd, 1.0, 1.0])
@@ -134,7 +150,8 @@ def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tu
 
 
 def timed_questions(scored: Scored, *, correct_only: bool = True) -> pd.DataFrame:
-    """Each question with a reaction time once, of answerers whose times mean something. A question is correct when all of its items are."""
+    """Each question with a reaction time once, of answerers whose times mean something. A question
+    is correct when all of its items are."""
     items = scored.items
     if "rt_ms" not in items.columns:
         return items.iloc[:0].assign(rt_ms=0.0)
@@ -160,14 +177,16 @@ def reaction_times(
     Parameters
     ----------
     by : columns for each combination of which there is a row of its own
-    between : times from the first to the second (ms) are used; the others are counted in ``n_left_out``
+    between : times from the first to the second (ms) are used; the others are counted in
+        ``n_left_out``
     correct_only : leave out times of wrong answers
     level : of the intervals, see :func:`limits`
 
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``participant``, ``by`` and :data:`MEASURE_COLUMNS`; without fit, and with a note, where there are fewer than 40 times.
+        ``who``, ``participant``, ``by`` and :data:`MEASURE_COLUMNS`; without fit, and with a note,
+        where there are fewer than 40 times.
     """
     keys = [*who, "participant", *by]
     rows = []
@@ -177,21 +196,32 @@ def reaction_times(
         row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(MEASURE_COLUMNS, math.nan)
         row |= {"n_items": len(used), "n_left_out": len(times) - len(used), "unit": "question", "note": ""}
         if len(used):
-            row |= {"mean": used.mean(), "median": float(np.median(used)), "sd": used.std(ddof=1) if len(used) > 1 else math.nan}
+            row |= {
+                "mean": used.mean(),
+                "median": float(np.median(used)),
+                "sd": used.std(ddof=1) if len(used) > 1 else math.nan,
+            }
         if len(used) < ENOUGH or len(np.unique(used)) < 3:
             row["note"] = f"only {plural(len(used), 'reaction time')}: no distribution fitted"
         else:
             fitted = fit(used)
             row |= {"mu": fitted.mu, "sigma": fitted.sigma, "tau": fitted.tau, "log_likelihood": fitted.log_likelihood}
-            row |= {f"{name}{end}": bound for name, ends in limits(used, fitted, level).items() for end, bound in zip(("_low", "_high"), ends, strict=True)}
+            row |= {
+                f"{name}{end}": bound
+                for name, ends in limits(used, fitted, level).items()
+                for end, bound in zip(("_low", "_high"), ends, strict=True)
+            }
             if math.isnan(row["mu_low"]):
                 row["note"] = "one part of the distribution is practically zero: no intervals"
         rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, *MEASURE_COLUMNS])
 
 
-def over_people(table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL) -> pd.DataFrame:
-    """Means over several people of each person's fit, with intervals over people; ``participant`` says how many they are.
+def over_people(
+    table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL
+) -> pd.DataFrame:
+    """Means over several people of each person's fit, with intervals over people; ``participant``
+    says how many they are.
 
     Parameters
     ----------

@@ -1,12 +1,16 @@
-"""Recall of lists: transpositions and kinds of errors in serial recall; first recalls, transitions (lag-CRP) and temporal clustering in free recall.
+"""Recall of lists: transpositions and kinds of errors in serial recall; first recalls, transitions
+(lag-CRP) and temporal clustering in free recall.
 
-Free recall has an order of answers only where somebody gives them one after the other: people and chat models. Its baseline shuffles the serial positions of
-the recalled items among themselves, so that the answers, and with them all spatial distances between one and the next, and the set of positions that were
-recalled stay as they are: what is above the baseline is neither nearness in space nor better memory for some positions.
+Free recall has an order of answers only where somebody gives them one after the other: people and
+chat models. Its baseline shuffles the serial positions of the recalled items among themselves, so
+that the answers, and with them all spatial distances between one and the next, and the set of
+positions that were recalled stay as they are: what is above the baseline is neither nearness in
+space nor better memory for some positions.
 
-Lag-CRP: Kahana (1996, Memory & Cognition 24, 103-109). Temporal clustering is the mean percentile rank of each transition's lag among those that were possible
-(Polyn, Norman & Kahana, 2009, Psychological Review 116, 129-156). In both, an intrusion between two items parts them, and what has been recalled is possible
-no more.
+Lag-CRP: Kahana (1996, Memory & Cognition 24, 103-109). Temporal clustering is the mean percentile
+rank of each transition's lag among those that were possible (Polyn, Norman & Kahana, 2009,
+Psychological Review 116, 129-156). In both, an intrusion between two items parts them, and what has
+been recalled is possible no more.
 """
 
 from __future__ import annotations
@@ -35,18 +39,25 @@ SHUFFLES = 10
 
 
 def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
-    """Whole lists of serial recall: items, the number of each one's trial, whether it was answered, and the position that its answer belongs to (0: none).
+    """Whole lists of serial recall: items, the number of each one's trial, whether it was answered,
+    and the position that its answer belongs to (0: none).
 
-    A list is serial recall where each of its positions is asked for by itself, or all of them by one sequence, and every item has an answer of its own; else
-    answers name no items.
+    A list is serial recall where each of its positions is asked for by itself, or all of them by
+    one sequence, and every item has an answer of its own; else answers name no items.
     """
     items = scored.items
-    asked = items["serial_position"].notna() & items["list_length"].notna() & (items["output_position"].isna() | in_order(items))
+    asked = (
+        items["serial_position"].notna()
+        & items["list_length"].notna()
+        & (items["output_position"].isna() | in_order(items))
+    )
     items = items[asked].reset_index(drop=True)
     nothing = items.iloc[:0], np.empty(0, int), np.empty(0, bool), np.empty(0, int)
     question, _ = groups(items, TRIAL)
     sequence = in_order(items).to_numpy(bool)
-    if not len(items) or (np.bincount(question[~sequence], minlength=1) > 1).any():  # one question about a whole list is free recall
+    if (
+        not len(items) or (np.bincount(question[~sequence], minlength=1) > 1).any()
+    ):  # one question about a whole list is free recall
         return nothing
     number, first = groups(items, [name for name in TRIAL if name not in ("step", "ask")])
     place = items["serial_position"].to_numpy(float).astype(int)
@@ -59,18 +70,26 @@ def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.nd
         if where.setdefault((int(trial), answer), int(at)) != at:
             return nothing
     # an item of a sequence that was left open, or not reached, is an omission
-    answered = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy() & ~(sequence & items["answer"].isna().to_numpy())
-    answer_position = [where.get((int(trial), answer), 0) if responded else 0 for trial, answer, responded in zip(number, given, answered, strict=True)]
+    answered = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy() & ~(
+        sequence & items["answer"].isna().to_numpy()
+    )
+    answer_position = [
+        where.get((int(trial), answer), 0) if responded else 0
+        for trial, answer, responded in zip(number, given, answered, strict=True)
+    ]
     return items[kept].reset_index(drop=True), number[kept], answered[kept], np.array(answer_position, int)[kept]
 
 
 def _as_text(column: pd.Series) -> np.ndarray:
     """Answers as text; a number is the same with and without a decimal point."""
-    return np.array([f"{value:g}" if isinstance(value, int | float) else str(value) for value in decoded(column)], dtype=object)
+    return np.array(
+        [f"{value:g}" if isinstance(value, int | float) else str(value) for value in decoded(column)], dtype=object
+    )
 
 
 def transpositions(scored: Scored) -> Scored:
-    """For every item and every distance at which the list has other items: how often one of these was answered instead, for each of them (``distance``)."""
+    """For every item and every distance at which the list has other items: how often one of these
+    was answered instead, for each of them (``distance``)."""
     items, _, _, answer_position = _serial(scored)
     if not len(items):
         return Scored(items.assign(distance=np.nan), scored.intrusions, scored.notes)
@@ -85,10 +104,15 @@ def transpositions(scored: Scored) -> Scored:
 
 
 def error_kinds(scored: Scored) -> Scored:
-    """Three rows for each item: whether another item of the list was answered, something that was not in it, or nothing (``error``)."""
+    """Three rows for each item: whether another item of the list was answered, something that was
+    not in it, or nothing (``error``)."""
     items, _, answered, answer_position = _serial(scored)
     place = items["serial_position"].to_numpy(float)
-    which = {"transposition": (answer_position > 0) & (answer_position != place), "intrusion": answered & (answer_position == 0), "omission": ~answered}
+    which = {
+        "transposition": (answer_position > 0) & (answer_position != place),
+        "intrusion": answered & (answer_position == 0),
+        "omission": ~answered,
+    }
     chance = items["chance"].to_numpy(float)
     length = items["list_length"].to_numpy(float)
     odds = {"transposition": (length - 1) * chance, "intrusion": 1 - length * chance, "omission": np.zeros(len(items))}
@@ -97,21 +121,34 @@ def error_kinds(scored: Scored) -> Scored:
 
 
 def list_scores(scored: Scored) -> Scored:
-    """Three rows for each answer in order: share of items in their places, whether all of them are, and what is left of the list after edits (``score``)."""
+    """Three rows for each answer in order: share of items in their places, whether all of them are,
+    and what is left of the list after edits (``score``)."""
     items = scored.items[in_order(scored.items)]
     number, first = groups(items, TRIAL)
     heads = items.iloc[first]
     many = np.bincount(number, minlength=len(first)).astype(float)
     right = np.bincount(number, weights=items["correct"].to_numpy(float), minlength=len(first))
     edits = heads["edit_distance"].to_numpy(float)
-    values = {"items in place": right / many, "whole list": ((right == many) & (edits == 0)).astype(float), "edit score": np.maximum(0.0, 1 - edits / many)}
+    values = {
+        "items in place": right / many,
+        "whole list": ((right == many) & (edits == 0)).astype(float),
+        "edit score": np.maximum(0.0, 1 - edits / many),
+    }
     guessing = {"items in place": heads["chance"]}
-    parts = [heads.assign(score=name, asked_for=many, correct=values[name], chance=guessing.get(name, np.nan)) for name in LIST_SCORES]
-    return Scored(pd.concat(parts, ignore_index=True) if len(items) else heads.assign(score="", asked_for=np.nan), scored.intrusions, scored.notes)
+    parts = [
+        heads.assign(score=name, asked_for=many, correct=values[name], chance=guessing.get(name, np.nan))
+        for name in LIST_SCORES
+    ]
+    return Scored(
+        pd.concat(parts, ignore_index=True) if len(items) else heads.assign(score="", asked_for=np.nan),
+        scored.intrusions,
+        scored.notes,
+    )
 
 
 def _outputs(scored: Scored) -> tuple[pd.DataFrame, list[np.ndarray]]:
-    """Trials of free recall by somebody who answers in order: their first items, and of each the positions of its answers in their order (0: an intrusion)."""
+    """Trials of free recall by somebody who answers in order: their first items, and of each the
+    positions of its answers in their order (0: an intrusion)."""
     both, number, first = recalls(Scored(_in_order(scored.items), _in_order(scored.intrusions), scored.notes))
     output = both["output_position"].to_numpy(float)
     place = np.where(both["_item"].to_numpy(bool), both["serial_position"].to_numpy(float), 0.0)
@@ -133,11 +170,16 @@ def first_recalls(scored: Scored) -> Scored:
     has_recall = np.bincount(number, weights=items["output_position"].notna().to_numpy(float), minlength=len(first)) > 0
     chance = items["chance"].to_numpy(float) / items["list_length"].to_numpy(float)
     kept = has_recall[number] if len(items) else np.empty(0, bool)
-    return Scored(items.assign(correct=(items["output_position"] == 1).to_numpy(float), chance=chance)[kept], scored.intrusions, scored.notes)
+    return Scored(
+        items.assign(correct=(items["output_position"] == 1).to_numpy(float), chance=chance)[kept],
+        scored.intrusions,
+        scored.notes,
+    )
 
 
 def transitions(answers: Sequence[int], length: int) -> list[tuple[int, list[int]]]:
-    """From each recalled item to the next one: the lag, and all lags that were possible. Answers that are not items, or repeated, are 0 or left out."""
+    """From each recalled item to the next one: the lag, and all lags that were possible. Answers
+    that are not items, or repeated, are 0 or left out."""
     lags_taken, seen = [], set[int]()
     for here, there in pairwise(answers):
         if here:
@@ -148,7 +190,8 @@ def transitions(answers: Sequence[int], length: int) -> list[tuple[int, list[int
 
 
 def lag_counts(answers: Sequence[int], length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return how often each lag (from ``1 - length`` to ``length - 1``) was taken, and how often it was possible."""
+    """Return how often each lag (from ``1 - length`` to ``length - 1``) was taken, and how often it
+    was possible."""
     taken, possible = np.zeros(2 * length - 1), np.zeros(2 * length - 1)
     for lag, lags in transitions(answers, length):
         taken[lag + length - 1] += 1
@@ -157,7 +200,8 @@ def lag_counts(answers: Sequence[int], length: int) -> tuple[np.ndarray, np.ndar
 
 
 def clustering(answers: Sequence[int], length: int) -> float:
-    """The mean percentile rank of lags, nearer ones ranked higher; NaN where no transition had a choice."""
+    """The mean percentile rank of lags, nearer ones ranked higher; NaN where no transition had a
+    choice."""
     ranks = []
     for lag, lags in transitions(answers, length):
         if len(lags) > 1:
@@ -167,7 +211,8 @@ def clustering(answers: Sequence[int], length: int) -> float:
 
 
 def _shuffled(answers: np.ndarray, of: Callable[[Sequence[int]], Any]) -> Any:
-    """The mean of something over shuffles of the recalled positions among themselves; the same for the same answers."""
+    """The mean of something over shuffles of the recalled positions among themselves; the same for
+    the same answers."""
     random = np.random.RandomState(zlib.crc32(answers.astype(np.int64).tobytes()))
     at = np.flatnonzero(answers)
     values = []
@@ -177,11 +222,17 @@ def _shuffled(answers: np.ndarray, of: Callable[[Sequence[int]], Any]) -> Any:
         values.append(of(again.tolist()))
     table = np.array(values, float)
     known = np.isfinite(table)
-    return np.divide(np.where(known, table, 0.0).sum(axis=0), known.sum(axis=0), out=np.full(table.shape[1:], np.nan), where=known.any(axis=0))
+    return np.divide(
+        np.where(known, table, 0.0).sum(axis=0),
+        known.sum(axis=0),
+        out=np.full(table.shape[1:], np.nan),
+        where=known.any(axis=0),
+    )
 
 
 def lags(scored: Scored) -> Scored:
-    """For each list, a row for every lag that was possible: in which share of the cases it was taken (``lag``), and in which share by shuffled positions."""
+    """For each list, a row for every lag that was possible: in which share of the cases it was
+    taken (``lag``), and in which share by shuffled positions."""
     heads, outputs = _outputs(scored)
     lengths = heads["list_length"].to_numpy(float).astype(int)
     at, lag, share, baseline = [], [], [], []
@@ -200,17 +251,27 @@ def lags(scored: Scored) -> Scored:
         lag += (there - length + 1).tolist()
         share += crp[there].tolist()
         baseline += expected[there].tolist()
-    rows = heads.iloc[at].assign(lag=np.array(lag, float), correct=np.array(share, float), chance=np.array(baseline, float))
+    rows = heads.iloc[at].assign(
+        lag=np.array(lag, float), correct=np.array(share, float), chance=np.array(baseline, float)
+    )
     return Scored(rows, scored.intrusions, scored.notes)
 
 
 def clusters(scored: Scored) -> Scored:
-    """Two rows for each list with transitions: its temporal clustering as it was, and with shuffled positions (``clustering``)."""
+    """Two rows for each list with transitions: its temporal clustering as it was, and with shuffled
+    positions (``clustering``)."""
     heads, outputs = _outputs(scored)
     lengths = heads["list_length"].to_numpy(float).astype(int)
-    scores = np.array([clustering(answers.tolist(), int(length)) for answers, length in zip(outputs, lengths, strict=True)], float)
+    scores = np.array(
+        [clustering(answers.tolist(), int(length)) for answers, length in zip(outputs, lengths, strict=True)], float
+    )
     at = np.flatnonzero(np.isfinite(scores))
-    baseline = np.array([_shuffled(outputs[one], lambda given, one=one: clustering(given, int(lengths[one]))) for one in at], float)
+    baseline = np.array(
+        [_shuffled(outputs[one], lambda given, one=one: clustering(given, int(lengths[one]))) for one in at], float
+    )
     rows = heads.iloc[at]
-    parts = [rows.assign(clustering=name, correct=score, chance=0.5) for name, score in zip(CLUSTERING, (scores[at], baseline), strict=True)]
+    parts = [
+        rows.assign(clustering=name, correct=score, chance=0.5)
+        for name, score in zip(CLUSTERING, (scores[at], baseline), strict=True)
+    ]
     return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)

@@ -1,6 +1,8 @@
-"""The memory effects that SpanLab looks for, each declared once. Figures, tables, tests, scores, report and documentation all come from this registry.
+"""The memory effects that SpanLab looks for, each declared once. Figures, tables, tests, scores,
+report and documentation all come from this registry.
 
-An effect applies to whatever data have its columns, not to a list of paradigms, so variants of a paradigm have its figures too. N-back has tables of its own.
+An effect applies to whatever data have its columns, not to a list of paradigms, so variants of a
+paradigm have its figures too. N-back has tables of its own.
 """
 
 from __future__ import annotations
@@ -21,21 +23,36 @@ _DETECTED = Sensitivity(("measure", "set_size"))
 _PARTS = Sensitivity(("measure", "list_length"))
 _CHOSEN = Sensitivity(("measure", "set_size"), "forced choice", ("d′", "side bias"))
 _DETECTION = (
-    "A hit is something to detect (a change, an asymmetry, a difference, an old item) that was reported, a false alarm a report where it was not "
-    "there: d′ = z(H) − z(F), criterion = −(z(H) + z(F)) / 2, above 0 for somebody who rarely reports it. Half an answer is added to each count (log-linear)."
+    "A hit is something to detect (a change, an asymmetry, a difference, an old item) that was reported, a false alarm"
+    " a report where it was not there: d′ = z(H) − z(F), criterion = −(z(H) + z(F)) / 2, above 0 for somebody who"
+    " rarely reports it. Half an answer is added to each count (log-linear)."
 )
 _OURS = (
     Effect(
         name="serial_position",
         title="correct by serial position",
-        paradigms=("vsr", "vsrec", "lsr", "sfr", "vir", "cs", "digit_span", "corsi", "operation_span", "symmetry_span", "running_span"),
+        paradigms=(
+            "vsr",
+            "vsrec",
+            "lsr",
+            "sfr",
+            "vir",
+            "cs",
+            "digit_span",
+            "corsi",
+            "operation_span",
+            "symmetry_span",
+            "running_span",
+        ),
         x="serial_position",
         x_title="serial position",
         panels=("list_length",),
         panel_labels=(_ITEMS,),
         needs=("list_length", "serial_position"),
-        method="Proportion of items that were answered correctly at each position of the list, for each list length. In free recall an item is correct "
-        "when it was recalled at all, in whatever order.",
+        method=(
+            "Proportion of items that were answered correctly at each position of the list, for each list length. In"
+            " free recall an item is correct when it was recalled at all, in whatever order."
+        ),
     ),
     Effect(
         name="primacy_recency",
@@ -51,8 +68,10 @@ _OURS = (
         guessing=0.0,
         measure="first or last minus middle",
         human=False,
-        method="Within each trial of three items or more: correct at the first (primacy) or the last position (recency) minus the mean of all positions "
-        "between. 0 means no effect.",
+        method=(
+            "Within each trial of three items or more: correct at the first (primacy) or the last position (recency)"
+            " minus the mean of all positions between. 0 means no effect."
+        ),
     ),
     Effect(
         name="free_recall",
@@ -66,7 +85,10 @@ _OURS = (
         prepare=transforms.whole_recall,
         measure="trials with the whole list",
         human=False,
-        method="Proportion of trials in which every item was recalled and nothing else: in any order, and in the order of presentation.",
+        method=(
+            "Proportion of trials in which every item was recalled and nothing else: in any order, and in the order of"
+            " presentation."
+        ),
     ),
     Effect(
         name="first_recalled",
@@ -80,8 +102,11 @@ _OURS = (
         prepare=transforms.recalled_first,
         measure="trials",
         human=False,
-        method="What the first answer of each trial was: the first item of the list, one of its last four (which do not include the first), another item, or a "
-        "cell that was not in the list. Trials without any answer are left out.",
+        method=(
+            "What the first answer of each trial was: the first item of the list, one of its last four (which do not"
+            " include the first), another item, or a cell that was not in the list. Trials without any answer are left"
+            " out."
+        ),
     ),
     Effect(
         name="set_size",
@@ -101,7 +126,10 @@ _OURS = (
         panels=("set_size",),
         panel_labels=(_ITEMS,),
         needs=("retention_steps", "set_size"),
-        method="Proportion correct by the number of empty steps between the last item and the probe, for each number of items.",
+        method=(
+            "Proportion correct by the number of empty steps between the last item and the probe, for each number of"
+            " items."
+        ),
     ),
     Effect(
         name="serial_position_retention",
@@ -112,7 +140,10 @@ _OURS = (
         panels=("list_length", "retention_steps"),
         panel_labels=(_ITEMS, "retention {}"),
         needs=("retention_steps", "list_length", "serial_position"),
-        method="Proportion correct at each position of the list, for each list length and retention interval (in model steps).",
+        method=(
+            "Proportion correct at each position of the list, for each list length and retention interval (in model"
+            " steps)."
+        ),
     ),
     Effect(
         name="cognitive_load",
@@ -124,8 +155,11 @@ _OURS = (
         panel_labels=("{} storage", "{} decisions"),
         needs=("factor_storage", "factor_distractor_domain", "record_cognitive_load", "serial_position"),
         prepare=transforms.probes,
-        method="Proportion of the two stored items that were found among eight, by cognitive load: the share of the time between items that the decisions "
-        "take. The decisions themselves, for which nothing need be held, are not among the answers.",
+        method=(
+            "Proportion of the two stored items that were found among eight, by cognitive load: the share of the time"
+            " between items that the decisions take. The decisions themselves, for which nothing need be held, are not"
+            " among the answers."
+        ),
     ),
     Effect(
         name="domain_conflict",
@@ -140,8 +174,10 @@ _OURS = (
         order=("the same", "the other"),
         differences=(("conflict", "the other", "the same"),),
         human=False,
-        method="Proportion of stored items found, where the decisions were of the same domain as the items and where they were of the other one. "
-        "Trials without any decision are left out: no domain can conflict there.",
+        method=(
+            "Proportion of stored items found, where the decisions were of the same domain as the items and where they"
+            " were of the other one. Trials without any decision are left out: no domain can conflict there."
+        ),
     ),
     Effect(
         name="memory_resolution",
@@ -152,7 +188,10 @@ _OURS = (
         panels=("list_length",),
         panel_labels=(_ITEMS,),
         needs=("factor_pattern_distractor_difference", "list_length"),
-        method="Proportion of patterns distinguished from their distractors, by the number of cells in which the two differ, for each list length.",
+        method=(
+            "Proportion of patterns distinguished from their distractors, by the number of cells in which the two"
+            " differ, for each list length."
+        ),
     ),
     Effect(
         name="features",
@@ -163,7 +202,10 @@ _OURS = (
         panels=("factor_feature",),
         panel_order=("colour", "orientation", "size", "gap", "conjunction"),
         needs=("factor_feature", "set_size"),
-        method="Proportion correct by the number of bars, for each feature that may change; conjunction: any of the four may.",
+        method=(
+            "Proportion correct by the number of bars, for each feature that may change; conjunction: any of the four"
+            " may."
+        ),
     ),
     Effect(
         name="conjunctions",
@@ -176,8 +218,10 @@ _OURS = (
         needs=("factor_feature", "record_changed_feature", "set_size"),
         prepare=transforms.conjunctions,
         human=False,
-        method="Trials in which any of four features may change: proportion correct by the number of bars, for each feature that did change. Where nothing "
-        "changed, correct means that 'same' was said.",
+        method=(
+            "Trials in which any of four features may change: proportion correct by the number of bars, for each"
+            " feature that did change. Where nothing changed, correct means that 'same' was said."
+        ),
     ),
     Effect(
         name="symmetry_offset",
@@ -188,8 +232,11 @@ _OURS = (
         panels=("list_length",),
         panel_labels=("{} cells",),
         needs=("record_symmetry_offset", "list_length"),
-        method="Proportion correct by the number of cells that break the symmetry, for each number of cells. At 0 the figure is symmetric, and correct means "
-        "that 'symmetric' was said; a readiness to say so shows there and in all others, in opposite directions.",
+        method=(
+            "Proportion correct by the number of cells that break the symmetry, for each number of cells. At 0 the"
+            " figure is symmetric, and correct means that 'symmetric' was said; a readiness to say so shows there and"
+            " in all others, in opposite directions."
+        ),
     ),
     Effect(
         name="integrations",
@@ -213,8 +260,11 @@ _OURS = (
         human=False,
         without="cue_ignored",
         without_label=_CUE_IGNORED,
-        method="Proportion correct in runs of one task, and in mixed runs after the same task (repetition) and after the other (switch). Mixing cost: one task "
-        "minus repetition; switch cost: repetition minus switch. The first judgement of a run is neither, and is left out.",
+        method=(
+            "Proportion correct in runs of one task, and in mixed runs after the same task (repetition) and after the"
+            " other (switch). Mixing cost: one task minus repetition; switch cost: repetition minus switch. The first"
+            " judgement of a run is neither, and is left out."
+        ),
     ),
     Effect(
         name="switching_time",
@@ -229,7 +279,10 @@ _OURS = (
         order=_JUDGEMENTS,
         differences=_COSTS_IN_TIME,
         human=False,
-        method="Mean reaction time of correct judgements, in runs of one task, and in mixed runs after the same task and after the other.",
+        method=(
+            "Mean reaction time of correct judgements, in runs of one task, and in mixed runs after the same task and"
+            " after the other."
+        ),
     ),
     Effect(
         name="congruency",
@@ -244,8 +297,10 @@ _OURS = (
         human=False,
         without="cue_ignored",
         without_label=_CUE_IGNORED,
-        method="Proportion correct where both tasks have the same answer to the marker (congruent), and where they do not (incongruent). Congruency effect: "
-        "congruent minus incongruent. The first judgement of a run is left out.",
+        method=(
+            "Proportion correct where both tasks have the same answer to the marker (congruent), and where they do not"
+            " (incongruent). Congruency effect: congruent minus incongruent. The first judgement of a run is left out."
+        ),
     ),
     Effect(
         name="congruency_time",
@@ -260,8 +315,10 @@ _OURS = (
         order=_CONGRUENCES,
         differences=(("congruency effect", "incongruent", "congruent"),),
         human=False,
-        method="Mean reaction time of correct judgements, where both tasks have the same answer to the marker (congruent), and where they do not "
-        "(incongruent). Congruency effect: incongruent minus congruent.",
+        method=(
+            "Mean reaction time of correct judgements, where both tasks have the same answer to the marker (congruent),"
+            " and where they do not (incongruent). Congruency effect: incongruent minus congruent."
+        ),
     ),
     Effect(
         name="switching_by_congruency",
@@ -278,8 +335,11 @@ _OURS = (
         human=False,
         without="cue_ignored",
         without_label=_CUE_IGNORED,
-        method="Proportion correct in runs of one task, and in mixed runs after the same task and after the other, for congruent and incongruent markers. "
-        "Only where tasks have different answers (incongruent) does it take the right task to be right.",
+        method=(
+            "Proportion correct in runs of one task, and in mixed runs after the same task and after the other, for"
+            " congruent and incongruent markers. Only where tasks have different answers (incongruent) does it take the"
+            " right task to be right."
+        ),
     ),
     Effect(
         name="switching_time_by_congruency",
@@ -296,8 +356,10 @@ _OURS = (
         order=_JUDGEMENTS,
         differences=_COSTS_IN_TIME,
         human=False,
-        method="Mean reaction time of correct judgements, in runs of one task, and in mixed runs after the same task and after the other, for congruent and "
-        "incongruent markers.",
+        method=(
+            "Mean reaction time of correct judgements, in runs of one task, and in mixed runs after the same task and"
+            " after the other, for congruent and incongruent markers."
+        ),
     ),
     Effect(
         name="capacity",
@@ -313,8 +375,11 @@ _OURS = (
         make=capacity_of,
         measure="items (K)",
         human=False,
-        method="From hit rate H (changes seen) and false-alarm rate F: Pashler's K = N (H − F) / (1 − F), for probes that show the whole display again, as in "
-        "change detection here; Cowan's K = N (H − F), for probes of a single item, is shown beside it.",
+        method=(
+            "From hit rate H (changes seen) and false-alarm rate F: Pashler's K = N (H − F) / (1 − F), for probes that"
+            " show the whole display again, as in change detection here; Cowan's K = N (H − F), for probes of a single"
+            " item, is shown beside it."
+        ),
     ),
     Effect(
         name="transpositions",
@@ -328,8 +393,10 @@ _OURS = (
         prepare=recall.transpositions,
         measure="answered, for each item at that distance",
         human=False,
-        method="How often an item was answered that belongs so many positions earlier or later, divided by the number of such items in the list. Only where "
-        "every position has an answer of its own and answers name items.",
+        method=(
+            "How often an item was answered that belongs so many positions earlier or later, divided by the number of"
+            " such items in the list. Only where every position has an answer of its own and answers name items."
+        ),
     ),
     Effect(
         name="recall_errors",
@@ -343,8 +410,10 @@ _OURS = (
         prepare=recall.error_kinds,
         measure="answers",
         human=False,
-        method="Share of all positions at which another item of the list was answered (transposition), something that was not in it (intrusion), or nothing "
-        "that is an answer (omission).",
+        method=(
+            "Share of all positions at which another item of the list was answered (transposition), something that was"
+            " not in it (intrusion), or nothing that is an answer (omission)."
+        ),
     ),
     Effect(
         name="list_scores",
@@ -358,9 +427,12 @@ _OURS = (
         prepare=recall.list_scores,
         measure="score",
         human=False,
-        method="Of answers in order. Items in place: the share of items at their right place, whose mean over lists is the partial-credit score with each "
-        "list weighted alike (Conway et al., 2005). Whole list: whether all of them are, the all-or-nothing score. Edit score: 1 minus the edit distance of "
-        "the answer per item of the list, at least 0; an item that was left out or too many costs once, and not also the places after it.",
+        method=(
+            "Of answers in order. Items in place: the share of items at their right place, whose mean over lists is the"
+            " partial-credit score with each list weighted alike (Conway et al., 2005). Whole list: whether all of them"
+            " are, the all-or-nothing score. Edit score: 1 minus the edit distance of the answer per item of the list,"
+            " at least 0; an item that was left out or too many costs once, and not also the places after it."
+        ),
     ),
     Effect(
         name="first_recall",
@@ -374,8 +446,10 @@ _OURS = (
         prepare=recall.first_recalls,
         measure="recalled first",
         human=False,
-        method="How often each position was the first answer, of people and chat models, who answer in an order; trials without any recalled item are left "
-        "out.",
+        method=(
+            "How often each position was the first answer, of people and chat models, who answer in an order; trials"
+            " without any recalled item are left out."
+        ),
     ),
     Effect(
         name="lag_crp",
@@ -389,9 +463,11 @@ _OURS = (
         prepare=recall.lags,
         measure="taken, where possible",
         human=False,
-        method="How often the next recalled item was so many positions later (or earlier) in the list, in each list among the cases in which it could still "
-        "be, of people and chat models. Dotted: the same answers with the recalled positions shuffled among themselves, which keeps all spatial "
-        "distances.",
+        method=(
+            "How often the next recalled item was so many positions later (or earlier) in the list, in each list among"
+            " the cases in which it could still be, of people and chat models. Dotted: the same answers with the"
+            " recalled positions shuffled among themselves, which keeps all spatial distances."
+        ),
     ),
     Effect(
         name="temporal_clustering",
@@ -407,8 +483,11 @@ _OURS = (
         prepare=recall.clusters,
         measure="percentile rank",
         human=False,
-        method="Mean percentile rank of each transition's distance in the list among those that were possible (1: always the nearest), of people and chat "
-        "models. Shuffled: the same answers with the recalled positions shuffled among themselves, which keeps all spatial distances.",
+        method=(
+            "Mean percentile rank of each transition's distance in the list among those that were possible (1: always"
+            " the nearest), of people and chat models. Shuffled: the same answers with the recalled positions shuffled"
+            " among themselves, which keeps all spatial distances."
+        ),
     ),
     Effect(
         name="sensitivity",
@@ -462,9 +541,12 @@ _OURS = (
         value="signal_response",
         measure="d′ or side bias",
         human=False,
-        method="A choice between two sides, both of which are shown: d′ = (z(H) − z(F)) / √2, with H and F how often the first side (left, first, top) was "
-        "said where it was right and where it was wrong; without a side bias this is √2 z(correct). Side bias = −(z(H) + z(F)) / 2, above 0 for somebody who "
-        "prefers the second side. Half an answer is added to each count (log-linear).",
+        method=(
+            "A choice between two sides, both of which are shown: d′ = (z(H) − z(F)) / √2, with H and F how often the"
+            " first side (left, first, top) was said where it was right and where it was wrong; without a side bias"
+            " this is √2 z(correct). Side bias = −(z(H) + z(F)) / 2, above 0 for somebody who prefers the second side."
+            " Half an answer is added to each count (log-linear)."
+        ),
     ),
     Effect(
         name="calibration",
@@ -475,11 +557,15 @@ _OURS = (
         prepare=transforms.rated_answers,
         human=False,
         by_choice=True,
-        method="Proportion of right answers for each rating of confidence that follows the answer in the same trial; ratings on a slider in ten equal parts "
-        "of the scale. Questions without a rating are left out. Ratings are chosen by those who answer: somebody who is never unsure has no answers there.",
+        method=(
+            "Proportion of right answers for each rating of confidence that follows the answer in the same trial;"
+            " ratings on a slider in ten equal parts of the scale. Questions without a rating are left out. Ratings are"
+            " chosen by those who answer: somebody who is never unsure has no answers there."
+        ),
     ),
 )
-#: Every effect: those above, and those that other packages name in the entry points ``spanlab.effects``.
+#: Every effect: those above, and those that other packages name in the entry points
+#: ``spanlab.effects``.
 EFFECTS: Instances[Effect] = Instances("effect", "spanlab.effects", Effect, _OURS)
 
 

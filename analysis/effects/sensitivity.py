@@ -1,15 +1,21 @@
-"""Sensitivity and bias along conditions: hits, false alarms, d' and criterion of questions with two words; d' and side bias of choices between two sides.
+"""Sensitivity and bias along conditions: hits, false alarms, d' and criterion of questions with two
+words; d' and side bias of choices between two sides.
 
-Rates of 0 and 1 have no z-score: half an answer is added to both kinds (log-linear, see :mod:`.signal_detection`). In a forced choice both alternatives are
-shown, so the same d' makes for more right answers: d' = (z(H) - z(F)) / sqrt(2) with H and F how often the first side was said where it was right and where it
-was wrong, which is sqrt(2) z(share of right answers) for somebody without a side bias (Macmillan & Creelman, 2005, Detection Theory, chapter 7).
+Rates of 0 and 1 have no z-score: half an answer is added to both kinds (log-linear, see
+:mod:`.signal_detection`). In a forced choice both alternatives are shown, so the same d' makes for
+more right answers: d' = (z(H) - z(F)) / sqrt(2) with H and F how often the first side was said
+where it was right and where it was wrong, which is sqrt(2) z(share of right answers) for somebody
+without a side bias (Macmillan & Creelman, 2005, Detection Theory, chapter 7).
 
-Half an answer pulls d' towards 0, the more the fewer questions there are. Measures that are compared are therefore those of as many questions
-(:func:`.thinned_z`): the fewest that anybody has of either kind in the compared conditions.
+Half an answer pulls d' towards 0, the more the fewer questions there are. Measures that are
+compared are therefore those of as many questions (:func:`.thinned_z`): the fewest that anybody has
+of either kind in the compared conditions.
 
-Where an answerer is several people, each has a d' of its own, and these are averaged. Where units are trials, answers are summed, and the variance of d' and
-bias is that of Gourevitch and Galanter (1967, Psychometrika 32, 25-33) at the corrected rates: each z(rate) has rate x (1 - rate) / ((n + 1) x density²).
-It is reckoned trial by trial, so that the several questions of a trial may be answered right or wrong together.
+Where an answerer is several people, each has a d' of its own, and these are averaged. Where units
+are trials, answers are summed, and the variance of d' and bias is that of Gourevitch and Galanter
+(1967, Psychometrika 32, 25-33) at the corrected rates: each z(rate) has rate x (1 - rate) / ((n +
+1) x density²). It is reckoned trial by trial, so that the several questions of a trial may be
+answered right or wrong together.
 """
 
 from __future__ import annotations
@@ -52,7 +58,8 @@ class Sensitivity:
 
     Parameters
     ----------
-    by : columns that span the cells: panels, then the horizontal axis; ``measure`` among them stands for the measures
+    by : columns that span the cells: panels, then the horizontal axis; ``measure`` among them
+        stands for the measures
     kind : of the question
     measures : of :data:`MEASURES`
     """
@@ -66,7 +73,8 @@ class Sensitivity:
         return tuple(name for name in self.by if name != "measure")
 
     def rows(self, scored: Scored) -> Scored:
-        """The questions of this kind, by words that are known; ``signal`` says what was true, ``signal_response`` whether the answer was the signal."""
+        """The questions of this kind, by words that are known; ``signal`` says what was true,
+        ``signal_response`` whether the answer was the signal."""
         pairs = SIDES if self.kind == "forced choice" else tuple(zip(SIGNALS, NOISE, strict=True))
         truth = decoded(scored.items["correct_answer"])
         if "record_transition" in scored.items.columns and scored.items["record_transition"].notna().any():
@@ -78,7 +86,8 @@ class Sensitivity:
     def of_words(self, scored: Scored, signals: set[str], others: set[str], truth: pd.Series | None = None) -> Scored:
         """The questions whose answer is one of some words, with ``signal`` and ``signal_response``.
 
-        Who does not answer misses what was there, and is in no count where nothing was; in a forced choice, in none at all.
+        Who does not answer misses what was there, and is in no count where nothing was; in a forced
+        choice, in none at all.
         """
         truth = decoded(scored.items["correct_answer"]) if truth is None else truth
         asked = truth.isin([*signals, *others])
@@ -102,14 +111,29 @@ class Sensitivity:
         for key, pair in self.pairs(answers).items():
             head = dict(zip(heads, key, strict=True))
             numbers = [one for one in pair if one >= 0]
-            counts: dict[str, Any] = {name: sum(int(column[one]) for one in numbers) for name, column in answers.counts.items() if name != "oracle"}
+            counts: dict[str, Any] = {
+                name: sum(int(column[one]) for one in numbers)
+                for name, column in answers.counts.items()
+                if name != "oracle"
+            }
             counts["oracle"] = any(bool(answers.counts["oracle"][one]) for one in numbers)
             for name, what in RATES.items():
                 counts[name] = self._mean(answers, pair, what)
             for measure in self.measures:
                 measure_column = {"measure": measure} if "measure" in self.by else {}
-                rows.append(head | counts | measure_column | {"chance": _NOTHING.get(measure, math.nan)} | self._estimate(answers, pair, measure, level))
-        columns = [*(name for name in heads if name in WHO), *self.by, *(name for name in CURVE_COLUMNS if name not in WHO), *RATES]
+                rows.append(
+                    head
+                    | counts
+                    | measure_column
+                    | {"chance": _NOTHING.get(measure, math.nan)}
+                    | self._estimate(answers, pair, measure, level)
+                )
+        columns = [
+            *(name for name in heads if name in WHO),
+            *self.by,
+            *(name for name in CURVE_COLUMNS if name not in WHO),
+            *RATES,
+        ]
         return curve_frame(rows, columns)
 
     def _mean(self, cells: Cells, pair: tuple[int, int], measure: str) -> float:
@@ -122,7 +146,8 @@ class Sensitivity:
         return cells.mean(pair[measure != RATES["hit_rate"]])
 
     def pairs(self, cells: Cells) -> dict[tuple[Any, ...], tuple[int, int]]:
-        """For each answerer and condition, the cells of signals and of other questions; -1 where there is none."""
+        """For each answerer and condition, the cells of signals and of other questions; -1 where
+        there is none."""
         pairs_of_cells: dict[tuple[Any, ...], list[int]] = {}
         names = [name for name in cells.keys.columns if name != "signal"]
         for number, key in enumerate(records(cells.keys)):
@@ -130,7 +155,15 @@ class Sensitivity:
         return {key: (one, other) for key, (one, other) in pairs_of_cells.items()}
 
     def _estimate(self, cells: Cells, pair: tuple[int, int], measure: str, level: float) -> dict[str, Any]:
-        nothing = {"unit": "", "n_units": 0, "mean": math.nan, "sem": math.nan, "low": math.nan, "high": math.nan, "interval": "none"}
+        nothing = {
+            "unit": "",
+            "n_units": 0,
+            "mean": math.nan,
+            "sem": math.nan,
+            "low": math.nan,
+            "high": math.nan,
+            "interval": "none",
+        }
         if min(pair) < 0:
             return nothing | {"note": f"only one of the two answers was ever right: no {measure}"}
         unit = cells.unit[pair[0]]
@@ -147,13 +180,24 @@ class Sensitivity:
         contrast_ = self.weighted(cells, [pair], np.ones(1), measure, level=level)
         low, high = contrast_.ends() if told_apart else (math.nan, math.nan)
         if low != low:
-            note = f"no spread over {contrast_.n} trials: no interval" if told_apart else "no trial numbers: no interval"
+            note = (
+                f"no spread over {contrast_.n} trials: no interval" if told_apart else "no trial numbers: no interval"
+            )
         else:
             note = f"only {plural(contrast_.n, 'trial')}: rough interval" if contrast_.n < FEW else ""
-        row = {"unit": unit, "n_units": contrast_.n, "mean": contrast_.value, "sem": contrast_.se, "low": low, "high": high}
+        row = {
+            "unit": unit,
+            "n_units": contrast_.n,
+            "mean": contrast_.value,
+            "sem": contrast_.se,
+            "low": low,
+            "high": high,
+        }
         return row | {"interval": "normal" if low == low else "none", "note": note}
 
-    def each(self, cells: Cells, pair: tuple[int, int], measure: str, at: Numbers | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def each(
+        self, cells: Cells, pair: tuple[int, int], measure: str, at: Numbers | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """A measure of each person (or session) who has both kinds of questions, and their numbers.
 
         Parameters
@@ -164,7 +208,8 @@ class Sensitivity:
         return self._function(measure, at)(*counts), shared
 
     def _counts(self, cells: Cells, pair: tuple[int, int]) -> tuple[list[np.ndarray], np.ndarray]:
-        """Signals said and asked, others said and asked of each person who has both, and their numbers."""
+        """Signals said and asked, others said and asked of each person who has both, and their
+        numbers."""
         one, other = pair
         shared, mine, theirs = np.intersect1d(cells.ids[one], cells.ids[other], return_indices=True)
         counts = []
@@ -174,24 +219,38 @@ class Sensitivity:
         return counts, shared
 
     def asked(self, cells: Cells, pairs: Iterable[tuple[int, int]]) -> tuple[Numbers, Numbers]:
-        """The fewest and the most signals and others that anybody was asked whose measure these cells have: one person, or a machine in all its trials."""
+        """The fewest and the most signals and others that anybody was asked whose measure these
+        cells have: one person, or a machine in all its trials."""
         fewest, most = [math.inf, math.inf], [0.0, 0.0]
         for pair in pairs:
             if min(pair) < 0:
                 continue
             trial = cells.unit[pair[0]] == "trial"
-            numbers = [np.array([cells.many[cell].sum() * questions_of(cells, cell)]) for cell in pair] if trial else self._counts(cells, pair)[0][1::2]
+            numbers = (
+                [np.array([cells.many[cell].sum() * questions_of(cells, cell)]) for cell in pair]
+                if trial
+                else self._counts(cells, pair)[0][1::2]
+            )
             for kind, of_kind in enumerate(numbers):
                 if len(of_kind):
-                    fewest[kind], most[kind] = min(fewest[kind], float(of_kind.min())), max(most[kind], float(of_kind.max()))
-        return tuple(max(1, round(number)) if math.isfinite(number) else 1 for number in fewest), tuple(map(round, most))
+                    fewest[kind], most[kind] = (
+                        min(fewest[kind], float(of_kind.min())),
+                        max(most[kind], float(of_kind.max())),
+                    )
+        return tuple(max(1, round(number)) if math.isfinite(number) else 1 for number in fewest), tuple(
+            map(round, most)
+        )
 
     def compared_at(self, cells: Cells, pairs: Iterable[tuple[int, int]]) -> str:
-        """A sentence about conditions whose numbers of questions differ; empty where they are much the same."""
+        """A sentence about conditions whose numbers of questions differ; empty where they are much
+        the same."""
         fewest, most = self.asked(cells, pairs)
         if all(least * _MUCH_THE_SAME >= many for least, many in zip(fewest, most, strict=True)):
             return ""
-        return f"compared as of {fewest[0]} and {fewest[1]} questions (the fewest of both kinds), since d′ of fewer is pulled more towards 0"
+        return (
+            f"compared as of {fewest[0]} and {fewest[1]} questions (the fewest of both kinds), since d′ of fewer is"
+            " pulled more towards 0"
+        )
 
     def weighted(
         self,
@@ -203,7 +262,8 @@ class Sensitivity:
         at: Numbers | None = None,
         level: float = LEVEL,
     ) -> Contrast:
-        """A weighted sum of a measure over some places: of people's own values, or of summed answers.
+        """A weighted sum of a measure over some places: of people's own values, or of summed
+        answers.
 
         Parameters
         ----------
@@ -212,7 +272,9 @@ class Sensitivity:
         at = at or self.asked(cells, pairs)[0]
         if (of_trials := cells.of_trials([number for pair in pairs for number in pair])) is not None:
             over_trials = self.weighted(of_trials, pairs, weights, measure, at=at, level=level)
-            return over_both(self.weighted(replace(cells, over_trials={}), pairs, weights, measure, at=at, level=level), over_trials)
+            return over_both(
+                self.weighted(replace(cells, over_trials={}), pairs, weights, measure, at=at, level=level), over_trials
+            )
         if cells.unit[pairs[0][0]] != "trial":
             measured = [self.each(cells, pair, measure, at) for pair in pairs]
             return contrast([values for values, _ in measured], [ids for _, ids in measured], weights, level=level)
@@ -221,8 +283,14 @@ class Sensitivity:
         counts, many = np.zeros((len(ids), 2 * len(numbers))), np.zeros(len(ids), np.int64)
         for place, number in enumerate(numbers):
             row, n = np.searchsorted(ids, cells.ids[number]), questions_of(cells, number)
-            counts[row, 2 * place], counts[row, 2 * place + 1], many[row] = cells.values[number] * n, n, cells.many[number]
-        _, strata = np.unique(counts[:, 1::2] > 0, axis=0, return_inverse=True)  # which questions a trial has is not an accident
+            counts[row, 2 * place], counts[row, 2 * place + 1], many[row] = (
+                cells.values[number] * n,
+                n,
+                cells.many[number],
+            )
+        _, strata = np.unique(
+            counts[:, 1::2] > 0, axis=0, return_inverse=True
+        )  # which questions a trial has is not an accident
         n = int(many.sum())
         sums, function = many @ counts, self._function(measure, at)
         value = float(sum(weight * function(*sums[4 * place : 4 * place + 4]) for place, weight in enumerate(weights)))
@@ -230,8 +298,11 @@ class Sensitivity:
         se = self._standard_error(counts, many, weights, measure, at) if varies else math.nan
         return Contrast(value, se, max(1.0, n - 1.0 - int(strata.max(initial=0))), n, 0, level)
 
-    def _standard_error(self, counts: np.ndarray, many: np.ndarray, weights: np.ndarray, measure: str, at: Numbers) -> float:
-        """Of a weighted sum of z-scores of corrected rates, from what each trial adds to it; the added halves are counted as two answers more.
+    def _standard_error(
+        self, counts: np.ndarray, many: np.ndarray, weights: np.ndarray, measure: str, at: Numbers
+    ) -> float:
+        """Of a weighted sum of z-scores of corrected rates, from what each trial adds to it; the
+        added halves are counted as two answers more.
 
         Parameters
         ----------
@@ -254,10 +325,15 @@ class Sensitivity:
 
     def _signs(self, measure: str) -> np.ndarray:
         """Return what z(H) and z(F) count in a measure."""
-        return np.array([1.0, -1.0]) / (math.sqrt(2) if self.kind == "forced choice" else 1.0) if measure == "d′" else np.array([-0.5, -0.5])
+        return (
+            np.array([1.0, -1.0]) / (math.sqrt(2) if self.kind == "forced choice" else 1.0)
+            if measure == "d′"
+            else np.array([-0.5, -0.5])
+        )
 
     def _function(self, measure: str, at: Numbers | None = None) -> Callable[..., np.ndarray]:
-        """From signals said and asked, others said and asked, to a measure; as of so many questions, if these are given."""
+        """From signals said and asked, others said and asked, to a measure; as of so many
+        questions, if these are given."""
         from scipy.special import ndtri
 
         def of(hits: Any, signals: Any, alarms: Any, others: Any) -> np.ndarray:
@@ -268,7 +344,10 @@ class Sensitivity:
                 if at is not None and bool(np.all(known)):
                     one, other = self._signs(measure)
                     return np.asarray(one * thinned_z(hits, signals, at[0]) + other * thinned_z(alarms, others, at[1]))
-                hit, alarm = (ndtri(np.where(known, (count + 0.5) / (asked + 1), np.nan)) for count, asked in ((hits, signals), (alarms, others)))
+                hit, alarm = (
+                    ndtri(np.where(known, (count + 0.5) / (asked + 1), np.nan))
+                    for count, asked in ((hits, signals), (alarms, others))
+                )
             one, other = self._signs(measure)
             return np.asarray(one * hit + other * alarm)
 

@@ -1,4 +1,5 @@
-"""Rows that effects are averaged over, derived from scored items: which judgements were switches, what was recalled first, which probes count."""
+"""Rows that effects are averaged over, derived from scored items: which judgements were switches,
+what was recalled first, which probes count."""
 
 from __future__ import annotations
 
@@ -13,7 +14,19 @@ from ..data.scoring import Scored
 from .curves import list_ends
 
 #: What tells one trial, as it was taken by somebody, from all others.
-TRIAL = ("session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id", "step", "ask")
+TRIAL = (
+    "session",
+    "participant",
+    "agent_kind",
+    "agent",
+    "paradigm",
+    "block",
+    "practice",
+    "trial",
+    "trial_id",
+    "step",
+    "ask",
+)
 #: At most so many items from the end of a list count as its last ones.
 LAST = 4
 
@@ -23,7 +36,8 @@ def _with(scored: Scored, items: pd.DataFrame) -> Scored:
 
 
 def ends_of_lists(scored: Scored) -> Scored:
-    """Two rows for each trial with a whole list of three items or more: how far its first and its last item stand out (``index``, ``stands_out``)."""
+    """Two rows for each trial with a whole list of three items or more: how far its first and its
+    last item stand out (``index``, ``stands_out``)."""
     trials = list_ends(scored.items)
     parts = [trials.assign(index=name, stands_out=trials[name]) for name in ("primacy", "recency")]
     return _with(scored, pd.concat(parts, ignore_index=True))
@@ -35,24 +49,33 @@ def probes(scored: Scored) -> Scored:
 
 
 def domains(scored: Scored) -> Scored:
-    """Probes of trials with decisions; ``domains`` says whether these were of the domain of the items."""
+    """Probes of trials with decisions; ``domains`` says whether these were of the domain of the
+    items."""
     items = probes(scored).items
     items = items[numbers(items["factor_load"]) > 0]
-    return _with(scored, items.assign(domains=np.where(items["factor_storage"] == items["factor_distractor_domain"], "the same", "the other")))
+    return _with(
+        scored,
+        items.assign(
+            domains=np.where(items["factor_storage"] == items["factor_distractor_domain"], "the same", "the other")
+        ),
+    )
 
 
 def conjunctions(scored: Scored) -> Scored:
     """Trials in which any feature may change; ``change`` says which one did."""
     items = scored.items[scored.items["factor_feature"] == "conjunction"]
     changed = items["record_changed_feature"].astype(object)
-    return _with(scored, items.assign(change=changed.where(changed.notna() & (changed != "none"), "nothing").astype("str")))
+    return _with(
+        scored, items.assign(change=changed.where(changed.notna() & (changed != "none"), "nothing").astype("str"))
+    )
 
 
 def judgements(scored: Scored) -> Scored:
-    """Judgements that are not first ones; ``judgement`` is ``one task``, ``repetition`` or ``switch``.
+    """Judgements that are not first ones; ``judgement`` is ``one task``, ``repetition`` or
+    ``switch``.
 
-    A run has one task when it holds no switch. Runs in which switches were possible and none came count as mixed where the record tells that they were possible
-    (``switch_probability``).
+    A run has one task when it holds no switch. Runs in which switches were possible and none came
+    count as mixed where the record tells that they were possible (``switch_probability``).
     """
     items = scored.items
     switches = (items["record_transition"] == "switch").to_numpy()
@@ -65,9 +88,12 @@ def judgements(scored: Scored) -> Scored:
     known = items["record_transition"].isin(["switch", "repeat"]).to_numpy()
     items = items.assign(judgement=kind)
     if "record_congruent" in items.columns:
-        # Whoever ignores the cues is right where both tasks have the same answer, and guesses elsewhere.
+        # Whoever ignores the cues is right where both tasks have the same answer, and guesses
+        # elsewhere.
         congruent = numbers(items["record_congruent"])
-        items = items.assign(cue_ignored=np.where(congruent == 1, 1.0, np.where(congruent == 0, items["chance"].to_numpy(float), np.nan)))
+        items = items.assign(
+            cue_ignored=np.where(congruent == 1, 1.0, np.where(congruent == 0, items["chance"].to_numpy(float), np.nan))
+        )
     return _with(scored, items[known])
 
 
@@ -79,7 +105,8 @@ def timed_judgements(scored: Scored) -> Scored:
 
 
 def congruences(scored: Scored) -> Scored:
-    """Judgements that are not first ones; ``congruence`` says whether both tasks have the same answer (``congruent``) or not (``incongruent``)."""
+    """Judgements that are not first ones; ``congruence`` says whether both tasks have the same
+    answer (``congruent``) or not (``incongruent``)."""
     return _by_congruence(judgements(scored))
 
 
@@ -103,15 +130,23 @@ def detections(scored: Scored) -> Scored:
 
 
 def in_order(table: pd.DataFrame) -> pd.Series:
-    """Return which rows are of an answer in order: of a sequence, which alone has an edit distance and the place of each item in it."""
+    """Return which rows are of an answer in order: of a sequence, which alone has an edit distance
+    and the place of each item in it."""
     return table["edit_distance"].notna() & table["output_position"].notna()
 
 
 def recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Items and intrusions of free recall in one table, the number of each row's trial, and the first item of each trial."""
-    items = scored.items[scored.items["serial_position"].notna() & scored.items["list_length"].notna() & ~in_order(scored.items)]
+    """Items and intrusions of free recall in one table, the number of each row's trial, and the
+    first item of each trial."""
+    items = scored.items[
+        scored.items["serial_position"].notna() & scored.items["list_length"].notna() & ~in_order(scored.items)
+    ]
     wrong = scored.intrusions
-    both = pd.concat([items.assign(_item=True), wrong.assign(_item=False)], ignore_index=True) if len(wrong) else items.assign(_item=True)
+    both = (
+        pd.concat([items.assign(_item=True), wrong.assign(_item=False)], ignore_index=True)
+        if len(wrong)
+        else items.assign(_item=True)
+    )
     number, first = groups(both, TRIAL)
     whole = both["_item"].to_numpy(bool)[first]
     keep = whole[number]  # an intrusion without its trial is nowhere
@@ -122,13 +157,15 @@ def recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 
 def _cells(trials: pd.DataFrame) -> np.ndarray:
-    """Return how many cells could be chosen: chance of an item is the number chosen, which is the list length, out of all."""
+    """Return how many cells could be chosen: chance of an item is the number chosen, which is the
+    list length, out of all."""
     chance = trials["chance"].to_numpy(float)
     return np.round(trials["list_length"].to_numpy(float) / np.where(chance > 0, chance, np.nan))
 
 
 def whole_recall(scored: Scored) -> Scored:
-    """Two rows for each trial of free recall: whether the whole list was recalled in any order, and in order (``criterion``)."""
+    """Two rows for each trial of free recall: whether the whole list was recalled in any order, and
+    in order (``criterion``)."""
     from scipy.special import gammaln
 
     both, number, first = recalls(scored)
@@ -150,7 +187,8 @@ def whole_recall(scored: Scored) -> Scored:
 
 
 def recalled_first(scored: Scored) -> Scored:
-    """Four rows for each trial of free recall: whether the first answer was such an item (``recalled_first``)."""
+    """Four rows for each trial of free recall: whether the first answer was such an item
+    (``recalled_first``)."""
     both, number, first = recalls(scored)
     starts = np.flatnonzero(both["output_position"].to_numpy(float) == 1)
     answer = np.full(len(first), -1)
@@ -158,7 +196,10 @@ def recalled_first(scored: Scored) -> Scored:
     answered = answer >= 0
     trials, given = both.iloc[first[answered]], both.iloc[answer[answered]]
     length, cells = trials["list_length"].to_numpy(float), _cells(trials)
-    place, item = given["serial_position"].to_numpy(float), given["_item"].to_numpy(bool) & (given["correct"].to_numpy(float) == 1)
+    place, item = (
+        given["serial_position"].to_numpy(float),
+        given["_item"].to_numpy(bool) & (given["correct"].to_numpy(float) == 1),
+    )
     at_start = item & (place == 1)
     at_end = item & ~at_start & (place > length - LAST)
     ends = np.minimum(length - 1, LAST)
@@ -168,7 +209,10 @@ def recalled_first(scored: Scored) -> Scored:
         ("another item", item & ~at_start & ~at_end, length - 1 - ends),
         ("not an item", ~item, cells - length),
     )
-    parts = [trials.assign(recalled_first=name, correct=which.astype(float), chance=many / cells) for name, which, many in kinds]
+    parts = [
+        trials.assign(recalled_first=name, correct=which.astype(float), chance=many / cells)
+        for name, which, many in kinds
+    ]
     return _with(scored, pd.concat(parts, ignore_index=True))
 
 

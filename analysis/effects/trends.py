@@ -1,7 +1,9 @@
-"""The size of an effect, with tests: the slope along its axis, or the differences between its conditions (switch cost, mixing cost, conflict).
+"""The size of an effect, with tests: the slope along its axis, or the differences between its
+conditions (switch cost, mixing cost, conflict).
 
-Slopes and differences are weighted sums of the means of cells (:mod:`.contrasts`), tested two-tailed against the value that guessing would give.
-``omnibus_p`` asks whether the conditions differ at all: Kruskal and Wallis's test over trials, Friedman's over people (or sessions) who have
+Slopes and differences are weighted sums of the means of cells (:mod:`.contrasts`), tested
+two-tailed against the value that guessing would give. ``omnibus_p`` asks whether the conditions
+differ at all: Kruskal and Wallis's test over trials, Friedman's over people (or sessions) who have
 all conditions (Wilcoxon's for two).
 """
 
@@ -30,22 +32,48 @@ from .evidence import EvidenceOnly
 from .sensitivity import RATES, Sensitivity
 
 #: Columns of a table of contrasts after who and the panels.
-TREND_COLUMNS = ("contrast", "value", "se", "low", "high", "guessing", "t", "df", "p", "bf10", "omnibus_p", "unit", "n_units", "conditions", "note")
+TREND_COLUMNS = (
+    "contrast",
+    "value",
+    "se",
+    "low",
+    "high",
+    "guessing",
+    "t",
+    "df",
+    "p",
+    "bf10",
+    "omnibus_p",
+    "unit",
+    "n_units",
+    "conditions",
+    "note",
+)
 #: More units than this need no omnibus test of ranks: it would find any difference, however small.
 _RANKS = 1_000_000
-#: With fewer people than this, d' of unequal numbers of questions is not tested: of four, the t test rejects in 9 of 100 where there is nothing.
+#: With fewer people than this, d' of unequal numbers of questions is not tested: of four, the t
+#: test rejects in 9 of 100 where there is nothing.
 _FEWEST_UNEQUAL = 8
 #: Of more panels not every two are compared.
 MOST_PANELS = 4
 
 
-def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, margin: Margin | None = None) -> pd.DataFrame:
-    """For each answerer and panel of an effect: its slope (per unit of its axis) or its differences, with interval and test.
+def trends(
+    effect: Effect,
+    responses: pd.DataFrame | Scored,
+    paradigm: str,
+    *,
+    level: float = LEVEL,
+    margin: Margin | None = None,
+) -> pd.DataFrame:
+    """For each answerer and panel of an effect: its slope (per unit of its axis) or its
+    differences, with interval and test.
 
     Returns
     -------
     pandas.DataFrame
-        who, the panels, then :data:`TREND_COLUMNS`, and with a margin :data:`.MARGIN_COLUMNS`; empty where the effect does not apply, or is not an average.
+        who, the panels, then :data:`TREND_COLUMNS`, and with a margin :data:`.MARGIN_COLUMNS`;
+        empty where the effect does not apply, or is not an average.
     """
     rows = []
     for source in _found(effect, responses, paradigm):
@@ -53,18 +81,31 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
             overall = source.omnibus([*line.values()])
             for name, weight in _weights(effect, line).items():
                 numbers, weights = [line[place] for place in weight], np.array(list(weight.values()))
-                head = dict(zip([*WHO, *effect.panels], key, strict=True)) | {"contrast": name, "omnibus_p": overall, "conditions": len(line)}
+                head = dict(zip([*WHO, *effect.panels], key, strict=True)) | {
+                    "contrast": name,
+                    "omnibus_p": overall,
+                    "conditions": len(line),
+                }
                 rows.append(head | source.row(numbers, weights, level))
     return _judged(rows, [*WHO, *effect.panels, *TREND_COLUMNS], margin)
 
 
-def between_panels(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, margin: Margin | None = None) -> pd.DataFrame:
-    """For each answerer and pair of panels: how much their means differ over the conditions that both have, and (along numbers) their slopes.
+def between_panels(
+    effect: Effect,
+    responses: pd.DataFrame | Scored,
+    paradigm: str,
+    *,
+    level: float = LEVEL,
+    margin: Margin | None = None,
+) -> pd.DataFrame:
+    """For each answerer and pair of panels: how much their means differ over the conditions that
+    both have, and (along numbers) their slopes.
 
     Returns
     -------
     pandas.DataFrame
-        who, then :data:`TREND_COLUMNS`, where ``contrast`` names the panels; empty where the effect does not apply or has more than :data:`MOST_PANELS`.
+        who, then :data:`TREND_COLUMNS`, where ``contrast`` names the panels; empty where the effect
+        does not apply or has more than :data:`MOST_PANELS`.
     """
     rows = []
     for source in _found(effect, responses, paradigm):
@@ -82,9 +123,15 @@ def between_panels(effect: Effect, responses: pd.DataFrame | Scored, paradigm: s
                 if not effect.order and len(both) > 1:
                     x = np.asarray(both, float) - np.mean(np.asarray(both, float))
                     asked["slope"] = x / (x @ x)
-                names = [", ".join(str(value) for value in panel if not effect.sensitivity or value != source.measured) for panel in (one, other)]
+                names = [
+                    ", ".join(str(value) for value in panel if not effect.sensitivity or value != source.measured)
+                    for panel in (one, other)
+                ]
                 for what, weight in asked.items():
-                    numbers, weights = [*(first[place] for place in both), *(second[place] for place in both)], np.concatenate([weight, -weight])
+                    numbers, weights = (
+                        [*(first[place] for place in both), *(second[place] for place in both)],
+                        np.concatenate([weight, -weight]),
+                    )
                     head = dict(zip(WHO, who, strict=True)) | {
                         "contrast": f"{what}, {names[0]} minus {names[1]}",
                         "conditions": len(both),
@@ -100,19 +147,25 @@ def _judged(rows: Sequence[dict[str, Any]], columns: Sequence[str], margin: Marg
 
 
 def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> list[_Averages]:
-    """Return the sources of contrasts: nothing where the effect does not apply, or is neither an average nor a sensitivity."""
+    """Return the sources of contrasts: nothing where the effect does not apply, or is neither an
+    average nor a sensitivity."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     scored = scored if isinstance(scored, EvidenceOnly) else testable(scored)
     if (effect.make is not None and effect.sensitivity is None) or effect.missing(scored, paradigm):
         return []
     cells = effect.whole(scored, paradigm).cells[""]
     out = frozenset() if scored.accept_unread else withheld_cells(cells)
-    return [_Averages(effect, cells, out)] if effect.sensitivity is None else [_Detected(effect, cells, out, one) for one in effect.sensitivity.measures]
+    return (
+        [_Averages(effect, cells, out)]
+        if effect.sensitivity is None
+        else [_Detected(effect, cells, out, one) for one in effect.sensitivity.measures]
+    )
 
 
 @dataclass(frozen=True)
 class _Averages:
-    """Cells of averages, whose contrasts are weighted sums of their means; those of which too much could not be read are in none."""
+    """Cells of averages, whose contrasts are weighted sums of their means; those of which too much
+    could not be read are in none."""
 
     effect: Effect
     cells: Cells
@@ -124,7 +177,9 @@ class _Averages:
         for number, row in enumerate(records(self.cells.keys)):
             if number in self.withheld:
                 continue
-            lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = number
+            lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = (
+                number
+            )
         return lines_of
 
     @property
@@ -163,7 +218,9 @@ class _Detected(_Averages):
         for key, pair in self._of.pairs(self.cells).items():
             row = dict(zip(names, key, strict=True)) | {"measure": self.measure}
             if min(pair) >= 0 and not self.withheld & {*pair}:
-                lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = pair
+                lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[
+                    row[self.effect.x]
+                ] = pair
         return lines_of
 
     @override
@@ -187,7 +244,9 @@ class _Detected(_Averages):
 def _weights(effect: Effect, line: dict[Any, int]) -> dict[str, dict[Any, float]]:
     """The contrasts of a line: its slope, or the differences that are declared and that it has."""
     if effect.order:
-        return {name: {one: 1.0, other: -1.0} for name, one, other in effect.differences if one in line and other in line}
+        return {
+            name: {one: 1.0, other: -1.0} for name, one, other in effect.differences if one in line and other in line
+        }
     places = sorted(line)
     if len(places) < 2:
         return {}
@@ -204,7 +263,13 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
     if not estimate.se > 0:
         why = f"no spread over {plural(estimate.n, unit)}"
         if estimate.lone:
-            why = f"one {unit}" if estimate.n == 1 else f"{'a condition has' if estimate.lone == 1 else f'{estimate.lone} conditions have'} only one {unit}"
+            why = (
+                f"one {unit}"
+                if estimate.n == 1
+                else (
+                    f"{'a condition has' if estimate.lone == 1 else f'{estimate.lone} conditions have'} only one {unit}"
+                )
+            )
         return row | {"note": f"{why}: no interval, no test"}
     row |= {"se": estimate.se, "df": estimate.df, "tested": estimate}
     if not math.isnan(guessing):
@@ -226,13 +291,15 @@ def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
     for number in numbers[1:]:
         shared = np.intersect1d(shared, cells.ids[number])
     if cells.unit[numbers[0]] == "trial":
-        # Positions of one list are answered in the same trials, and their ranks would not be independent.
+        # Positions of one list are answered in the same trials, and their ranks would not be
+        # independent.
         return math.nan if len(shared) else kruskal(values)
     return _of_shared([(cells.values[one], cells.ids[one]) for one in numbers])
 
 
 def _of_shared(samples: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
-    """Test whether conditions differ, from values and numbers of the units in each: by the units that are in all of them."""
+    """Test whether conditions differ, from values and numbers of the units in each: by the units
+    that are in all of them."""
     shared = samples[0][1]
     for _, ids in samples[1:]:
         shared = np.intersect1d(shared, ids)

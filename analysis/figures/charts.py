@@ -1,4 +1,5 @@
-"""Charts, declared once in Vega-Lite: the same declaration is drawn by the browser (interactive, light and dark) and written as SVG and PDF."""
+"""Charts, declared once in Vega-Lite: the same declaration is drawn by the browser (interactive,
+light and dark) and written as SVG and PDF."""
 
 from __future__ import annotations
 
@@ -35,10 +36,30 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None, p
         "background": background,
         "font": FONT,
         "view": {"stroke": None},
-        "axis": text | {"domainColor": faint, "tickColor": faint, "gridColor": grid, "tickSize": 4, "labelPadding": 4, "titlePadding": 8},
+        "axis": (
+            text
+            | {
+                "domainColor": faint,
+                "tickColor": faint,
+                "gridColor": grid,
+                "tickSize": 4,
+                "labelPadding": 4,
+                "titlePadding": 8,
+            }
+        ),
         "header": text | {"labelColor": ink, "labelFontSize": 12, "labelFontWeight": 600, "labelPadding": 4},
         "axisQuantitative": {"labelLimit": 0},  # numbers are short, and to find that out every text is measured
-        "legend": text | {"labelFontSize": 11.5, "labelLimit": 420, "symbolSize": 90, "symbolStrokeWidth": 2, "rowPadding": 4, "titleFontSize": 0},
+        "legend": (
+            text
+            | {
+                "labelFontSize": 11.5,
+                "labelLimit": 420,
+                "symbolSize": 90,
+                "symbolStrokeWidth": 2,
+                "rowPadding": 4,
+                "titleFontSize": 0,
+            }
+        ),
         "title": {
             "color": ink,
             "subtitleColor": soft,
@@ -50,7 +71,11 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None, p
             "offset": 14,
             "subtitlePadding": 5,
         },
-        "style": {"chance": {"color": soft}, "soft": {"color": soft}, "halo": {"color": paper, "stroke": paper, "strokeWidth": 3, "strokeJoin": "round"}},
+        "style": {
+            "chance": {"color": soft},
+            "soft": {"color": soft},
+            "halo": {"color": paper, "stroke": paper, "strokeWidth": 3, "strokeJoin": "round"},
+        },
     }
 
 
@@ -68,12 +93,17 @@ def print_theme(agents: Sequence[Look], sheet: Sheet = PLAIN) -> dict[str, Any]:
 
 
 def _widest(label: str) -> float:
-    """Return how wide a label is at most, in font sizes. Where none can be too long there is no limit to hold, for which each would be measured again."""
-    return sum(0.65 if sign.isascii() and (sign.islower() or not sign.isalpha()) and sign not in "mw@%&" else 1.1 for sign in label)
+    """Return how wide a label is at most, in font sizes. Where none can be too long there is no
+    limit to hold, for which each would be measured again."""
+    return sum(
+        0.65 if sign.isascii() and (sign.islower() or not sign.isalpha()) and sign not in "mw@%&" else 1.1
+        for sign in label
+    )
 
 
 def page_theme(agents: Sequence[Look]) -> dict[str, Any]:
-    """The Vega-Lite configuration of a page: every colour is a CSS variable (``--ink``, ``--soft``, ``--faint``, ``--grid``, ``--agent-0`` ...)."""
+    """The Vega-Lite configuration of a page: every colour is a CSS variable (``--ink``, ``--soft``,
+    ``--faint``, ``--grid``, ``--agent-0`` ...)."""
     variables = _theme("var(--ink)", "var(--soft)", "var(--faint)", "var(--grid)", None, "var(--paper)")
     return variables | {"range": {"category": [f"var(--agent-{number})" for number in range(len(agents))]}}
 
@@ -84,14 +114,16 @@ def title_lines(title: str, subtitle: str) -> dict[str, Any]:
 
 
 def plain(spec: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A specification that was written as plain data, with its rows. Altair copies and checks each part of a chart whenever it is put into another one, which
-    would be most of the time of a figure; those of a page are therefore written without it."""
+    """A specification that was written as plain data, with its rows. Altair copies and checks each
+    part of a chart whenever it is put into another one, which would be most of the time of a
+    figure; those of a page are therefore written without it."""
     return {"$schema": SCHEMA, **spec, "data": {"values": rows}}
 
 
 def declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A chart as its specification. Its rows come in last, for Altair would copy and check each of them many times over; and what its parts were checked for
-    when they were made, it is not checked for again: half of the time of a figure with many panels."""
+    """A chart as its specification. Its rows come in last, for Altair would copy and check each of
+    them many times over; and what its parts were checked for when they were made, it is not checked
+    for again: half of the time of a figure with many panels."""
     import altair as alt
 
     with alt.theme.enable("none"):
@@ -106,7 +138,12 @@ def panel_of(part: Mapping[str, Any], condition: str, heading: Mapping[str, Any]
 
 
 def grid(
-    panels: Sequence[Mapping[str, Any]], rows: list[dict[str, Any]], *, columns: int, spacing: tuple[int, int], title: Mapping[str, Any]
+    panels: Sequence[Mapping[str, Any]],
+    rows: list[dict[str, Any]],
+    *,
+    columns: int,
+    spacing: tuple[int, int],
+    title: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Panels in rows as one specification.
 
@@ -151,8 +188,9 @@ def vegalite_version() -> str:
 
 @functools.cache
 def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element. Bundling takes longer than drawing several figures and always gives the same
-    result, so the bundle of these versions is kept in the user's cache; a damaged one is made again."""
+    """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element. Bundling takes longer
+    than drawing several figures and always gives the same result, so the bundle of these versions
+    is kept in the user's cache; a damaged one is made again."""
     from importlib.metadata import version
 
     import vl_convert as vlc
@@ -174,7 +212,8 @@ def _stamp(script: bytes) -> bytes:
 
 
 def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]:
-    """Write a declared chart as ``<stem>.svg`` and ``<stem>.pdf``, in the print theme; needs no browser and no network.
+    """Write a declared chart as ``<stem>.svg`` and ``<stem>.pdf``, in the print theme; needs no
+    browser and no network.
 
     Returns
     -------
@@ -192,7 +231,8 @@ def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]
 
 
 def draw(spec: dict[str, Any], agents: Sequence[Look], sheet: Sheet = PLAIN) -> str:
-    """A declared chart as SVG text, in the print theme. Heading and legend are set around it here: Vega would measure each of their words many times over."""
+    """A declared chart as SVG text, in the print theme. Heading and legend are set around it here:
+    Vega would measure each of their words many times over."""
     theme = print_theme(agents, sheet)
     legend, title = legend_of(spec, agents), spec.get("title")
     chart = {key: value for key, value in (for_page(spec) if legend else spec).items() if key != "title"}
@@ -215,13 +255,16 @@ def _drawn(spec: Mapping[str, Any], agents: Sequence[Look], theme: Mapping[str, 
     """A chart as Vega draws it, whose size is known to be one that can be written."""
     import vl_convert as vlc
 
-    svg = vlc.vega_to_svg(_with_plain_legend(vlc.vegalite_to_vega(dict(spec), vl_version=vegalite_version(), config=dict(theme)), agents))
+    svg = vlc.vega_to_svg(
+        _with_plain_legend(vlc.vegalite_to_vega(dict(spec), vl_version=vegalite_version(), config=dict(theme)), agents)
+    )
     size_of(svg)
     return svg
 
 
 def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet: Sheet = PLAIN) -> Path:
-    """Write a declared chart to a file whose name ends in ``.svg``, ``.pdf``, ``.png`` or ``.html`` (a page that tells the numbers, and needs no network).
+    """Write a declared chart to a file whose name ends in ``.svg``, ``.pdf``, ``.png`` or ``.html``
+    (a page that tells the numbers, and needs no network).
 
     Raises
     ------
@@ -238,8 +281,15 @@ def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet
     if file.suffix.lower() not in (*kinds, ".html"):
         raise SpanLabError(f"figures are written as {', '.join(kinds)} or .html; found '{file.name}'")
     if file.suffix.lower() == ".html" and sheet != PLAIN:
-        raise SpanLabError("--width, --theme, --no-title, --letters and --dpi are for .svg, .pdf and .png; a page follows its reader's settings")
-    drawn = page(spec, agents).encode() if file.suffix.lower() == ".html" else kinds[file.suffix.lower()](draw(spec, agents, sheet))
+        raise SpanLabError(
+            "--width, --theme, --no-title, --letters and --dpi are for .svg, .pdf and .png; a page follows its reader's"
+            " settings"
+        )
+    drawn = (
+        page(spec, agents).encode()
+        if file.suffix.lower() == ".html"
+        else kinds[file.suffix.lower()](draw(spec, agents, sheet))
+    )
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(drawn)
@@ -252,15 +302,20 @@ def page(spec: dict[str, Any], agents: Sequence[Look]) -> str:
     """A declared chart as a page of its own, with everything that it needs inside."""
     import vl_convert as vlc
 
-    drawing = _with_plain_legend(vlc.vegalite_to_vega(spec, vl_version=vegalite_version(), config=print_theme(agents)), agents)
+    drawing = _with_plain_legend(
+        vlc.vegalite_to_vega(spec, vl_version=vegalite_version(), config=print_theme(agents)), agents
+    )
     return vlc.vega_to_html(drawing, bundle=True)
 
 
 def _with_plain_legend(drawing: dict[str, Any], agents: Sequence[Look]) -> dict[str, Any]:
-    """A compiled chart whose legend shows points as they are drawn: Vega-Lite would dash their outlines like the lines, and fill the hollow ones."""
+    """A compiled chart whose legend shows points as they are drawn: Vega-Lite would dash their
+    outlines like the lines, and fill the hollow ones."""
     hollow = json.dumps([look.label for look in agents if look.hollow])
     for legend in drawing.get("legends", []):
         for channel in ("strokeDash", "strokeWidth"):
             legend.pop(channel, None)
-        legend.setdefault("encode", {}).setdefault("symbols", {})["update"] = {"fillOpacity": {"signal": f"indexof({hollow}, datum.value) < 0 ? 1 : 0"}}
+        legend.setdefault("encode", {}).setdefault("symbols", {})["update"] = {
+            "fillOpacity": {"signal": f"indexof({hollow}, datum.value) < 0 ? 1 : 0"}
+        }
     return drawing

@@ -1,4 +1,5 @@
-"""The figure of whatever was measured along any column: ``spanlab figure --along COLUMN --by COLUMN --value ...``."""
+"""The figure of whatever was measured along any column: ``spanlab figure --along COLUMN --by COLUMN
+--value ...``."""
 
 from __future__ import annotations
 
@@ -40,15 +41,22 @@ def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
     effect = conditions_effect(data.scored.parts[paradigm], paradigm, wish.along, wish.by, wish.value)
     computed = compute_effect(effect, data, replace(wish, paradigms=(paradigm,)), panels=True)
     options = ("--along", effect.x, *(("--by", effect.panels[0]) if effect.panels else ()), "--value", wish.value)
-    answers = no_answers if wish.value == "rt_median" else computed.answers  # a median has no row of its own for each answer
+    answers = (
+        no_answers if wish.value == "rt_median" else computed.answers
+    )  # a median has no row of its own for each answer
     return replace(computed, asked=options, answers=answers)
 
 
 def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:
-    """Return what a page asks of this figure, beside the effects that it shows: factors that none of them shows, in right answers and in people's times."""
+    """Return what a page asks of this figure, beside the effects that it shows: factors that none
+    of them shows, in right answers and in people's times."""
     part = data.scored.parts[paradigm]
     columns_of = [(unnamed_conditions(part, effects, value), value) for value in VALUES[:2]]
-    return [Wish((paradigm,), along=columns[0], by=columns[1], value=value) for columns, value in columns_of if columns is not None]
+    return [
+        Wish((paradigm,), along=columns[0], by=columns[1], value=value)
+        for columns, value in columns_of
+        if columns is not None
+    ]
 
 
 def _unvaried(scored: Scored, paradigm: str) -> str:

@@ -1,4 +1,5 @@
-"""The marks of every figure of curves: points (side by side, so that intervals do not hide each other), the chance line, and the layers that draw them."""
+"""The marks of every figure of curves: points (side by side, so that intervals do not hide each
+other), the chance line, and the layers that draw them."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def _number(value: Any) -> float | None:
 
 
 def whole_axis(low: float, high: float) -> dict[str, Any]:
-    """The axis of a number without fractions: a few round labels, no two of them alike, however short the axis is."""
+    """The axis of a number without fractions: a few round labels, no two of them alike, however
+    short the axis is."""
     power = 10 ** max(0, math.floor(math.log10(max(high - low, 1.0) / 5)))
     step = next(factor * power for factor in (1, 2, 5, 10, 20) if (high - low) / (factor * power) <= 5)
     values = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
@@ -49,8 +51,9 @@ def whole_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _ticks(places: Sequence[int | float]) -> list[int | float]:
-    """The places that have a label: all of them (of labels that collide every other one is left out), or the first and round ones of many. Panels have the same
-    places, so that round ones of long lists would leave those of short lists without any."""
+    """The places that have a label: all of them (of labels that collide every other one is left
+    out), or the first and round ones of many. Panels have the same places, so that round ones of
+    long lists would leave those of short lists without any."""
     if len(places) <= 20 or places[-1] <= 10:
         return list(places)
     step = 5 if places[-1] <= 30 else 10 if places[-1] <= 60 else 50
@@ -58,12 +61,17 @@ def _ticks(places: Sequence[int | float]) -> list[int | float]:
 
 
 def label_rows(
-    rows: Sequence[Mapping[str, Any]], agents: Sequence[Look], vertical: Mapping[str, Any], size: tuple[int, int], panel: str | None = None
+    rows: Sequence[Mapping[str, Any]],
+    agents: Sequence[Look],
+    vertical: Mapping[str, Any],
+    size: tuple[int, int],
+    panel: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The names of lines at their ends, as further rows of a chart (``label``); none where there are more than :data:`MOST_LABELS` lines.
+    """The names of lines at their ends, as further rows of a chart (``label``); none where there
+    are more than :data:`MOST_LABELS` lines.
 
-    Names beside the right end of the panel are moved up or down until they do not touch. Those of lines that end earlier stay where these end, above or
-    below other lines that they would lie on.
+    Names beside the right end of the panel are moved up or down until they do not touch. Those of
+    lines that end earlier stay where these end, above or below other lines that they would lie on.
 
     Parameters
     ----------
@@ -77,19 +85,35 @@ def label_rows(
     off = unasked([look for look in agents if look.label in there])
     ends: dict[str, Mapping[str, Any]] = {}
     for row in rows:
-        if row["role"] == "curve" and row.get("panel") == panel and row["agent"] not in off and row["at"] >= ends.get(row["agent"], row)["at"]:
+        if (
+            row["role"] == "curve"
+            and row.get("panel") == panel
+            and row["agent"] not in off
+            and row["at"] >= ends.get(row["agent"], row)["at"]
+        ):
             ends[row["agent"]] = row
     if not 2 <= len(there - set(off)) <= MOST_LABELS or not ends:
         return []
     low, high = vertical["domain"]
     gap, last = _LABEL_HEIGHT * (high - low) / size[1], max(row["at"] for row in ends.values())
     right = max(row["x"] for row in ends.values())
-    shorts = {name: name.partition(" (")[0] if len(name) > _LONGEST_LABEL else name for name in sorted(there - set(off))}
+    shorts = {
+        name: name.partition(" (")[0] if len(name) > _LONGEST_LABEL else name for name in sorted(there - set(off))
+    }
     labels = []
     for name, row in ends.items():
         text = shorts[name] if [*shorts.values()].count(shorts[name]) == 1 else name
-        text = text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 9]}…{text[-8:]}"  # names that begin alike end differently
-        made = {"role": "label", "agent": name, "x": right if row["at"] == last else row["x"], "at": row["at"], "mean": row["mean"], "name": text}
+        text = (
+            text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 9]}…{text[-8:]}"
+        )  # names that begin alike end differently
+        made = {
+            "role": "label",
+            "agent": name,
+            "x": right if row["at"] == last else row["x"],
+            "at": row["at"],
+            "mean": row["mean"],
+            "name": text,
+        }
         labels.append(made | {"faint": row["faint"]} | ({"panel": panel} if panel else {}))
     column = sorted((one for one in labels if one["at"] == last), key=lambda one: one["mean"])
     for one, mean in zip(column, _apart([one["mean"] for one in column], gap, low, high), strict=True):
@@ -98,7 +122,9 @@ def label_rows(
     axis = max(row["x"] for row in seen) - min(row["x"] for row in seen)
     for one in (one for one in labels if one["at"] < last):
         reach = (text_width(one["name"], _LABEL_SIZE) + 12) / size[0] * axis
-        one["mean"] = _beside_lines(one["mean"], _passing(seen, one["agent"], one["x"], one["x"] + reach), gap, low, high)
+        one["mean"] = _beside_lines(
+            one["mean"], _passing(seen, one["agent"], one["x"], one["x"] + reach), gap, low, high
+        )
     return labels
 
 
@@ -117,7 +143,8 @@ def _passing(rows: Sequence[Mapping[str, Any]], agent: str, start: float, end: f
 
 
 def _beside_lines(mean: float, lines: Sequence[float], room: float, low: float, high: float) -> float:
-    """The height of a name: as it is where no line passes so near, else above or below all that pass, whichever is nearer and within the panel."""
+    """The height of a name: as it is where no line passes so near, else above or below all that
+    pass, whichever is nearer and within the panel."""
     if all(abs(line - mean) >= room for line in lines):
         return mean
     inside = [place for place in (min(lines) - room, max(lines) + room) if low + room <= place <= high - room]
@@ -125,7 +152,8 @@ def _beside_lines(mean: float, lines: Sequence[float], room: float, low: float, 
 
 
 def _apart(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Ascending values, moved as little as possible until neighbours are so far apart: those that touch stand around their mean, between two ends."""
+    """Ascending values, moved as little as possible until neighbours are so far apart: those that
+    touch stand around their mean, between two ends."""
     groups: list[list[float]] = []
     for value in values:
         groups.append([value])
@@ -143,7 +171,9 @@ def _bounds(group: Sequence[float], gap: float, low: float, high: float) -> tupl
 
 def label_room(rows: Sequence[Mapping[str, Any]]) -> int:
     """Return how many px names of lines need beside a panel."""
-    return round(max((text_width(str(row["name"]), _LABEL_SIZE) + 16 for row in rows if row["role"] == "label"), default=0))
+    return round(
+        max((text_width(str(row["name"]), _LABEL_SIZE) + 16 for row in rows if row["role"] == "label"), default=0)
+    )
 
 
 def format_percent(value: float | None) -> str:
@@ -161,15 +191,18 @@ def curve_points(
     yardsticks: bool = False,
     each: pd.DataFrame | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of a chart: the points of each curve, of single people, and of the lines that belong to nobody.
+    """Return the rows of a chart: the points of each curve, of single people, and of the lines that
+    belong to nobody.
 
     Parameters
     ----------
     over : the column along the horizontal axis
     panel : the column that names panels; one panel when None
     format_value : makes the words of a value, for pointing at it
-    in_order : whether agents are side by side as in a legend, from left to right; else people are in the middle
-    lacking : a column with the means of somebody who lacks one thing; no such line where there is no such column
+    in_order : whether agents are side by side as in a legend, from left to right; else people are
+        in the middle
+    lacking : a column with the means of somebody who lacks one thing; no such line where there is
+        no such column
     yardsticks : whether all yardsticks are seen
     each : the means of single people, as points of their own
     """
@@ -189,34 +222,62 @@ def curve_points(
                 continue
             many = row[panel] if panel and not isinstance(row[panel], str) else len(grid)
             x = float(row[over]) + min(widest, float(many) * _DODGE) * step * steps[look.label]
-            rows.append(_point(row, look, x, over, format_value) | ({"crowd": True} if look.label in thin else {}) | _in_panel(row, panel))
+            rows.append(
+                _point(row, look, x, over, format_value)
+                | ({"crowd": True} if look.label in thin else {})
+                | _in_panel(row, panel)
+            )
     if each is not None:
         random = np.random.RandomState(0)  # a little to the side, so that equal people are seen to be several
         for row in each.to_dict("records"):
             x = float(row[over]) + 0.06 * step * (random.rand() - 0.5)
-            point = {"role": "person", "agent": row["agent"], "x": x, "at": _plain(row[over]), "mean": float(row["mean"])}
+            point = {
+                "role": "person",
+                "agent": row["agent"],
+                "x": x,
+                "at": _plain(row[over]),
+                "mean": float(row["mean"]),
+            }
             rows.append(point | _in_panel(row, panel))
     rows += _line_rows(curve, over, panel, step, "chance", "chance")
     if lacking and lacking in curve.columns:
         line = _line_rows(curve, over, panel, step, lacking, "lacking")
         ends = {row.get("panel"): row for row in line}.values()
         # Named at its end: above the line, or below where it runs along the top.
-        rows += [*line, *({**row, "role": "name", "mean": row["mean"] - 0.08 * (row["mean"] > 0.95), "name": lacking.replace("_", " ")} for row in ends)]
+        rows += [
+            *line,
+            *(
+                {
+                    **row,
+                    "role": "name",
+                    "mean": row["mean"] - 0.08 * (row["mean"] > 0.95),
+                    "name": lacking.replace("_", " "),
+                }
+                for row in ends
+            ),
+        ]
     return rows
 
 
-def _side_by_side(everybody: Sequence[Look], in_the_middle: Sequence[str], in_order: bool) -> tuple[dict[str, float], float]:
-    """Return how many steps to the side each agent stands, and the largest step, as a share of the distance between two places."""
+def _side_by_side(
+    everybody: Sequence[Look], in_the_middle: Sequence[str], in_order: bool
+) -> tuple[dict[str, float], float]:
+    """Return how many steps to the side each agent stands, and the largest step, as a share of the
+    distance between two places."""
     present = [look for look in everybody if look.label not in {*in_the_middle}]
     # people in the middle, on the true position; machines to both sides
-    steps: dict[str, float] = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
+    steps: dict[str, float] = {
+        look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))
+    }
     if in_order:
         steps = {look.label: rank - (len(present) - 1) / 2 for rank, look in enumerate(reversed(present))}
     # nobody steps aside for those who are not seen
     return steps | dict.fromkeys(in_the_middle, 0.0), (0.5 if in_order else 0.36) / max(1, len(present))
 
 
-def _point(row: Mapping[Any, Any], look: Look, x: float, over: str, format_value: Callable[[float | None], str]) -> dict[str, Any]:
+def _point(
+    row: Mapping[Any, Any], look: Look, x: float, over: str, format_value: Callable[[float | None], str]
+) -> dict[str, Any]:
     """Return a point of a curve, with the words that are shown when somebody points at it."""
     mean, low, high, count = (_number(row[name]) for name in ("mean", "low", "high", "n_units"))
     return {
@@ -239,19 +300,33 @@ def _in_panel(row: Mapping[Any, Any], panel: str | None) -> dict[str, str]:
     return {"panel": panel_label(row[panel])} if panel else {}
 
 
-def _line_rows(curve: pd.DataFrame, over: str, panel: str | None, step: float, column: str, role: str) -> list[dict[str, Any]]:
-    """The line of each panel that belongs to nobody: through the mean of a column in every cell, half a step beyond the first and the last."""
+def _line_rows(
+    curve: pd.DataFrame, over: str, panel: str | None, step: float, column: str, role: str
+) -> list[dict[str, Any]]:
+    """The line of each panel that belongs to nobody: through the mean of a column in every cell,
+    half a step beyond the first and the last."""
     guessed = curve.dropna(subset=[column])
     rows: list[dict[str, Any]] = []
     for name, part in guessed.groupby(panel) if panel else [(None, guessed)]:
-        line = [(float(x), float(level)) for x, level in part.groupby(over)[column].mean().reset_index().itertuples(index=False)]
+        line = [
+            (float(x), float(level))
+            for x, level in part.groupby(over)[column].mean().reset_index().itertuples(index=False)
+        ]
         line = [(line[0][0] - step / 2, line[0][1]), *line, (line[-1][0] + step / 2, line[-1][1])] if line else []
-        rows += [{"role": role, "x": x, "at": x, "mean": level} | ({"panel": panel_label(name)} if panel else {}) for x, level in line]
+        rows += [
+            {"role": role, "x": x, "at": x, "mean": level} | ({"panel": panel_label(name)} if panel else {})
+            for x, level in line
+        ]
     return rows
 
 
 #: The vertical axis of proportions, with room for points at 0 and at 100%.
-PROPORTIONS: dict[str, Any] = {"title": "correct", "domain": [-0.04, 1.05], "format": "%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+PROPORTIONS: dict[str, Any] = {
+    "title": "correct",
+    "domain": [-0.04, 1.05],
+    "format": "%",
+    "values": [0, 0.2, 0.4, 0.6, 0.8, 1],
+}
 
 
 def curve_layers(
@@ -275,8 +350,8 @@ def curve_layers(
 ) -> dict[str, Any]:
     """Return the layers that all figures share, as plain data: chance, intervals, lines, points.
 
-    Its Vega parameters: ``hidden`` lists agents that are switched off; ``intervals`` says whether bars are shown, and ``labels`` whether names at ends of
-    lines are.
+    Its Vega parameters: ``hidden`` lists agents that are switched off; ``intervals`` says whether
+    bars are shown, and ``labels`` whether names at ends of lines are.
 
     Parameters
     ----------
@@ -295,7 +370,11 @@ def curve_layers(
     off, thin = [] if yardsticks else unasked(there), set(crowd(there))
     # Vega gives a chart with an empty legend infinite sides.
     in_legend = [look.label for look in agents[::-1] if look.label in drawn and look.label not in {*off, *thin}]
-    legend = {"orient": "bottom", "columns": 3, "title": None, "symbolOpacity": 1, "values": in_legend} if in_legend else None
+    legend = (
+        {"orient": "bottom", "columns": 3, "title": None, "symbolOpacity": 1, "values": in_legend}
+        if in_legend
+        else None
+    )
     colour = _agent_scale(agents) | {"legend": legend}
     x, upright = _horizontal(curve, over, x_title, names, span), upright_axis(vertical)
     at_mean = {"x": x, "y": {"field": "mean", "type": "quantitative"} | upright}
@@ -317,13 +396,28 @@ def curve_layers(
     points = {
         "transform": alone,
         "mark": {"type": "point", "filled": True, "opacity": 1, "strokeWidth": 1.4, **inside},
-        "encoding": at_mean | {"color": colour} | _point_styles(agents, legend) | {"tooltip": tooltip(line, x_title or over, called, bars)},
+        "encoding": at_mean
+        | {"color": colour}
+        | _point_styles(agents, legend)
+        | {"tooltip": tooltip(line, x_title or over, called, bars)},
     }
     lacked = [_nobody("lacking", [6, 3], at_mean), _name_of_lacking(at_mean)] if lacking else []
     people = [_single_people(at_mean, colour)] if singles else []
     return {
-        "layer": [_nobody("chance", [1.5, 2.5], at_mean), *lacked, *people, spread, lines, points, *(_names_at_ends(at_mean, colour) if labelled else [])],
-        "params": [{"name": "hidden", "value": off}, {"name": "intervals", "value": True}, {"name": "labels", "value": True}],
+        "layer": [
+            _nobody("chance", [1.5, 2.5], at_mean),
+            *lacked,
+            *people,
+            spread,
+            lines,
+            points,
+            *(_names_at_ends(at_mean, colour) if labelled else []),
+        ],
+        "params": [
+            {"name": "hidden", "value": off},
+            {"name": "intervals", "value": True},
+            {"name": "labels", "value": True},
+        ],
         "width": width,
         "height": height,
     }
@@ -349,10 +443,14 @@ def tooltip(line: str, along: str, called: str, bars: str) -> list[dict[str, Any
     ]
 
 
-def _horizontal(curve: pd.DataFrame, over: str, x_title: str, names: Sequence[str], span: tuple[float, float] | None) -> dict[str, Any]:
+def _horizontal(
+    curve: pd.DataFrame, over: str, x_title: str, names: Sequence[str], span: tuple[float, float] | None
+) -> dict[str, Any]:
     """Return the horizontal axis, which has the labels that its places need."""
     places = [_plain(value) for value in sorted(curve[over].dropna().unique())]
-    lined = "chance" in curve.columns and bool(curve["chance"].notna().any())  # its line goes half a step further than the points
+    lined = "chance" in curve.columns and bool(
+        curve["chance"].notna().any()
+    )  # its line goes half a step further than the points
     whole = all(isinstance(value, int) for value in places)
     labels: dict[str, Any] = {"format": "d"} if whole else {"format": ".6~g", "tickCount": 5}
     if names:
@@ -362,7 +460,12 @@ def _horizontal(curve: pd.DataFrame, over: str, x_title: str, names: Sequence[st
         "field": "x",
         "type": "quantitative",
         "title": x_title or None,
-        "scale": {"zero": False, "nice": False, "padding": 0 if lined else 6, **({} if span is None else {"domain": list(span)})},
+        "scale": {
+            "zero": False,
+            "nice": False,
+            "padding": 0 if lined else 6,
+            **({} if span is None else {"domain": list(span)}),
+        },
         "axis": {"grid": False, "labelOverlap": "parity", "labelSeparation": 3, **labels},
     }
 
@@ -378,13 +481,20 @@ def _style(agents: Sequence[Look], values: Sequence[Any], kind: str = "nominal")
 
 
 def _line_styles(agents: Sequence[Look], thin: Collection[str]) -> dict[str, Any]:
-    """Return dashes and widths of lines; thin ones are fainter the more there are, so that it stays to be seen where most of them are."""
+    """Return dashes and widths of lines; thin ones are fainter the more there are, so that it stays
+    to be seen where most of them are."""
     widths = _style(agents, [0.8 if look.label in thin else look.width for look in agents], "ordinal")
-    styles = {"strokeDash": _style(agents, [list(look.dash) for look in agents]), "strokeWidth": widths, "order": _IN_ORDER}
+    styles = {
+        "strokeDash": _style(agents, [list(look.dash) for look in agents]),
+        "strokeWidth": widths,
+        "order": _IN_ORDER,
+    }
     if not thin:
         return styles
     faintness = max(0.04, min(0.3, 20 / len(thin)))
-    return styles | {"opacity": _style(agents, [faintness if look.label in thin else 0.95 for look in agents], "ordinal")}
+    return styles | {
+        "opacity": _style(agents, [faintness if look.label in thin else 0.95 for look in agents], "ordinal")
+    }
 
 
 def _point_styles(agents: Sequence[Look], legend: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -423,7 +533,8 @@ def _single_people(at_mean: Mapping[str, Any], colour: Mapping[str, Any]) -> dic
 
 
 def _names_at_ends(at_mean: Mapping[str, Any], colour: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the layers of names at ends of lines: a halo, names in the colour of their lines, and soft ones for yardsticks."""
+    """Return the layers of names at ends of lines: a halo, names in the colour of their lines, and
+    soft ones for yardsticks."""
     beside = {"filter": "datum.role == 'label' && labels && indexof(hidden, datum.agent) < 0"}
     mark = {"type": "text", "align": "left", "baseline": "middle", "dx": 9, "fontSize": _LABEL_SIZE}
     name = {**at_mean, "text": {"field": "name", "type": "nominal"}}

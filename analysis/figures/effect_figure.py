@@ -1,4 +1,5 @@
-"""The figure of an effect, from data as they were read: one panel for each condition, in the style that all figures share."""
+"""The figure of an effect, from data as they were read: one panel for each condition, in the style
+that all figures share."""
 
 from __future__ import annotations
 
@@ -35,7 +36,13 @@ _ONE_PANEL = (440, 250)
 
 def looks_of(*tables: pd.DataFrame) -> list[Look]:
     """The look of each answerer in some tables, in drawing order."""
-    return looks([pair for table in tables for pair in table[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)])
+    return looks(
+        [
+            pair
+            for table in tables
+            for pair in table[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
+        ]
+    )
 
 
 def effect_chart(
@@ -75,9 +82,16 @@ def effect_chart(
 
 
 def condition_chart(
-    effect: Effect, table: pd.DataFrame, conditions: Sequence[Look], *, title: str, subtitle: str = "", bars: Bars = "interval"
+    effect: Effect,
+    table: pd.DataFrame,
+    conditions: Sequence[Look],
+    *,
+    title: str,
+    subtitle: str = "",
+    bars: Bars = "interval",
 ) -> dict[str, Any]:
-    """The figure of an effect the other way round: a line for each condition, a panel for each answerer, people first.
+    """The figure of an effect the other way round: a line for each condition, a panel for each
+    answerer, people first.
 
     Parameters
     ----------
@@ -85,7 +99,9 @@ def condition_chart(
     effect, table, bars : as of :func:`effect_chart`
     """
     shown = _varied(effect, table)
-    drawn = with_bars(table, bars).assign(_panel=table["agent"], agent=[shown.panel(row) for row in table.to_dict("records")])
+    drawn = with_bars(table, bars).assign(
+        _panel=table["agent"], agent=[shown.panel(row) for row in table.to_dict("records")]
+    )
     panels = [look.label for look in looks_of(table)[::-1]]
     return _curves(shown, drawn, conditions, panels, min(_IN_A_ROW, len(panels)), title, subtitle, "condition", bars)
 
@@ -103,8 +119,11 @@ def _varied(effect: Effect, table: pd.DataFrame) -> Effect:
 
 
 def constant(effect: Effect, table: pd.DataFrame) -> str:
-    """The columns that are the same in all panels of an effect, in words; empty where there are none."""
-    alike = [name for name in effect.panels if table[name].nunique() == 1] if len(effect.panels) > 1 and len(table) else []
+    """The columns that are the same in all panels of an effect, in words; empty where there are
+    none."""
+    alike = (
+        [name for name in effect.panels if table[name].nunique() == 1] if len(effect.panels) > 1 and len(table) else []
+    )
     return _only(effect, alike).panel(table.iloc[0].to_dict()) if alike else ""
 
 
@@ -139,15 +158,33 @@ def _curves(
         return "" if value is None else f"{100 * value:.0f}%" if proportion else f"{value:.{_digits(vertical)}f}"
 
     lacking = effect.without if effect.without in drawn.columns else ""
-    options: dict[str, Any] = {"lacking": bool(lacking), "vertical": vertical, "called": effect.measure, "names": names, "line": line, "bars": BAR_LABELS[bars]}
+    options: dict[str, Any] = {
+        "lacking": bool(lacking),
+        "vertical": vertical,
+        "called": effect.measure,
+        "names": names,
+        "line": line,
+        "bars": BAR_LABELS[bars],
+    }
     options |= {"yardsticks": yardsticks, "singles": each is not None}
     points: dict[str, Any] = {"yardsticks": yardsticks, "each": each, "lacking": lacking}
     if not panels:
         rows = curve_points(drawn, "_x", agents, format_value=format_number, **points)
         ends = label_rows(rows, agents, vertical, _ONE_PANEL)
-        layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], labelled=bool(ends), **options)
+        layers = curve_layers(
+            agents,
+            drawn,
+            "_x",
+            effect.x_title,
+            width=_ONE_PANEL[0],
+            height=_ONE_PANEL[1],
+            labelled=bool(ends),
+            **options,
+        )
         return plain(layers | {"title": title_lines(title, subtitle)} | _with_room(ends), [*rows, *ends])
-    rows = curve_points(drawn, "_x", agents, panel="_panel", format_value=format_number, in_order=line != "who", **points)
+    rows = curve_points(
+        drawn, "_x", agents, panel="_panel", format_value=format_number, in_order=line != "who", **points
+    )
     if line != "who":  # the same conditions in every panel: one axis for all
         places = [row["x"] for row in rows]
         options["span"] = (min(places), max(places))
@@ -156,7 +193,12 @@ def _curves(
     faceted = {
         "title": title_lines(title, subtitle),
         "params": layers.pop("params"),
-        "facet": {"field": "panel", "type": "nominal", "header": {"title": None, "labelAnchor": "start"}, "sort": list(panels)},
+        "facet": {
+            "field": "panel",
+            "type": "nominal",
+            "header": {"title": None, "labelAnchor": "start"},
+            "sort": list(panels),
+        },
         "columns": columns,
         "spacing": {"row": 68, "column": 16},
         "bounds": "flush",
@@ -176,7 +218,9 @@ def _places(column: pd.Series, names: Sequence[str]) -> pd.Series:
     return (column.map({name: place for place, name in enumerate(names, start=1)}) if names else column).astype(float)
 
 
-def answers_of(effect: Effect, scored: Scored, paradigm: str, table: pd.DataFrame, *, conditions: bool = False) -> AnswersOf:
+def answers_of(
+    effect: Effect, scored: Scored, paradigm: str, table: pd.DataFrame, *, conditions: bool = False
+) -> AnswersOf:
     """From a point of the figure of an effect to its answers.
 
     Parameters
@@ -189,7 +233,9 @@ def answers_of(effect: Effect, scored: Scored, paradigm: str, table: pd.DataFram
     def cells() -> Mapping[tuple[Any, ...], Mapping[Any, Any]]:
         named = _varied(effect, table) if conditions else effect
         cell_of = {}
-        for row, place in zip(table.to_dict("records"), _places(table[effect.x], _names_along(effect, table)), strict=True):
+        for row, place in zip(
+            table.to_dict("records"), _places(table[effect.x], _names_along(effect, table)), strict=True
+        ):
             panel = named.panel(row) if effect.panels else None
             key = (panel, row["agent"], place) if conditions else (row["agent"], panel, place)
             cell_of |= {key: row} if row["agent_kind"] != GROUP_MEANS else {}
@@ -200,7 +246,9 @@ def answers_of(effect: Effect, scored: Scored, paradigm: str, table: pd.DataFram
         return ready(effect, scored, paradigm).items
 
     def answers(mark: Mapping[str, Any]) -> MarkedAnswers | None:
-        cell = cells().get((mark.get("agent"), mark.get("panel"), mark.get("at"))) if mark.get("role") == "curve" else None
+        cell = (
+            cells().get((mark.get("agent"), mark.get("panel"), mark.get("at"))) if mark.get("role") == "curve" else None
+        )
         if cell is None or paradigm not in scored.parts:
             return None
 
@@ -223,7 +271,13 @@ def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
     listed = effect.panel_order
 
     def rank(value: Any) -> Any:
-        return (0, listed.index(value), "") if value in listed else (1, 0, value) if isinstance(value, str) else (0, float(value), "")
+        return (
+            (0, listed.index(value), "")
+            if value in listed
+            else (1, 0, value)
+            if isinstance(value, str)
+            else (0, float(value), "")
+        )
 
     cells = table.drop_duplicates(list(effect.panels)).to_dict("records")
     ordered = sorted(cells, key=lambda row: tuple(rank(row[name]) for name in effect.panels))
@@ -231,21 +285,34 @@ def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
 
 
 def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, conditions: bool = False) -> str:
-    """The caption of the figure of an effect; ``conditions`` says that the lines are conditions, as in :func:`condition_chart`."""
+    """The caption of the figure of an effect; ``conditions`` says that the lines are conditions, as
+    in :func:`condition_chart`."""
     individual_rows = table[table["agent_kind"] != GROUP_MEANS]
     units = sorted({unit for unit in individual_rows["unit"].dropna() if unit})
-    what = {"interval": "95% intervals", "sem": "standard errors of the mean", "within": "95% intervals within people (Cousineau-Morey)"}[bars]
+    what = {
+        "interval": "95% intervals",
+        "sem": "standard errors of the mean",
+        "within": "95% intervals within people (Cousineau-Morey)",
+    }[bars]
     column = {"interval": "low", "sem": "sem", "within": "within_low"}[bars]
     spread = column in individual_rows.columns and individual_rows[column].notna().any()
     over = "" if bars == "within" else f" over {' or '.join(unit + 's' for unit in units)}"
     lacking = "no agent is several people in all conditions" if bars == "within" else "too few units"
     drawn = f"Bars: {what}{over}." if spread else f"No bars: {lacking}."
-    dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is no chance level, or the record does not have it."
+    dotted = (
+        " Dotted: chance."
+        if table["chance"].notna().any()
+        else " No chance line: there is no chance level, or the record does not have it."
+    )
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.without and effect.without in table.columns:
         dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_label}."
     people = f" {means}" if len(individual_rows) < len(table) else ""
-    oracle = " Simulated observers were given the correct answers." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
+    oracle = (
+        " Simulated observers were given the correct answers."
+        if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any()
+        else ""
+    )
     cut = "" if _proportion(effect) or not _beyond(table) else " What lies beyond the axis is in the table."
     thin = "" if conditions else thin_lines(looks_of(individual_rows))
     return f"{effect.method} {drawn}{dotted}{people}{oracle}{thin}{cut}{unread_caption(table)}"
@@ -257,7 +324,8 @@ def _proportion(effect: Effect) -> bool:
 
 
 def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:
-    """A vertical axis with round numbers around values and intervals, and with 0 where it is near. Yardsticks may lie beyond where there is anybody else."""
+    """A vertical axis with round numbers around values and intervals, and with 0 where it is near.
+    Yardsticks may lie beyond where there is anybody else."""
     low, high = _extent(competitors(table[table["mean"].notna()]))
     if low > 0 and low < (high - low) * 2:
         low = 0.0
@@ -267,14 +335,22 @@ def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:
     first, end = math.floor(low / step), math.ceil(high / step)
     ticks = [round(step * place, 10) for place in range(first, end + 1)]
     domain = [ticks[0] - 0.04 * step, ticks[-1] + 0.1 * step]
-    return {"title": effect.measure, "domain": domain, "format": ".6~g" if step < 1 else "d", "values": ticks, "clip": _beyond(table)}
+    return {
+        "title": effect.measure,
+        "domain": domain,
+        "format": ".6~g" if step < 1 else "d",
+        "values": ticks,
+        "clip": _beyond(table),
+    }
 
 
 def _extent(table: pd.DataFrame) -> tuple[float, float]:
-    """The range of an axis: of values, their intervals and chance levels, but for those that would make the others unreadable.
+    """The range of an axis: of values, their intervals and chance levels, but for those that would
+    make the others unreadable.
 
-    Values that lie further from the others than three times their spread (Tukey's far outliers, around at least half of the values) are beyond the axis, and
-    so are ends of intervals that reach further from all values than three usual intervals, or three times their range.
+    Values that lie further from the others than three times their spread (Tukey's far outliers,
+    around at least half of the values) are beyond the axis, and so are ends of intervals that reach
+    further from all values than three usual intervals, or three times their range.
     """
     means = table["mean"].dropna().astype(float).to_numpy()
     if not len(means):
@@ -310,7 +386,8 @@ _TREND = ("contrast", "value", "low", "high", "t", "df", "p", "bf10", "omnibus_p
 
 @dataclass(frozen=True, kw_only=True)
 class ComputedEffect(Computed):
-    """The numbers of an effect in one paradigm; ``trends`` are its slopes or differences, ``between`` the differences of panels."""
+    """The numbers of an effect in one paradigm; ``trends`` are its slopes or differences,
+    ``between`` the differences of panels."""
 
     effect: Effect
     trends: pd.DataFrame
@@ -335,7 +412,8 @@ def effect_figure(effect: Effect) -> FigureDeclaration:
 
 
 def _nothing_to_draw(effect: Effect, scored: Scored, paradigm: str) -> str:
-    """Return why an effect that is made of several cells has no point in these data, such as K of too few trials; empty where it has."""
+    """Return why an effect that is made of several cells has no point in these data, such as K of
+    too few trials; empty where it has."""
     if effect.make is None:
         return ""
     table = effect.table(scored, paradigm, human="")
@@ -354,7 +432,9 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         when no paradigm of the data shows the effect, or several do and none was chosen.
     """
     paradigm = chosen(effect.name, effect.missing, data, wish, expected=effect.paradigms)
-    table = with_unread(effect.table(data.scored, paradigm, human=data.human.get(paradigm)), shares=effect.against_chance)
+    table = with_unread(
+        effect.table(data.scored, paradigm, human=data.human.get(paradigm)), shares=effect.against_chance
+    )
     each = None
     if (wish.points or wish.bars == "within") and effect.make is None:
         table, each = _of_people(effect, data, paradigm, table)
@@ -368,16 +448,31 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     further = [(heading, tests[["agent", *effect.panels, *_TREND, *_alike(tests)]])] if len(tests) else []
     if len(between):
         further.append(
-            ("Differences between panels (t-tests against guessing)", between[["agent", *(one for one in _TREND if one != "omnibus_p"), *_alike(between)]])
+            (
+                "Differences between panels (t-tests against guessing)",
+                between[["agent", *(one for one in _TREND if one != "omnibus_p"), *_alike(between)]],
+            )
         )
     return ComputedEffect(
         title=title,
         caption=below,
         table=table,
         shown=shown(effect, table),
-        picture=lambda agents: effect_chart(effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars, yardsticks=wish.yardsticks, each=each),
+        picture=lambda agents: effect_chart(
+            effect,
+            table,
+            agents,
+            title=title,
+            subtitle=lines(below),
+            bars=wish.bars,
+            yardsticks=wish.yardsticks,
+            each=each,
+        ),
         looks=looks_of(table),
-        notes=[*effect.notes(data.scored, paradigm, table), *([] if data.scored.accept_unread else untested_cells(table))],
+        notes=[
+            *effect.notes(data.scored, paradigm, table),
+            *([] if data.scored.accept_unread else untested_cells(table)),
+        ],
         readouts=data.readouts.get(paradigm, ()),
         further=tuple(further),
         answers=answers_of(effect, data.scored, paradigm, table),

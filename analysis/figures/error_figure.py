@@ -1,4 +1,5 @@
-"""The figure of continuous report: a histogram of the errors of each person and model, with the density of the fitted mixture."""
+"""The figure of continuous report: a histogram of the errors of each person and model, with the
+density of the fitted mixture."""
 
 from __future__ import annotations
 
@@ -21,7 +22,17 @@ from ..effects.curves import overall
 from ..stats.mixture import ENOUGH
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines
-from .histogram_panels import MOST, Panel, answers_of_bars, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
+from .histogram_panels import (
+    MOST,
+    Panel,
+    answers_of_bars,
+    bars,
+    heading_of,
+    histogram_panels,
+    line,
+    notes_on_panels,
+    split_by,
+)
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -33,9 +44,9 @@ _POINTS = 181
 #: By this column when no other is asked for and it is varied.
 _USUAL = "set_size"
 _METHOD = (
-    "Errors of answered questions, in degrees of the scale. Line: the mixture of a von Mises distribution about the right value and of uniform guesses "
-    f"(Zhang & Luck, 2008), by maximum likelihood, from {ENOUGH['two']} answers on. The table also has the mixture with swaps (Bays, Catalao & Husain, "
-    f"2009), from {ENOUGH['three']} answers on."
+    "Errors of answered questions, in degrees of the scale. Line: the mixture of a von Mises distribution about the"
+    f" right value and of uniform guesses (Zhang & Luck, 2008), by maximum likelihood, from {ENOUGH['two']} answers on."
+    f" The table also has the mixture with swaps (Bays, Catalao & Husain, 2009), from {ENOUGH['three']} answers on."
 )
 _SHOWN = (
     *("n_items", "n_missing", "mean_error", "sd_error", "mean_absolute_error"),
@@ -55,7 +66,8 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     Raises
     ------
     SpanLabError
-        when nothing was answered on a continuous scale, several paradigms have that and none was chosen, or there is no such column as ``by``.
+        when nothing was answered on a continuous scale, several paradigms have that and none was
+        chosen, or there is no such column as ``by``.
     """
     paradigm = chosen(NAME, _unscaled, data, wish)
     part = data.scored.parts[paradigm]
@@ -63,7 +75,10 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     part = split_by(part, by)
     each = report_errors(part, by=by)
     if not len(each):
-        raise SpanLabError(f"no figure {NAME}: {paradigm} has no {' and no '.join(by)} in questions that were answered on a continuous scale")
+        raise SpanLabError(
+            f"no figure {NAME}: {paradigm} has no {' and no '.join(by)} in questions that were answered on a continuous"
+            " scale"
+        )
     table = pd.concat([each, errors_over_people(each, by=by)], ignore_index=True)
     title = f"{data.titles[paradigm]}: errors"
     below = _METHOD + unread_caption(with_unread(overall(part)))
@@ -73,7 +88,10 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     unfitted = each[each["two_sd"].isna()]
     if len(unfitted):
         why = "; ".join(sorted(set(unfitted["note"].str.split("; ").str[0])))
-        notes.append(f"{len(unfitted)} of {plural(len(each), 'distribution')} {'has' if len(unfitted) == 1 else 'have'} no fit: {why}.")
+        notes.append(
+            f"{len(unfitted)} of {plural(len(each), 'distribution')} {'has' if len(unfitted) == 1 else 'have'} no fit:"
+            f" {why}."
+        )
     if int((each["note"].ne("") & each["two_sd"].notna()).sum()):
         notes.append("The table says what else was not fitted, and why.")
     return ComputedErrors(
@@ -103,8 +121,11 @@ def _lacking(scored: Scored, paradigm: str) -> tuple[str, ...]:
     return ("error", "period") if _unscaled(scored, paradigm) else ()
 
 
-def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str) -> dict[str, Any]:
-    """A panel for each row of the table: bars of its errors, and the density of its fit, both in answers a bar."""
+def _chart(
+    questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str
+) -> dict[str, Any]:
+    """A panel for each row of the table: bars of its errors, and the density of its fit, both in
+    answers a bar."""
     half = float(questions["period"].max()) / 2
     edges = np.linspace(-half, half, _BARS + 1)
     colours = {look.label: look.light for look in agents}
@@ -117,11 +138,15 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
         marks = bars(mine, edges, "°") + _density(row, len(mine), edges)
         top = max([top, *(bar["count"] for bar in marks)])
         missing = f", {row['n_missing']:g} without" if row["n_missing"] else ""
-        panels.append(Panel(heading_of(row, by), f"{plural(len(mine), 'answer')}{missing}", colours[row["agent"]], marks))
+        panels.append(
+            Panel(heading_of(row, by), f"{plural(len(mine), 'answer')}{missing}", colours[row["agent"]], marks)
+        )
     columns = coded(rows[by[0]])[1] if by else []
     wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
     axes, pointed = ("error (degrees)", "answers"), ("error", "answers")
-    return histogram_panels(panels, (-half, half), top * 1.05, wide=wide, axes=axes, tooltip=pointed, title=title, subtitle=subtitle)
+    return histogram_panels(
+        panels, (-half, half), top * 1.05, wide=wide, axes=axes, tooltip=pointed, title=title, subtitle=subtitle
+    )
 
 
 def _density(row: dict[Any, Any], many: int, edges: np.ndarray) -> list[dict[str, Any]]:

@@ -19,10 +19,15 @@ from .marked_answers import AnswersOf, no_answers
 if TYPE_CHECKING:
     from ..data.loading import Data
 
-#: What bars stand for: 95% intervals, one standard error of the mean to each side, or 95% intervals without what sets people apart (Cousineau-Morey).
+#: What bars stand for: 95% intervals, one standard error of the mean to each side, or 95% intervals
+#: without what sets people apart (Cousineau-Morey).
 Bars = Literal["interval", "sem", "within"]
 #: What tooltips call them.
-BAR_LABELS: Mapping[Bars, str] = {"interval": "95% interval", "sem": "mean ± s.e.m.", "within": "95% within-person interval"}
+BAR_LABELS: Mapping[Bars, str] = {
+    "interval": "95% interval",
+    "sem": "mean ± s.e.m.",
+    "within": "95% within-person interval",
+}
 #: Letters in a line below a title.
 _WIDTH = 110
 
@@ -36,7 +41,8 @@ class Wish:
     paradigms : of which paradigms; all that fit when not given
     bars : what the bars of curves stand for
     by : a column, for each value of which there is a panel; none when empty
-    along, value : a column along the horizontal axis, and what is measured there, where a figure can be of any
+    along, value : a column along the horizontal axis, and what is measured there, where a figure
+        can be of any
     points : whether each of several people is a small point, too
     yardsticks : whether the oracle without errors and guessing are shown beside people and models
     margins : within which differences count as none, as they were declared
@@ -107,9 +113,11 @@ class Computed:
     Parameters
     ----------
     title, caption, table, shown, further, answers : see :class:`DrawnFigure`
-    picture : from how each line looks, in drawing order, to a Vega-Lite specification without configuration
+    picture : from how each line looks, in drawing order, to a Vega-Lite specification without
+        configuration
     looks : how each line looks, where nobody else decides that
-    conditions : whether lines are conditions and not answerers, so that nobody else can decide how they look
+    conditions : whether lines are conditions and not answerers, so that nobody else can decide how
+        they look
     notes : what must be known, in plain sentences
     readouts : how networks' answers were read out, where that must be known, too
     asked : options that make it again, besides its name and paradigm
@@ -132,7 +140,17 @@ class Computed:
         """The figure; ``looks`` as a page with other figures has decided for everybody."""
         drawn = looks if looks and not self.conditions else self.looks
         notes = (*self.readouts, *self.notes)
-        return DrawnFigure(self.title, self.caption, self.table, self.shown, self.picture(drawn), drawn, notes, self.further, self.answers)
+        return DrawnFigure(
+            self.title,
+            self.caption,
+            self.table,
+            self.shown,
+            self.picture(drawn),
+            drawn,
+            notes,
+            self.further,
+            self.answers,
+        )
 
 
 def _anybody(scored: Scored, paradigm: str) -> str:
@@ -147,32 +165,38 @@ def _enough(scored: Scored, paradigm: str) -> str:
     return ""
 
 
-#: Sections of a paradigm's page, in their order: effects, figures of N-back blocks, reaction times, all others.
+#: Sections of a paradigm's page, in their order: effects, figures of N-back blocks, reaction times,
+#: all others.
 Section = Literal["effects", "blocks", "times", "others"]
 SECTIONS: tuple[Section, ...] = ("effects", "blocks", "times", "others")
 
 
 @dataclass(frozen=True)
 class FigureDeclaration:
-    """A figure, declared once: ``spanlab figure``, its list of names, ``spanlab check``, the report, Python and the documentation all go by this.
+    """A figure, declared once: ``spanlab figure``, its list of names, ``spanlab check``, the
+    report, Python and the documentation all go by this.
 
     Parameters
     ----------
     name : as ``spanlab figure`` knows it
     title : what it shows, as its title says after the paradigm's
-    compute : from data, and what was asked for, to its numbers; raises SpanLabError, with a sentence, where it cannot
+    compute : from data, and what was asked for, to its numbers; raises SpanLabError, with a
+        sentence, where it cannot
     missing : why one paradigm of the data does not have it, in a sentence; empty where it does
     lacking : the columns that it needs and a paradigm has no values in
     line : what it shows, as lists of figures say it; the title when not given
     answers : of what it is: of N-back ``blocks``, of other ``items``, or of ``any`` answers
-    section, place : where it stands on a paradigm's page (lines must then be answerers), and in which order there; on none where the section is None
-    too_few : why a page does not show it although it can be made, in a sentence; empty where it does
+    section, place : where it stands on a paradigm's page (lines must then be answerers), and in
+        which order there; on none where the section is None
+    too_few : why a page does not show it although it can be made, in a sentence; empty where it
+        does
     expected : paradigms of the library that have it; where they do not, the page says why
-    effects : those whose sums are all that it needs, so that it can be made from data that are read piece by piece, here or elsewhere; empty where it needs all
-        answers at once
+    effects : those whose sums are all that it needs, so that it can be made from data that are read
+        piece by piece, here or elsewhere; empty where it needs all answers at once
     by : whether it can be apart for each value of a column
     along : whether it can be along any column, and of several values
-    of_people : whether it needs people (or who stands in for them), so that trials alone do not tell whether there will be one
+    of_people : whether it needs people (or who stands in for them), so that trials alone do not
+        tell whether there will be one
     excerpt_of : the figure of which it shows some conditions; empty when it is not an excerpt
     """
 
@@ -220,7 +244,9 @@ def with_bars(table: pd.DataFrame, bars: Bars) -> pd.DataFrame:
     if bars == "interval":
         return table
     if bars == "within":
-        return table.assign(low=table["within_low"], high=table["within_high"]) if "within_low" in table.columns else table
+        return (
+            table.assign(low=table["within_low"], high=table["within_high"]) if "within_low" in table.columns else table
+        )
     mean, sem = table["mean"].astype(float), table["sem"].astype(float)
     return table.assign(low=mean - sem, high=mean + sem)
 
@@ -241,7 +267,8 @@ def named_paradigms(data: Data, wish: Wish) -> list[str]:
 
 
 def why_not(find: Callable[[Scored, str], object], scored: Scored, paradigm: str) -> str:
-    """Return why a paradigm does not show a figure: the sentence with which its data are refused; empty where they are not."""
+    """Return why a paradigm does not show a figure: the sentence with which its data are refused;
+    empty where they are not."""
     try:
         find(scored, paradigm)
     except SpanLabError as error:
@@ -250,9 +277,16 @@ def why_not(find: Callable[[Scored, str], object], scored: Scored, paradigm: str
 
 
 def chosen(
-    name: str, missing: Callable[[Scored, str], str], data: Data, wish: Wish, *, expected: Sequence[str] = (), among: Sequence[str] | None = None
+    name: str,
+    missing: Callable[[Scored, str], str],
+    data: Data,
+    wish: Wish,
+    *,
+    expected: Sequence[str] = (),
+    among: Sequence[str] | None = None,
 ) -> str:
-    """The paradigm of a figure that shows one paradigm: the one that the user named, or the only one that has this figure.
+    """The paradigm of a figure that shows one paradigm: the one that the user named, or the only
+    one that has this figure.
 
     Parameters
     ----------
@@ -264,17 +298,24 @@ def chosen(
     SpanLabError
         when there is none, or several and none was named.
     """
-    there, wanted = [paradigm for paradigm in data.titles if among is None or paradigm in among], named_paradigms(data, wish)
+    there, wanted = (
+        [paradigm for paradigm in data.titles if among is None or paradigm in among],
+        named_paradigms(data, wish),
+    )
     if len(wanted) > 1:
         raise SpanLabError(f"{name} is a figure of one paradigm: name one with --paradigm, not {', '.join(wanted)}")
     why = {paradigm: missing(data.scored, paradigm) for paradigm in wanted or there}
     fitting = [paradigm for paradigm, sentence in why.items() if not sentence]
     if len(fitting) > 1:
-        raise SpanLabError(f"several paradigms of these data have {name}: {', '.join(fitting)}; choose one with --paradigm")
+        raise SpanLabError(
+            f"several paradigms of these data have {name}: {', '.join(fitting)}; choose one with --paradigm"
+        )
     if fitting:
         return fitting[0]
     reasons = " ".join(why.values()) or (
-        f"these data have no {' or '.join(expected)}, only {', '.join(data.titles)}." if data.titles else "there are no scored answers."
+        f"these data have no {' or '.join(expected)}, only {', '.join(data.titles)}."
+        if data.titles
+        else "there are no scored answers."
     )
     library = f" In the library these have it: {', '.join(expected)}." if expected and not wanted else ""
     raise SpanLabError(f"no figure {name}: {reasons}{library}")

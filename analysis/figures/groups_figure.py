@@ -15,7 +15,16 @@ from ..data.scoring import Scored
 from ..data.style import Look, listed
 from ..effects.groups import GROUP, GROUP_METHOD, between_groups, group_effect, people_in_groups
 from ..stats.margins import PRIOR, judged, margin_of
-from .effect_figure import answers_of, caption, condition_chart, effect_chart, looks_of, looks_of_conditions, shown, unit_of
+from .effect_figure import (
+    answers_of,
+    caption,
+    condition_chart,
+    effect_chart,
+    looks_of,
+    looks_of_conditions,
+    shown,
+    unit_of,
+)
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines, why_not
 
 if TYPE_CHECKING:
@@ -24,7 +33,13 @@ if TYPE_CHECKING:
 NAME = "groups"
 _UNGROUPED = partial(why_not, people_in_groups)
 #: How marks are called.
-_MARKS = {"circle": "circles", "square": "squares", "diamond": "diamonds", "cross": "crosses", "triangle-up": "triangles"}
+_MARKS = {
+    "circle": "circles",
+    "square": "squares",
+    "diamond": "diamonds",
+    "cross": "crosses",
+    "triangle-up": "triangles",
+}
 _MARKS |= {"triangle-down": "triangles pointing down", "triangle-right": "triangles pointing right"}
 
 
@@ -41,18 +56,27 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
     Raises
     ------
     SpanLabError
-        where there are no two groups of people, somebody is in several, several paradigms have groups and none was chosen, or there is no such column.
+        where there are no two groups of people, somebody is in several, several paradigms have
+        groups and none was chosen, or there is no such column.
     """
     if wish.bars == "within":
-        raise SpanLabError("--bars within is for conditions that everybody is in; people of different groups are different people")
+        raise SpanLabError(
+            "--bars within is for conditions that everybody is in; people of different groups are different people"
+        )
     paradigm = chosen(NAME, _UNGROUPED, data, wish)
     people = people_in_groups(data.scored, paradigm)
     effect = group_effect(people, paradigm, wish.along, wish.value)
     table = effect.table(people, paradigm, human="")
     comparisons = judged(between_groups(effect, people, paradigm), margin_of(wish.margins, unit_of(effect)))
     everybody = data.scored.parts[paradigm].items
-    without = everybody[(everybody["agent_kind"] == PARTICIPANT.name) & ~everybody["participant"].isin(set(people.items["participant"]))]
-    notes = [f"People without a group are not in this figure: {listed(sorted(set(without['participant'].astype(str))))}."] if len(without) else []
+    without = everybody[
+        (everybody["agent_kind"] == PARTICIPANT.name) & ~everybody["participant"].isin(set(people.items["participant"]))
+    ]
+    notes = (
+        [f"People without a group are not in this figure: {listed(sorted(set(without['participant'].astype(str))))}."]
+        if len(without)
+        else []
+    )
     machines = sorted(set(everybody.loc[everybody["agent_kind"] != PARTICIPANT.name, "agent"].astype(str)))
     notes += [f"Machines have no group, and are not in this figure: {listed(machines)}."] if machines else []
     title = f"{data.titles[paradigm]}: {effect.title}"
@@ -61,10 +85,15 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
     notes.append(f"People in each group: {', '.join(f'{name} {many}' for name, many in counts.items())}.")
     looks = looks_of_conditions(effect, table) if grouped else looks_of(table)
     marks = ", ".join(f"{_MARKS[look.shape]} are {look.label}" for look in reversed(looks)) if grouped else ""
-    below = f"{caption(effect, table, wish.bars, conditions=True)} {marks[:1].upper()}{marks[1:]}{'. ' if marks else ''}{GROUP_METHOD}"
+    below = (
+        f"{caption(effect, table, wish.bars, conditions=True)}"
+        f" {marks[:1].upper()}{marks[1:]}{'. ' if marks else ''}{GROUP_METHOD}"
+    )
 
     def picture(agents: Sequence[Look]) -> dict[str, Any]:
-        made = (condition_chart if grouped else effect_chart)(effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars)
+        made = (condition_chart if grouped else effect_chart)(
+            effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars
+        )
         return _with_colours(made, agents) if grouped else made
 
     return ComputedGroups(
@@ -83,7 +112,8 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
 
 
 def _with_colours(spec: dict[str, Any], looks: Sequence[Look]) -> dict[str, Any]:
-    """A chart whose lines have these colours wherever it stands: on a page others have the first ones."""
+    """A chart whose lines have these colours wherever it stands: on a page others have the first
+    ones."""
 
     def changed(part: Any) -> Any:
         if isinstance(part, list):
@@ -93,7 +123,11 @@ def _with_colours(spec: dict[str, Any], looks: Sequence[Look]) -> dict[str, Any]
         whole = {key: changed(value) for key, value in part.items() if key != "data"}
         for channel in ("color", "fill", "stroke"):
             colour = whole.get(channel)
-            if isinstance(colour, dict) and colour.get("field") == "agent" and "range" not in colour.get("scale", {"range": ()}):
+            if (
+                isinstance(colour, dict)
+                and colour.get("field") == "agent"
+                and "range" not in colour.get("scale", {"range": ()})
+            ):
                 whole[channel] = {**colour, "scale": {**colour["scale"], "range": [look.light for look in looks]}}
         return whole
 

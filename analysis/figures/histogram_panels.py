@@ -1,4 +1,5 @@
-"""Histograms side by side, one for each person or condition, each with the density that was fitted to it."""
+"""Histograms side by side, one for each person or condition, each with the density that was fitted
+to it."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class Panel:
 
 
 def split_by(part: Scored, by: Sequence[str]) -> Scored:
-    """The answers of a paradigm with the columns for each combination of which there is a panel, as values."""
+    """The answers of a paradigm with the columns for each combination of which there is a panel, as
+    values."""
     return Scored(part.items.assign(**{name: decoded(part.items[name]) for name in by}), part.intrusions, part.notes)
 
 
@@ -49,13 +51,22 @@ def notes_on_panels(count: int) -> list[str]:
 
 
 def heading_of(row: Mapping[Any, Any], by: Sequence[str]) -> str:
-    """The heading of a panel: whose answers (what tells people apart comes first, as long headings are cut), and in which condition."""
+    """The heading of a panel: whose answers (what tells people apart comes first, as long headings
+    are cut), and in which condition."""
     person, agent = str(row["participant"]), str(row["agent"])
     if not person or person in agent:
         person = agent
     elif row["agent_kind"] != PARTICIPANT.name:  # the name of people together says nothing of one of them
         person = f"{person}, {agent}"
-    return ", ".join([person, *(f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}" for name in by)])
+    return ", ".join(
+        [
+            person,
+            *(
+                f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}"
+                for name in by
+            ),
+        ]
+    )
 
 
 def _format_value(value: Any) -> str:
@@ -66,13 +77,21 @@ def bars(values: np.ndarray, edges: np.ndarray, unit: str) -> list[dict[str, Any
     """Return bars: the number of values between each two edges."""
     counts, _ = np.histogram(values, edges)
     return [
-        {"role": "bar", "x": float(left), "x2": float(right), "count": int(count), "range": f"{left:g} to {right:g}{unit}"}
+        {
+            "role": "bar",
+            "x": float(left),
+            "x2": float(right),
+            "count": int(count),
+            "range": f"{left:g} to {right:g}{unit}",
+        }
         for count, left, right in zip(counts, edges, edges[1:], strict=False)
         if count
     ]
 
 
-def answers_of_bars(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], value: str, end: float) -> AnswersOf:
+def answers_of_bars(
+    questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], value: str, end: float
+) -> AnswersOf:
     """From a bar of the panels to its answers.
 
     Parameters
@@ -87,7 +106,9 @@ def answers_of_bars(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[st
     def answers(mark: Mapping[str, Any]) -> MarkedAnswers | None:
         if mark.get("role") != "bar":
             return None
-        return answers_of_panels(questions, rows, by, mark, value, lambda mine: between_edges(mine[value], mark["x"], mark["x2"], end))
+        return answers_of_panels(
+            questions, rows, by, mark, value, lambda mine: between_edges(mine[value], mark["x"], mark["x2"], end)
+        )
 
     return answers
 
@@ -98,7 +119,15 @@ def line(at: np.ndarray, heights: np.ndarray) -> list[dict[str, Any]]:
 
 
 def histogram_panels(
-    panels: Sequence[Panel], across: tuple[float, float], top: float, *, wide: int, axes: tuple[str, str], tooltip: tuple[str, str], title: str, subtitle: str
+    panels: Sequence[Panel],
+    across: tuple[float, float],
+    top: float,
+    *,
+    wide: int,
+    axes: tuple[str, str],
+    tooltip: tuple[str, str],
+    title: str,
+    subtitle: str,
 ) -> dict[str, Any]:
     """Panels in rows as one specification.
 
@@ -119,7 +148,14 @@ def histogram_panels(
         panel_of(
             made(panel.colour, axes[0] if place >= len(panels) - wide else "", axes[1] if not place % wide else ""),
             f"datum.part == {place}",
-            {"text": panel.heading, "subtitle": panel.below, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start"}
+            {
+                "text": panel.heading,
+                "subtitle": panel.below,
+                "fontSize": 12,
+                "fontWeight": 600,
+                "subtitleFontSize": 11.5,
+                "anchor": "start",
+            }
             | {"frame": "group", "offset": 8, "limit": PANEL[0] + 30},
         )
         for place, panel in enumerate(panels)
@@ -128,12 +164,28 @@ def histogram_panels(
     return grid(drawn, values, columns=wide, spacing=(78, 40), title=title_lines(title, subtitle))
 
 
-def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str, tooltip: tuple[str, str]) -> dict[str, Any]:
+def _layers(
+    colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str, tooltip: tuple[str, str]
+) -> dict[str, Any]:
     """Bars and density of one panel, over these ranges."""
-    x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": {"domain": list(across), "nice": False}, "axis": whole_axis(*across)}
-    y = {"field": "count", "type": "quantitative", "title": y_title or None, "scale": {"domain": [0, top], "nice": False}}
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "title": x_title or None,
+        "scale": {"domain": list(across), "nice": False},
+        "axis": whole_axis(*across),
+    }
+    y = {
+        "field": "count",
+        "type": "quantitative",
+        "title": y_title or None,
+        "scale": {"domain": [0, top], "nice": False},
+    }
     y["axis"] = whole_axis(0, top) | {"grid": True}
-    pointed = [{"field": "range", "type": "nominal", "title": tooltip[0]}, {"field": "count", "type": "quantitative", "title": tooltip[1]}]
+    pointed = [
+        {"field": "range", "type": "nominal", "title": tooltip[0]},
+        {"field": "count", "type": "quantitative", "title": tooltip[1]},
+    ]
     histogram = {
         "transform": [{"filter": "datum.role == 'bar'"}],
         "mark": {"type": "bar", "color": colour, "opacity": 0.35},

@@ -35,7 +35,9 @@ _TOGETHER = replace(
     panels=("title",),
     panel_labels=("{}",),
     needs=(),
-    method="Proportion correct by the number of items to be held in memory, in N-back by n, averaged over everything else.",
+    method=(
+        "Proportion correct by the number of items to be held in memory, in N-back by n, averaged over everything else."
+    ),
 )
 
 
@@ -60,7 +62,13 @@ def compute_load(data: Data, wish: Wish) -> Computed:
         table=table,
         shown=shown(drawn, table),
         picture=lambda agents: effect_chart(
-            drawn, table, agents, title="Correct by memory load", subtitle=lines(below), bars=wish.bars, yardsticks=wish.yardsticks
+            drawn,
+            table,
+            agents,
+            title="Correct by memory load",
+            subtitle=lines(below),
+            bars=wish.bars,
+            yardsticks=wish.yardsticks,
         ),
         looks=looks_of(table),
         readouts=[sentence for name in paradigms for sentence in data.readouts.get(name, ())],
@@ -75,7 +83,9 @@ def _curve(data: Data, paradigm: str) -> pd.DataFrame:
 
 
 def _answers(data: Data, mark: Mapping[str, Any]) -> MarkedAnswers | None:
-    paradigm = next((name for name, title in data.titles.items() if title == mark.get("panel") and name in data.scored.parts), "")
+    paradigm = next(
+        (name for name, title in data.titles.items() if title == mark.get("panel") and name in data.scored.parts), ""
+    )
     if not paradigm:
         return None
     own = _effect_of(data.scored, paradigm)

@@ -1,4 +1,5 @@
-"""The answers behind a mark of a figure, such as a point or a bar: the rows that it is computed from."""
+"""The answers behind a mark of a figure, such as a point or a bar: the rows that it is computed
+from."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class MarkedAnswers:
     find: Callable[[], pd.DataFrame]
 
 
-#: From a mark (a row of a picture's data) to its answers; None for marks of nobody who has answers here, such as chance and published people.
+#: From a mark (a row of a picture's data) to its answers; None for marks of nobody who has answers
+#: here, such as chance and published people.
 AnswersOf = Callable[[Mapping[str, Any]], MarkedAnswers | None]
 
 
@@ -47,12 +49,18 @@ def rows_with(items: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def between_edges(values: pd.Series, low: float, high: float, end: float) -> pd.Series:
-    """Which values lie in a bar of a histogram; the last one, which reaches to ``end``, includes its upper edge."""
+    """Which values lie in a bar of a histogram; the last one, which reaches to ``end``, includes
+    its upper edge."""
     return (values >= low) & ((values < high) | ((values == high) & (high >= end)))
 
 
 def answers_of_panels(
-    questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], mark: Mapping[str, Any], common: str, inside: Callable[[pd.DataFrame], pd.Series]
+    questions: pd.DataFrame,
+    rows: pd.DataFrame,
+    by: Sequence[str],
+    mark: Mapping[str, Any],
+    common: str,
+    inside: Callable[[pd.DataFrame], pd.Series],
 ) -> MarkedAnswers:
     """The answers behind a mark of a figure with a panel for each person and condition.
 
@@ -68,7 +76,11 @@ def answers_of_panels(
     keys = [*WHO, "participant", *by]
 
     def find() -> pd.DataFrame:
-        mine = dict(iter(questions.groupby(keys, sort=True, observed=True, dropna=False)))[tuple(row[name] for name in keys)]
+        mine = dict(iter(questions.groupby(keys, sort=True, observed=True, dropna=False)))[
+            tuple(row[name] for name in keys)
+        ]
         return mine[inside(mine)]
 
-    return MarkedAnswers({**{name: row[name] for name in by}, common: mark["range" if "range" in mark else common]}, find)
+    return MarkedAnswers(
+        {**{name: row[name] for name in by}, common: mark["range" if "range" in mark else common]}, find
+    )

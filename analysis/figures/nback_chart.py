@@ -1,4 +1,5 @@
-"""Figures of N-back results over N: a panel for each measure, a row of panels for each answerer or variant, and what is compared as lines or bars."""
+"""Figures of N-back results over N: a panel for each measure, a row of panels for each answerer or
+variant, and what is compared as lines or bars."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from ..data.style import Look, competitors
 from .charts import grid, panel_of, title_lines
 from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, format_percent, tooltip, upright_axis
 
-#: How far axes follow intervals: those of a t distribution with one degree of freedom are dozens of times as long as what they are of.
+#: How far axes follow intervals: those of a t distribution with one degree of freedom are dozens of
+#: times as long as what they are of.
 _FARTHEST = {"dprime": (-6.0, 6.0), "rate": (-0.2, 1.2)}
 #: What panels are called.
 TITLES: dict[str, str] = {
@@ -60,7 +62,9 @@ def nback_rows(
     whole = pd.concat([part for _, part in parts], ignore_index=True)
     whole = whole[whole["mean"].notna()]
     there = [measure for measure in measures if (whole["measure"] == measure).any()]
-    span = (float(whole["n"].min()) - 0.5, float(whole["n"].max()) + 0.5) if len(whole) else None  # panels with a chance line and without are alike
+    span = (
+        (float(whole["n"].min()) - 0.5, float(whole["n"].max()) + 0.5) if len(whole) else None
+    )  # panels with a chance line and without are alike
     panels, rows = [], []
     for measure in there:
         vertical = measure_axis(whole[whole["measure"] == measure], measure)
@@ -69,31 +73,61 @@ def nback_rows(
             if marks == "bars":
                 layers = _bar_layers(agents, whole, vertical, x_title, TITLES[measure], line, bars)
             else:
-                layers = curve_layers(agents, whole, "n", x_title, vertical=vertical, called=TITLES[measure], line=line, bars=bars, span=span)
+                layers = curve_layers(
+                    agents,
+                    whole,
+                    "n",
+                    x_title,
+                    vertical=vertical,
+                    called=TITLES[measure],
+                    line=line,
+                    bars=bars,
+                    span=span,
+                )
             made[x_title] = layers
         for place, (heading, cells) in enumerate(parts):
             part = cells[(cells["measure"] == measure) & cells["mean"].notna()]
             words = format_percent if not measure.startswith("dprime") else _format_number
             drawn = curve_points(part, "n", agents, format_value=words, in_order=line != "who")
-            rows += [row | {"measure": measure, "part": place} for row in drawn if marks == "lines" or row["role"] == "curve"]
+            rows += [
+                row | {"measure": measure, "part": place} for row in drawn if marks == "lines" or row["role"] == "curve"
+            ]
             condition = f"datum.measure == '{measure}' && datum.part == {place}"
             last = "N" if place == len(parts) - 1 else ""
             panels.append((place, panel_of(made[last], condition, _heading(heading, measure, there))))
     wide = len(there) if columns is None else min(columns, len(there))
     ordered = [panel for _, panel in sorted(panels, key=lambda panel: panel[0])]
-    return grid(ordered, rows, columns=wide, spacing=(84 if len(parts) == 1 else 76, 46), title=title_lines(title, subtitle))
+    return grid(
+        ordered, rows, columns=wide, spacing=(84 if len(parts) == 1 else 76, 46), title=title_lines(title, subtitle)
+    )
 
 
 def _heading(heading: str, measure: str, measures: Sequence[str]) -> dict[str, Any]:
-    """Return what stands above a panel: its measure, and above the first one of a row also what the row is."""
+    """Return what stands above a panel: its measure, and above the first one of a row also what the
+    row is."""
     style: dict[str, Any] = {"anchor": "start", "frame": "group", "offset": 8}
     if not heading:
         return dict(text=TITLES[measure], fontSize=12, fontWeight=600, **style)
     first = measure == measures[0]
-    return dict(text=heading if first else " ", subtitle=TITLES[measure], fontSize=12, fontWeight=600, subtitleFontSize=11.5, **style)
+    return dict(
+        text=heading if first else " ",
+        subtitle=TITLES[measure],
+        fontSize=12,
+        fontWeight=600,
+        subtitleFontSize=11.5,
+        **style,
+    )
 
 
-def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[str, Any], x_title: str, called: str, line: str, bars: str) -> dict[str, Any]:
+def _bar_layers(
+    agents: Sequence[Look],
+    cells: pd.DataFrame,
+    vertical: Mapping[str, Any],
+    x_title: str,
+    called: str,
+    line: str,
+    bars: str,
+) -> dict[str, Any]:
     """Bars side by side at each N, with error bars; these end where the panel does."""
     drawn = set(cells["agent"])
     labels = [look.label for look in agents if look.label in drawn][::-1]
@@ -102,7 +136,12 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
     x = {"field": "at", "type": "ordinal", "title": x_title or None, "axis": {"grid": False, "labelAngle": 0}}
     offset = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
     curve = {"filter": "datum.role == 'curve'"}
-    colour = {"field": "agent", "type": "nominal", "scale": {"domain": [look.label for look in agents]}, "legend": legend}
+    colour = {
+        "field": "agent",
+        "type": "nominal",
+        "scale": {"domain": [look.label for look in agents]},
+        "legend": legend,
+    }
     boxes = {
         "transform": [curve, {"calculate": "0", "as": "floor"}],
         "mark": {"type": "bar", "opacity": 0.75},
@@ -118,15 +157,24 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
     spread = {
         "transform": [curve],
         "mark": {"type": "rule", "strokeWidth": 1.3, "clip": True},
-        "encoding": {"x": x, "xOffset": offset, "y": {"field": "low", "type": "quantitative", **upright}, "y2": {"field": "high"}},
+        "encoding": {
+            "x": x,
+            "xOffset": offset,
+            "y": {"field": "low", "type": "quantitative", **upright},
+            "y2": {"field": "high"},
+        },
     }
-    zero = {"transform": [curve], "mark": {"type": "rule", "strokeWidth": 1}, "encoding": {"y": {"datum": 0, **upright}}}
+    zero = {
+        "transform": [curve],
+        "mark": {"type": "rule", "strokeWidth": 1},
+        "encoding": {"y": {"datum": 0, **upright}},
+    }
     return {"layer": [boxes, spread, zero], "width": PANEL[0], "height": PANEL[1]}
 
 
 def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
-    """The vertical axis of a measure: around all points, intervals and 0; rates reach from 0 to 1 at least. Endless intervals, and yardsticks, end with
-    the panel."""
+    """The vertical axis of a measure: around all points, intervals and 0; rates reach from 0 to 1
+    at least. Endless intervals, and yardsticks, end with the panel."""
     farthest = _FARTHEST["dprime" if measure.startswith("dprime") else "rate"]
     part = competitors(part)
     low = min(0.0, float(part["mean"].min()), *part["low"].dropna().astype(float).clip(lower=farthest[0]))
@@ -134,7 +182,9 @@ def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
     if not measure.startswith("dprime"):
         return PROPORTIONS | {"title": None, "domain": [min(-0.04, low - 0.02), max(1.05, high + 0.02)]}
     bottom, top = low - 0.2, high + 0.06 * (high - low)
-    values = [value for value in range(math.ceil(bottom), math.floor(top) + 1) if value <= top - 0.03 * (top - bottom)]  # a label at the very top sticks out
+    values = [
+        value for value in range(math.ceil(bottom), math.floor(top) + 1) if value <= top - 0.03 * (top - bottom)
+    ]  # a label at the very top sticks out
     return {"title": None, "domain": [bottom, top], "format": "d", "values": values, "clip": True}
 
 

@@ -23,7 +23,8 @@ _FEW = 3
 
 
 def dprime_summary(blocks: pd.DataFrame) -> pd.DataFrame:
-    """For everybody, variant and N: how many blocks, mean and standard deviation of d′ signed and without its sign, and how many blocks are below 0."""
+    """For everybody, variant and N: how many blocks, mean and standard deviation of d′ signed and
+    without its sign, and how many blocks are below 0."""
     rows = []
     keys = ["agent", "variant", "n"]
     for key, part in blocks.groupby(keys, sort=False):
@@ -33,11 +34,19 @@ def dprime_summary(blocks: pd.DataFrame) -> pd.DataFrame:
             values = finite[name].astype(float)
             row |= {f"{name}_mean": values.mean(), f"{name}_sd": values.std(ddof=1)}
         lost = len(part) - len(finite)
-        rows.append(row | {"below_0": int((finite["dprime"] < 0).sum()), "note": f"{plural(lost, 'block')} without d′ left out" if lost else ""})
+        rows.append(
+            row
+            | {
+                "below_0": int((finite["dprime"] < 0).sum()),
+                "note": f"{plural(lost, 'block')} without d′ left out" if lost else "",
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "") -> dict[str, Any]:
+def dprime_histograms(
+    blocks: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = ""
+) -> dict[str, Any]:
     """Histograms of blocks' d′: a row of panels for each answerer and variant, a panel for each N.
 
     Parameters
@@ -79,7 +88,16 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
         panel_of(
             made(look.light, "d′ of a block" if place >= last else "", "blocks" if not place % len(levels) else ""),
             f"datum.part == {place}",
-            {"text": heading, "subtitle": level, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start", "frame": "group", "offset": 8},
+            {
+                "text": heading,
+                "subtitle": level,
+                "fontSize": 12,
+                "fontWeight": 600,
+                "subtitleFontSize": 11.5,
+                "anchor": "start",
+                "frame": "group",
+                "offset": 8,
+            },
         )
         for heading, level, look, place in panels
     ]
@@ -92,23 +110,36 @@ def span_of(blocks: pd.DataFrame) -> tuple[float, float]:
     finite = signed[np.isfinite(signed)]
     if not len(finite):
         return -1.0, 1.0
-    return min(-1.0, float(np.floor(finite.min() / BIN) * BIN)), max(1.0, float(np.ceil(finite.abs().max() / BIN) * BIN))
+    return min(-1.0, float(np.floor(finite.min() / BIN) * BIN)), max(
+        1.0, float(np.ceil(finite.abs().max() / BIN) * BIN)
+    )
 
 
 def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str) -> dict[str, Any]:
     """Bars and densities of one panel, over these ranges."""
     scale = {"domain": list(across), "nice": False}
     x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": scale, "axis": whole_axis(*across)}
-    y = {"field": "count", "type": "quantitative", "title": y_title or None, "scale": {"domain": [0, top], "nice": False}}
+    y = {
+        "field": "count",
+        "type": "quantitative",
+        "title": y_title or None,
+        "scale": {"domain": [0, top], "nice": False},
+    }
     y["axis"] = whole_axis(0, top) | {"grid": True}
-    tooltip = [{"field": "range", "type": "nominal", "title": "d′"}, {"field": "count", "type": "quantitative", "title": "blocks"}]
+    tooltip = [
+        {"field": "range", "type": "nominal", "title": "d′"},
+        {"field": "count", "type": "quantitative", "title": "blocks"},
+    ]
     bars = {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": tooltip}
     lines = {"x": x, "y": y}
 
     def layer(role: str, encoding: dict[str, Any], **mark: Any) -> dict[str, Any]:
         return {"transform": [{"filter": f"datum.role == '{role}'"}], "mark": mark, "encoding": encoding}
 
-    zero = {"mark": {"type": "rule", "style": "chance", "strokeDash": [1.5, 2.5], "strokeWidth": 1.2}, "encoding": {"x": {"datum": 0, "scale": scale}}}
+    zero = {
+        "mark": {"type": "rule", "style": "chance", "strokeDash": [1.5, 2.5], "strokeWidth": 1.2},
+        "encoding": {"x": {"datum": 0, "scale": scale}},
+    }
     layers = [
         layer("signed", bars, type="bar", color=colour, opacity=0.35),
         layer("unsigned", bars, type="bar", filled=False, stroke=colour, strokeWidth=1, strokeDash=[3, 2]),
@@ -127,7 +158,15 @@ def _bars(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:
         counts, _ = np.histogram(series, edges)
         for count, left in zip(counts, edges, strict=False):
             if count:
-                rows.append({"role": role, "x": float(left), "x2": float(left + BIN), "count": int(count), "range": f"{left:g} to {left + BIN:g}"})
+                rows.append(
+                    {
+                        "role": role,
+                        "x": float(left),
+                        "x2": float(left + BIN),
+                        "count": int(count),
+                        "range": f"{left:g} to {left + BIN:g}",
+                    }
+                )
     return rows
 
 
@@ -139,8 +178,16 @@ def _densities(values: np.ndarray, low: float, high: float) -> list[dict[str, An
     for role, sample in (("signed density", known), ("unsigned density", np.abs(known))):
         if len(np.unique(sample)) < _FEW:
             continue
-        heights = _kernel(sample, at) if role == "signed density" else np.where(at >= 0, _kernel(sample, at) + _kernel(sample, -at), np.nan)
-        rows += [{"role": role, "x": float(x), "count": float(y) * len(sample) * BIN} for x, y in zip(at, heights, strict=True) if np.isfinite(y)]
+        heights = (
+            _kernel(sample, at)
+            if role == "signed density"
+            else np.where(at >= 0, _kernel(sample, at) + _kernel(sample, -at), np.nan)
+        )
+        rows += [
+            {"role": role, "x": float(x), "count": float(y) * len(sample) * BIN}
+            for x, y in zip(at, heights, strict=True)
+            if np.isfinite(y)
+        ]
     return rows
 
 

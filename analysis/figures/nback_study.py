@@ -1,6 +1,8 @@
-"""The figures of the N-back study of language models (Gong, Wan & Wang, AAAI 2024), drawn from any N-back data.
+"""The figures of the N-back study of language models (Gong, Wan & Wang, AAAI 2024), drawn from any
+N-back data.
 
-A *variant* is a paradigm, or one size of its grid where it has several; a *family* is a set of variants that the study compares in one figure.
+A *variant* is a paradigm, or one size of its grid where it has several; a *family* is a set of
+variants that the study compares in one figure.
 """
 
 from __future__ import annotations
@@ -37,15 +39,19 @@ _DISTRIBUTION = 10
 #: Models of the study that are drawn; all of them are in the table.
 _DRAWN = (STUDY_MODEL, "gpt-4")
 _OURS = (
-    "Signed d′ of summed counts, log-linear correction. The first N items of a block, which have nothing to match, and answers that were never asked for are "
-    "left out."
+    "Signed d′ of summed counts, log-linear correction. The first N items of a block, which have nothing to match, and"
+    " answers that were never asked for are left out."
 )
-_THEIRS = "By the rules of the N-back study of language models (Gong, Wan & Wang, 2024): rates clipped to 0.01 and 0.99, all items counted."
+_THEIRS = (
+    "By the rules of the N-back study of language models (Gong, Wan & Wang, 2024): rates clipped to 0.01 and 0.99, all"
+    " items counted."
+)
 _SHOWN = ("agent", "variant", "n", "measure", "mean", "low", "high", "sem", *UNREAD_COLUMNS, "unit", "n_units", "note")
 
 
 def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.DataFrame:
-    """The blocks of the chosen N-back paradigms (:func:`.nback_blocks`), with ``variant`` as figures name it and ``study_variant`` as the study does.
+    """The blocks of the chosen N-back paradigms (:func:`.nback_blocks`), with ``variant`` as
+    figures name it and ``study_variant`` as the study does.
 
     Raises
     ------
@@ -71,10 +77,20 @@ def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.Data
         tables.append(blocks)
     whole = pd.concat(tables, ignore_index=True)
     if not len(whole):
-        raise SpanLabError(f"no figure {figure}: no item of these data tells whether it is a match (record match) and how many back (factor n, or set_size)")
-    order = {variant: place for place, variant in enumerate(dict.fromkeys(name for members in FAMILIES.values() for name, _ in members))}
+        raise SpanLabError(
+            f"no figure {figure}: no item of these data tells whether it is a match (record match) and how many back"
+            " (factor n, or set_size)"
+        )
+    order = {
+        variant: place
+        for place, variant in enumerate(dict.fromkeys(name for members in FAMILIES.values() for name, _ in members))
+    }
     rank = whole["study_variant"].map(order).fillna(len(order))
-    return whole.assign(_rank=rank).sort_values(["_rank", "variant"], kind="stable", ignore_index=True).drop(columns="_rank")
+    return (
+        whole.assign(_rank=rank)
+        .sort_values(["_rank", "variant"], kind="stable", ignore_index=True)
+        .drop(columns="_rank")
+    )
 
 
 def _grid(value: Any) -> int | None:
@@ -102,12 +118,18 @@ def _of_variants(table: pd.DataFrame, blocks: pd.DataFrame) -> tuple[list[tuple[
         for name, variants in groups:
             part = table[(table["agent"] == answerer) & table["variant"].isin(variants)]
             if len(part):
-                rows.append((f"{answerer}, {name}" if len(groups) > 1 else answerer, part.assign(agent=part["variant"], answerer=part["agent"])))
+                rows.append(
+                    (
+                        f"{answerer}, {name}" if len(groups) > 1 else answerer,
+                        part.assign(agent=part["variant"], answerer=part["agent"]),
+                    )
+                )
     return rows, condition_looks(list(dict.fromkeys(blocks["variant"])))
 
 
 def families(variants: dict[str, str]) -> list[tuple[str, list[str]]]:
-    """Return which variants are compared with which: those of each family of the study of which there are two or more, and all others together.
+    """Return which variants are compared with which: those of each family of the study of which
+    there are two or more, and all others together.
 
     Parameters
     ----------
@@ -128,14 +150,27 @@ def _measures(name: str, title: str, data: Data, wish: Wish) -> Computed:
     if blocks["variant"].nunique() == 1:
         return _models(name, title, data, wish)
     table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
-    computed = _over_n(data, title, table, blocks, *_of_variants(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS, line="variant")
+    computed = _over_n(
+        data,
+        title,
+        table,
+        blocks,
+        *_of_variants(table, blocks),
+        (*_MEASURES, OURS.dprime),
+        _OURS,
+        wish.bars,
+        OURS,
+        line="variant",
+    )
     return replace(computed, conditions=True)
 
 
 def _models(name: str, title: str, data: Data, wish: Wish) -> Computed:
     blocks = variant_blocks(name, data, wish, OURS)
     table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
-    return _over_n(data, title, table, blocks, *_of_answerers(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
+    return _over_n(
+        data, title, table, blocks, *_of_answerers(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS
+    )
 
 
 def _lures(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -143,7 +178,10 @@ def _lures(name: str, title: str, data: Data, wish: Wish) -> Computed:
     table = _cells(blocks, OURS, _LURES)
     if not (table["measure"] == "lure_rate").any():
         raise SpanLabError(f"no figure {name}: no item of these data is recorded as a lure (record lure_lag)")
-    explanation = "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has one N back."
+    explanation = (
+        "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has"
+        " one N back."
+    )
     return _over_n(data, title, table, blocks, *_of_answerers(table, blocks), _LURES, explanation, wish.bars, OURS)
 
 
@@ -161,17 +199,45 @@ def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
     explanation = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
     if theirs:
         explanation += " Hollow points: recomputed from the study's raw answers; other sessions in other blocks."
-    computed = _over_n(data, title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), explanation, wish.bars, PUBLISHED)
-    return replace(computed, notes=[*computed.notes, f"Recomputed from the raw answers of: {REFERENCE}"] if theirs else computed.notes)
+    computed = _over_n(
+        data,
+        title,
+        whole,
+        blocks,
+        *_of_answerers(drawn, blocks),
+        (*_MEASURES, PUBLISHED.dprime),
+        explanation,
+        wish.bars,
+        PUBLISHED,
+    )
+    return replace(
+        computed,
+        notes=[*computed.notes, f"Recomputed from the raw answers of: {REFERENCE}"] if theirs else computed.notes,
+    )
 
 
 def _bars(name: str, title: str, data: Data, wish: Wish) -> Computed:
     rules = replace(PUBLISHED, ddof=1)
     blocks = variant_blocks(name, data, wish, rules)
     table = _with_t_intervals(_cells(blocks, rules, AVERAGED))
-    explanation = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which may extend beyond 0 and 100%; very long ones end at the edge of the panel."
+    explanation = (
+        f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which may extend beyond 0 and 100%; very long ones end"
+        " at the edge of the panel."
+    )
     measures = (*_MEASURES, "dprime_abs", "dprime")
-    return _over_n(data, title, table, blocks, *_of_answerers(table, blocks), measures, explanation, "interval", rules, marks="bars", spread="95% t interval")
+    return _over_n(
+        data,
+        title,
+        table,
+        blocks,
+        *_of_answerers(table, blocks),
+        measures,
+        explanation,
+        "interval",
+        rules,
+        marks="bars",
+        spread="95% t interval",
+    )
 
 
 def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
@@ -181,9 +247,15 @@ def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
     half = stdtrit(table["n_units"].astype(float) - 1, 0.975) * table["sem"].astype(float)
     mean = table["mean"].astype(float)
     has_spread = table["sem"].notna() & (table["n_units"] > 1)
-    note = table["note"].where(~has_spread, table["note"].str.replace("(; )?(only .*: rough interval|all .* alike: no interval)", "", regex=True))
+    note = table["note"].where(
+        ~has_spread,
+        table["note"].str.replace("(; )?(only .*: rough interval|all .* alike: no interval)", "", regex=True),
+    )
     return table.assign(
-        low=(mean - half).where(has_spread), high=(mean + half).where(has_spread), interval=has_spread.map({True: "t", False: "none"}), note=note
+        low=(mean - half).where(has_spread),
+        high=(mean + half).where(has_spread),
+        interval=has_spread.map({True: "t", False: "none"}),
+        note=note,
     )
 
 
@@ -191,10 +263,20 @@ def _dprime(name: str, title: str, data: Data, wish: Wish) -> Computed:
     blocks = variant_blocks(name, data, wish, PUBLISHED)
     title = _title(blocks, title)
     explanation = (
-        f"{_THEIRS} Filled: blocks by their signed d′; outlined: without its sign, as published. Lines: densities by a normal kernel (Scott's rule), that "
-        "of d′ without its sign folded at 0. Dotted: 0, which is guessing."
-    ) + unread_caption(with_unread(blocks.assign(mean=blocks["accuracy"])))
-    columns = [*WHO, "variant", "n", "session", "participant", *("hits", "misses", "false_alarms", "correct_rejections"), "dprime", "dprime_abs"]
+        f"{_THEIRS} Filled: blocks by their signed d′; outlined: without its sign, as published. Lines: densities by a"
+        " normal kernel (Scott's rule), that of d′ without its sign folded at 0. Dotted: 0, which is guessing."
+        + unread_caption(with_unread(blocks.assign(mean=blocks["accuracy"])))
+    )
+    columns = [
+        *WHO,
+        "variant",
+        "n",
+        "session",
+        "participant",
+        *("hits", "misses", "false_alarms", "correct_rejections"),
+        "dprime",
+        "dprime_abs",
+    ]
     return Computed(
         title=title,
         caption=explanation,
@@ -225,7 +307,10 @@ def _over_n(
     spread = options.pop("spread", BAR_LABELS[bars])
     if options.get("marks") != "bars":
         chance = " Dotted: chance." if table["chance"].notna().any() else ""
-        explanation = f"{explanation} Bars: {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}{thin_lines(looks)}"
+        explanation = (
+            f"{explanation} Bars:"
+            f" {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}{thin_lines(looks)}"
+        )
     explanation += unread_caption(table)
     parts = [(heading, with_bars(part, bars)) for heading, part in rows]
     shown = table[table["measure"].isin(measures)][[name for name in _SHOWN if name in table.columns]]
@@ -234,21 +319,29 @@ def _over_n(
         caption=explanation,
         table=table,
         shown=shown,
-        picture=lambda drawn: nback_rows(parts, drawn, measures, title=title, subtitle=lines(explanation), bars=spread, **options),
+        picture=lambda drawn: nback_rows(
+            parts, drawn, measures, title=title, subtitle=lines(explanation), bars=spread, **options
+        ),
         looks=looks,
         notes=describe_exceptions(blocks, rules),
         answers=partial(_answers, data.scored, blocks, [part for _, part in rows]),
     )
 
 
-def _answers(scored: Scored, blocks: pd.DataFrame, parts: Sequence[pd.DataFrame], mark: Mapping[str, Any]) -> MarkedAnswers | None:
+def _answers(
+    scored: Scored, blocks: pd.DataFrame, parts: Sequence[pd.DataFrame], mark: Mapping[str, Any]
+) -> MarkedAnswers | None:
     """The answers behind a point or a bar over N: those of all of its blocks."""
     if mark.get("role") != "curve":
         return None
     cells = parts[mark["part"]]
-    cell = cells[(cells["agent"] == mark["agent"]) & (cells["measure"] == mark["measure"]) & (cells["n"] == mark["at"])].iloc[0]
+    cell = cells[
+        (cells["agent"] == mark["agent"]) & (cells["measure"] == mark["measure"]) & (cells["n"] == mark["at"])
+    ].iloc[0]
     conditions = {"variant": cell["variant"], "n": int(cell["n"])}
-    return _of_blocks(scored, rows_with(blocks, {"agent": cell.get("answerer", cell["agent"]), **conditions}), conditions)
+    return _of_blocks(
+        scored, rows_with(blocks, {"agent": cell.get("answerer", cell["agent"]), **conditions}), conditions
+    )
 
 
 def _answers_in_bar(scored: Scored, blocks: pd.DataFrame, mark: Mapping[str, Any]) -> MarkedAnswers | None:
@@ -258,11 +351,16 @@ def _answers_in_bar(scored: Scored, blocks: pd.DataFrame, mark: Mapping[str, Any
     conditions = {"variant": mark["variant"], "n": mark["n"]}
     mine = rows_with(blocks, {"agent": mark["answerer"], **conditions})
     values = mine["dprime"].astype(float) if mark["role"] == "signed" else mine["dprime"].astype(float).abs()
-    return _of_blocks(scored, mine[between_edges(values, mark["x"], mark["x2"], span_of(blocks)[1])], {**conditions, "d′": mark["range"]})
+    return _of_blocks(
+        scored,
+        mine[between_edges(values, mark["x"], mark["x2"], span_of(blocks)[1])],
+        {**conditions, "d′": mark["range"]},
+    )
 
 
 def _of_blocks(scored: Scored, blocks: pd.DataFrame, conditions: Mapping[str, Any]) -> MarkedAnswers | None:
-    """The answers of some blocks; None where there are none, as of the study's own models, or where trials cannot be told apart."""
+    """The answers of some blocks; None where there are none, as of the study's own models, or where
+    trials cannot be told apart."""
     units = blocks["unit_trial"]
     if not len(units) or (units < 0).any():
         return None
@@ -275,7 +373,11 @@ def _title(blocks: pd.DataFrame, what: str) -> str:
 
 
 def _no_blocks(scored: Scored, paradigm: str) -> str:
-    return "" if paradigm in scored.parts and has_blocks(scored.parts[paradigm].items) else f"{paradigm} is not an N-back paradigm."
+    return (
+        ""
+        if paradigm in scored.parts and has_blocks(scored.parts[paradigm].items)
+        else f"{paradigm} is not an N-back paradigm."
+    )
 
 
 def _no_lures(scored: Scored, paradigm: str) -> str:
@@ -307,7 +409,16 @@ def _declared(
     """A figure of N-back data; ``place`` is that on the page, None where it is on none."""
     line = f"N-back: {title}" + (f" ({details})" if details else "")
     section: Section | None = None if place is None else "blocks"
-    declaration = FigureDeclaration(name, title, partial(compute, name, title), missing, line=line, answers="blocks", section=section, place=place or 0)
+    declaration = FigureDeclaration(
+        name,
+        title,
+        partial(compute, name, title),
+        missing,
+        line=line,
+        answers="blocks",
+        section=section,
+        place=place or 0,
+    )
     return replace(declaration, too_few=too_few) if too_few else declaration
 
 
@@ -316,7 +427,16 @@ NBACK_FIGURES: tuple[FigureDeclaration, ...] = (
     _declared("nback_measures", _OVER_N, "variants compared, for each answerer and family", _measures),
     _declared("nback_models", _OVER_N, "answerers compared, for each variant", _models, place=1),
     _declared("nback_bars", "means of blocks with t intervals", "bars for each answerer, as the study counted", _bars),
-    _declared("nback_dprime", "d′ of blocks", "histograms with densities, signed and without its sign", _dprime, place=4, too_few=_few_blocks),
+    _declared(
+        "nback_dprime",
+        "d′ of blocks",
+        "histograms with densities, signed and without its sign",
+        _dprime,
+        place=4,
+        too_few=_few_blocks,
+    ),
     _declared("nback_lures", "false alarms on lures and on other items", "", _lures, _no_lures, place=2),
-    _declared("nback_published", "as the study counted", "with the study's own values beside them", _published, place=3),
+    _declared(
+        "nback_published", "as the study counted", "with the study's own values beside them", _published, place=3
+    ),
 )

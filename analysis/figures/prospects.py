@@ -1,4 +1,5 @@
-"""Figures that the data of a paradigm will have, and what it lacks for the others: the conditions of the registry, applied to trials that nobody has taken."""
+"""Figures that the data of a paradigm will have, and what it lacks for the others: the conditions
+of the registry, applied to trials that nobody has taken."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _COMMON = ("set_size", "list_length", "serial_position", "output_position", "ret
 
 @dataclass(frozen=True)
 class Prospects:
-    """The figures that data will have (names as ``spanlab figure`` knows them), and for each of the others what is lacking.
+    """The figures that data will have (names as ``spanlab figure`` knows them), and for each of the
+    others what is lacking.
 
     Parameters
     ----------
@@ -32,7 +34,8 @@ class Prospects:
     why: dict[str, str]
 
     def sentences(self) -> list[str]:
-        """The same in lines: figures that differ in what they lack of the common columns one by one, others together."""
+        """The same in lines: figures that differ in what they lack of the common columns one by
+        one, others together."""
         sentences = [f"figures: {', '.join(self.figures) or 'none'}"]
         reasons: dict[str, list[str]] = {}
         for name, why in self.why.items():
@@ -42,7 +45,9 @@ class Prospects:
         for name, columns in self.lacking.items():
             if all(column in _COMMON for column in columns):
                 alike.setdefault(columns, []).append(name)
-        sentences += [f"no {', '.join(names)}: the trials have no {' and no '.join(columns)}" for columns, names in alike.items()]
+        sentences += [
+            f"no {', '.join(names)}: the trials have no {' and no '.join(columns)}" for columns, names in alike.items()
+        ]
         others = [f"{name} ({', '.join(columns)})" for name, columns in self.lacking.items() if columns not in alike]
         if others:
             sentences.append(f"no figures for lack of columns: {', '.join(others)}")
@@ -66,7 +71,9 @@ def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:
             lacking[figure.name] = columns
         else:
             why[figure.name] = sentence.removeprefix(f"{paradigm} has ").removesuffix(".")
-    if paradigm in scored.parts and unnamed_conditions(scored.parts[paradigm], [one for one in EFFECTS if one.name in figures], "correct"):
+    if paradigm in scored.parts and unnamed_conditions(
+        scored.parts[paradigm], [one for one in EFFECTS if one.name in figures], "correct"
+    ):
         figures.append(CONDITIONS.name)
     if len(scored.items):
         figures += [figure.name for figure in FIGURES if figure.of_people and figure.concerns(scored, paradigm)]

@@ -1,4 +1,5 @@
-"""The figure of reaction times: a histogram for each person, with the density of the fitted ex-Gaussian."""
+"""The figure of reaction times: a histogram for each person, with the density of the fitted
+ex-Gaussian."""
 
 from __future__ import annotations
 
@@ -18,7 +19,17 @@ from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
-from .histogram_panels import MOST, Panel, answers_of_bars, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
+from .histogram_panels import (
+    MOST,
+    Panel,
+    answers_of_bars,
+    bars,
+    heading_of,
+    histogram_panels,
+    line,
+    notes_on_panels,
+    split_by,
+)
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -29,9 +40,9 @@ _BARS = 30
 _POINTS = 160
 _FITTED = tuple(f"{one}{end}" for one in ("mu", "sigma", "tau") for end in ("", "_low", "_high"))
 _METHOD = (
-    "Times of questions that were answered correctly in all of their items, from the onset of the question; none are left out as too short or too long. Line: "
-    "the ex-Gaussian of maximum likelihood (mu and sigma of its normal, tau of its exponential part), fitted to each panel by itself, "
-    f"from {ENOUGH} times on."
+    "Times of questions that were answered correctly in all of their items, from the onset of the question; none are"
+    " left out as too short or too long. Line: the ex-Gaussian of maximum likelihood (mu and sigma of its normal, tau"
+    f" of its exponential part), fitted to each panel by itself, from {ENOUGH} times on."
 )
 
 
@@ -46,7 +57,8 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     Raises
     ------
     SpanLabError
-        when nobody whose reaction times mean something has any, several paradigms have them and none was chosen, or there is no such column as ``by``.
+        when nobody whose reaction times mean something has any, several paradigms have them and
+        none was chosen, or there is no such column as ``by``.
     """
     paradigm = _paradigm(data, wish)
     part = data.scored.parts[paradigm]
@@ -54,7 +66,9 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     part = split_by(part, by)
     each = reaction_times(part, by=by)
     if not len(each):
-        raise SpanLabError(f"no figure {NAME}: {paradigm} has no {wish.by} in questions that were answered correctly and timed")
+        raise SpanLabError(
+            f"no figure {NAME}: {paradigm} has no {wish.by} in questions that were answered correctly and timed"
+        )
     table = pd.concat([each, over_people(each, by=by)], ignore_index=True)
     title = f"{data.titles[paradigm]}: reaction times"
     notes = notes_on_panels(len(each))
@@ -100,17 +114,26 @@ def _paradigm(data: Data, wish: Wish) -> str:
     if named and named[0] in timed:
         return named[0]
     if len(timed) > 1 and not named:
-        raise SpanLabError(f"several paradigms of these data have {NAME}: {', '.join(timed)}; choose one with --paradigm")
+        raise SpanLabError(
+            f"several paradigms of these data have {NAME}: {', '.join(timed)}; choose one with --paradigm"
+        )
     if not timed or named:
-        whose = sorted(set(data.scored.items.loc[~data.scored.items["agent_kind"].isin(KINDS), "agent"])) if len(data.scored.items) else []
+        whose = (
+            sorted(set(data.scored.items.loc[~data.scored.items["agent_kind"].isin(KINDS), "agent"]))
+            if len(data.scored.items)
+            else []
+        )
         machines = f" Times of machines ({', '.join(whose)}) mean nothing and are not used." if whose else ""
         where = named[0] if named else ", ".join(there) or "these data"
         raise SpanLabError(f"no figure {NAME}: no person's correct answers in {where} have a reaction time.{machines}")
     return timed[0]
 
 
-def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str) -> dict[str, Any]:
-    """A panel for each row of the table: bars of its times, and the density of its fit, both in times a bar."""
+def _chart(
+    questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str
+) -> dict[str, Any]:
+    """A panel for each row of the table: bars of its times, and the density of its fit, both in
+    times a bar."""
 
     tallest = set(competitors(rows)["agent"])
     edges = _edges(questions)
@@ -129,7 +152,9 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     columns = coded(rows[by[0]])[1] if by else []
     wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
     across, axes = (float(edges[0]), float(edges[-1])), ("reaction time (ms)", "times")
-    return histogram_panels(panels, across, top * 1.05, wide=wide, axes=axes, tooltip=("time", "times"), title=title, subtitle=subtitle)
+    return histogram_panels(
+        panels, across, top * 1.05, wide=wide, axes=axes, tooltip=("time", "times"), title=title, subtitle=subtitle
+    )
 
 
 def _edges(questions: pd.DataFrame) -> np.ndarray:

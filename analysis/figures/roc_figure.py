@@ -1,4 +1,5 @@
-"""The figures of confidence: the receiver operating characteristic of each person and model, and the same in z-scores."""
+"""The figures of confidence: the receiver operating characteristic of each person and model, and
+the same in z-scores."""
 
 from __future__ import annotations
 
@@ -35,19 +36,37 @@ _POINTS = 60
 #: Where the axes of z-scores end.
 _FURTHEST = 3.0
 _METHOD = (
-    "Each point is a criterion: the answer and its rating, in one order. Hits: “{signal}” where it was right; false alarms: “{signal}” where it was wrong. "
-    "Ratings are those of the phase{phases}. Line: signal detection with unequal variances by maximum likelihood, from {enough} rated answers to questions "
-    "of each kind on{forced}. Dotted: no sensitivity."
+    "Each point is a criterion: the answer and its rating, in one order. Hits: “{signal}” where it was right; false"
+    " alarms: “{signal}” where it was wrong. Ratings are those of the phase{phases}. Line: signal detection with"
+    " unequal variances by maximum likelihood, from {enough} rated answers to questions of each kind on{forced}."
+    " Dotted: no sensitivity."
 )
 _SHOWN = (
-    *("n_signals", "n_others", "n_missing", "auc", "auc_low", "auc_high", "d_a", "d_a_low", "d_a_high", "slope", "slope_low", "slope_high", "g2", "df", "p"),
+    *(
+        "n_signals",
+        "n_others",
+        "n_missing",
+        "auc",
+        "auc_low",
+        "auc_high",
+        "d_a",
+        "d_a_low",
+        "d_a_high",
+        "slope",
+        "slope_low",
+        "slope_high",
+        "g2",
+        "df",
+        "p",
+    ),
     *("type2_auc", "type2_auc_low", "type2_auc_high", "note"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComputedCurves(Computed):
-    """Receiver operating characteristics: a row for each person and model, and one for all people together; ``points`` are those of the curves."""
+    """Receiver operating characteristics: a row for each person and model, and one for all people
+    together; ``points`` are those of the curves."""
 
     points: pd.DataFrame
 
@@ -63,7 +82,8 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
     Raises
     ------
     SpanLabError
-        when there are no ratings of such answers, several paradigms have them and none was chosen, or there is no such column as ``by``.
+        when there are no ratings of such answers, several paradigms have them and none was chosen,
+        or there is no such column as ``by``.
     """
     paradigm = chosen(name, _UNRATED, data, wish)
     part = data.scored.parts[paradigm]
@@ -79,7 +99,10 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
     unfitted = each[each["d_a"].isna()]
     if len(unfitted):
         have = "has" if len(unfitted) == 1 else "have"
-        notes.append(f"{len(unfitted)} of {plural(len(each), 'curve')} {have} no fit: {'; '.join(sorted(set(unfitted['note'])))}.")
+        notes.append(
+            f"{len(unfitted)} of {plural(len(each), 'curve')} {have} no fit:"
+            f" {'; '.join(sorted(set(unfitted['note'])))}."
+        )
     missing = int(each["n_missing"].sum())
     if missing:
         notes.append(f"{plural(missing, 'question')} without an answer or without a rating left out.")
@@ -98,7 +121,8 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
 
 
 def _answers(rated: Rated, rows: pd.DataFrame, by: Sequence[str], mark: Mapping[str, Any]) -> MarkedAnswers | None:
-    """Return the answers behind a point: every rated answer of its person is on one side of its criterion."""
+    """Return the answers behind a point: every rated answer of its person is on one side of its
+    criterion."""
     if mark.get("role") != "point":
         return None
     return answers_of_panels(rated.items, rows, by, mark, "criterion", lambda mine: mine["evidence"].notna())
@@ -117,7 +141,14 @@ def _lacking(scored: Scored, paradigm: str) -> tuple[str, ...]:
 
 
 def _chart(
-    rated: Rated, rows: pd.DataFrame, points: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str, z: bool
+    rated: Rated,
+    rows: pd.DataFrame,
+    points: pd.DataFrame,
+    by: Sequence[str],
+    agents: Sequence[Look],
+    title: str,
+    subtitle: str,
+    z: bool,
 ) -> dict[str, Any]:
     """A panel for each row of the table: its points, and the fitted curve."""
     keys = [*WHO, "participant", *by]
@@ -128,13 +159,31 @@ def _chart(
     panels, values = [], []
     for place, row in enumerate(rows.to_dict("records")):
         curve = of_each.get(tuple(row[name] for name in keys))
-        below = "no curve" if math.isnan(row["auc"]) else f"area {row['auc']:.2f}" + ("" if math.isnan(row["d_a"]) else f", d_a {row['d_a']:.2f}")
+        below = (
+            "no curve"
+            if math.isnan(row["auc"])
+            else f"area {row['auc']:.2f}" + ("" if math.isnan(row["d_a"]) else f", d_a {row['d_a']:.2f}")
+        )
         below += "" if math.isnan(row["slope"]) else f", slope {row['slope']:.2f}"
         x_title, y_title = ("z(false alarms)", "z(hits)") if z else ("false alarms", "hits")
-        layers = _layers(colours[row["agent"]], x_title if place >= len(rows) - wide else "", y_title if not place % wide else "", z)
-        heading = {"text": heading_of(row, by), "subtitle": below, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start"}
-        panels.append(panel_of(layers, f"datum.part == {place}", heading | {"frame": "group", "offset": 8, "limit": _SIDE + 40}))
-        values += [one | {"part": place} for one in (*_diagonal(z), *_line(row, rated.forced, z), *(_marks(curve, z) if curve is not None else ()))]
+        layers = _layers(
+            colours[row["agent"]], x_title if place >= len(rows) - wide else "", y_title if not place % wide else "", z
+        )
+        heading = {
+            "text": heading_of(row, by),
+            "subtitle": below,
+            "fontSize": 12,
+            "fontWeight": 600,
+            "subtitleFontSize": 11.5,
+            "anchor": "start",
+        }
+        panels.append(
+            panel_of(layers, f"datum.part == {place}", heading | {"frame": "group", "offset": 8, "limit": _SIDE + 40})
+        )
+        values += [
+            one | {"part": place}
+            for one in (*_diagonal(z), *_line(row, rated.forced, z), *(_marks(curve, z) if curve is not None else ()))
+        ]
     return grid(panels, values, columns=wide, spacing=(96, 56), title=title_lines(title, subtitle))
 
 
@@ -163,7 +212,12 @@ def _marks(points: pd.DataFrame, z: bool) -> list[dict[str, Any]]:
     x, y = ("z_false_alarms", "z_hits") if z else ("false_alarms", "hits")
     known = points[points[x].notna() & points[y].notna()]
     return [
-        {"role": "point", "x": float(row[x]), "y": float(row[y]), "criterion": f"{row['answer']}, {row['confidence']:g} or surer"}
+        {
+            "role": "point",
+            "x": float(row[x]),
+            "y": float(row[y]),
+            "criterion": f"{row['answer']}, {row['confidence']:g} or surer",
+        }
         for row in known.to_dict("records")
         if not z or max(abs(row[x]), abs(row[y])) <= _FURTHEST
     ]

@@ -1,4 +1,5 @@
-"""A drawn chart as it goes into a file: heading and legend set around it, as wide as a column of a journal, in a theme, with letters on its panels."""
+"""A drawn chart as it goes into a file: heading and legend set around it, as wide as a column of a
+journal, in a theme, with letters on its panels."""
 
 from __future__ import annotations
 
@@ -35,11 +36,93 @@ SHAPES = {
 #: Names stand at the ends of lines in panels that are higher than this, in px, or twice as wide.
 _LEAST_NAMED = 140.0
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#: Widths of letters from the space to ~ in thousandths of the font size: those of Helvetica, which Arial and Liberation Sans share.
+#: Widths of letters from the space to ~ in thousandths of the font size: those of Helvetica, which
+#: Arial and Liberation Sans share.
 _WIDTHS = [
-    *(278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, *([556] * 10), 278, 278, 584, 584, 584, 556, 1015),
-    *(667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611),
-    *(278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500),
+    *(
+        278,
+        278,
+        355,
+        556,
+        556,
+        889,
+        667,
+        191,
+        333,
+        333,
+        389,
+        584,
+        278,
+        333,
+        278,
+        278,
+        *([556] * 10),
+        278,
+        278,
+        584,
+        584,
+        584,
+        556,
+        1015,
+    ),
+    *(
+        667,
+        667,
+        722,
+        722,
+        667,
+        611,
+        778,
+        722,
+        278,
+        500,
+        667,
+        556,
+        833,
+        722,
+        778,
+        667,
+        778,
+        722,
+        667,
+        611,
+        722,
+        667,
+        944,
+        667,
+        667,
+        611,
+    ),
+    *(
+        278,
+        278,
+        278,
+        469,
+        556,
+        333,
+        556,
+        556,
+        500,
+        556,
+        556,
+        278,
+        556,
+        556,
+        222,
+        222,
+        500,
+        222,
+        833,
+        556,
+        556,
+        556,
+        556,
+        333,
+        500,
+        278,
+        556,
+        500,
+    ),
     *(722, 500, 500, 500, 334, 260, 334, 584),
 ]
 
@@ -68,17 +151,27 @@ class Sheet:
 PLAIN = Sheet()
 
 
-def sheet_for(width: str = "", theme: str = "light", heading: bool = True, letters: bool = False, dpi: int = 300, option: str = "--") -> Sheet:
+def sheet_for(
+    width: str = "",
+    theme: str = "light",
+    heading: bool = True,
+    letters: bool = False,
+    dpi: int = 300,
+    option: str = "--",
+) -> Sheet:
     """Check the options for how a figure looks.
 
     Raises
     ------
     SpanLabError
-        for widths that are none, for themes that are not there, and for a number of dots that no picture has.
+        for widths that are none, for themes that are not there, and for a number of dots that no
+        picture has.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(mm|cm|in)", width.strip()) if width else None
     if width and match is None:
-        raise SpanLabError(f"{option}width is a number and its unit, such as 88mm (one column) or 180mm (two), not '{width}'")
+        raise SpanLabError(
+            f"{option}width is a number and its unit, such as 88mm (one column) or 180mm (two), not '{width}'"
+        )
     mm = None if match is None else float(match[1]) * {"mm": 1.0, "cm": 10.0, "in": 25.4}[match[2]]
     if mm is not None and not NARROWEST <= mm <= WIDEST:
         raise SpanLabError(f"{option}width is between {NARROWEST:.0f}mm and {WIDEST:.0f}mm, not {width}")
@@ -91,7 +184,11 @@ def sheet_for(width: str = "", theme: str = "light", heading: bool = True, lette
 
 def text_width(text: str, size: float) -> float:
     """About how wide a text is in px."""
-    return size / 1000 * sum(_WIDTHS[ord(one) - 32] if 32 <= ord(one) < 127 else 1000 if ord(one) > 0x2E7F else 600 for one in text)
+    return (
+        size
+        / 1000
+        * sum(_WIDTHS[ord(one) - 32] if 32 <= ord(one) < 127 else 1000 if ord(one) > 0x2E7F else 600 for one in text)
+    )
 
 
 def wrapped(text: str, size: float, width: float) -> list[str]:
@@ -115,14 +212,25 @@ def lettered(spec: Mapping[str, Any]) -> dict[str, Any]:
         panels = []
         for at, panel in enumerate(spec["concat"]):
             heading = panel.get("title") or {"text": "", "anchor": "start", "frame": "group"}
-            heading = heading if isinstance(heading, Mapping) else {"text": heading, "anchor": "start", "frame": "group"}
-            panels.append({**panel, "title": {**heading, "text": f"{_LETTERS[at % 26]}\u2002{str(heading.get('text', '')).strip()}".rstrip()}})
+            heading = (
+                heading if isinstance(heading, Mapping) else {"text": heading, "anchor": "start", "frame": "group"}
+            )
+            panels.append(
+                {
+                    **panel,
+                    "title": {
+                        **heading,
+                        "text": f"{_LETTERS[at % 26]}\u2002{str(heading.get('text', '')).strip()}".rstrip(),
+                    },
+                }
+            )
         return {**spec, "concat": panels}
     return dict(spec)
 
 
 def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
-    """A declaration whose panels fit side by side into ``width`` px: as many in a row as stay legible."""
+    """A declaration whose panels fit side by side into ``width`` px: as many in a row as stay
+    legible."""
     axis, gap = 54.0, 16.0
     if "facet" in spec:
         panels = list(spec["facet"]["sort"])
@@ -132,7 +240,11 @@ def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
         columns = -(-len(panels) // rows)
         wide = min(300.0, (width - axis - gap * (columns - 1)) / columns)
         high = min(150.0, max(96.0, wide * 0.8))
-        return {**_named(spec, high > _LEAST_NAMED), "columns": columns, "spec": {**spec["spec"], "width": wide, "height": high}}
+        return {
+            **_named(spec, high > _LEAST_NAMED),
+            "columns": columns,
+            "spec": {**spec["spec"], "width": wide, "height": high},
+        }
     if "concat" in spec:
         between, every = 46.0, spec.get("columns") or len(spec["concat"])
         columns = max(1, min(every, int((width + between) // (100 + between))))
@@ -148,7 +260,8 @@ def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
 
 
 def _named(spec: Mapping[str, Any], named: bool) -> dict[str, Any]:
-    """A declaration with names at the ends of lines where there is room for them; the legend below has them in any case."""
+    """A declaration with names at the ends of lines where there is room for them; the legend below
+    has them in any case."""
     params = [{**one, "value": named} if one.get("name") == "labels" else one for one in spec.get("params", ())]
     return {**spec, "params": params} if params else dict(spec)
 
@@ -164,13 +277,20 @@ def recoloured(spec: Mapping[str, Any], colours: Mapping[str, str]) -> dict[str,
     def changed(part: Any) -> Any:
         if isinstance(part, Mapping):
             return {key: changed(value) for key, value in part.items()}
-        return [changed(one) for one in part] if isinstance(part, list) else colours.get(part, part) if isinstance(part, str) else part
+        return (
+            [changed(one) for one in part]
+            if isinstance(part, list)
+            else colours.get(part, part)
+            if isinstance(part, str)
+            else part
+        )
 
     return {key: value if key == "data" else changed(value) for key, value in spec.items()}
 
 
 def legend_of(spec: Mapping[str, Any], agents: Sequence[Look]) -> list[Look]:
-    """The answerers in the legend of a declaration, people first; empty where it has no legend, or one of something else."""
+    """The answerers in the legend of a declaration, people first; empty where it has no legend, or
+    one of something else."""
     rows = [row for row in spec.get("data", {}).get("values", ()) if isinstance(row, Mapping)]
     there = {row["agent"] for row in rows if "agent" in row}
     thin = {row["agent"] for row in rows if row.get("crowd")}
@@ -182,7 +302,10 @@ def legend_of(spec: Mapping[str, Any], agents: Sequence[Look]) -> list[Look]:
 
 def _has_legend(part: Any) -> bool:
     if isinstance(part, Mapping):
-        return any((key == "legend" and isinstance(value, Mapping)) or (key != "data" and _has_legend(value)) for key, value in part.items())
+        return any(
+            (key == "legend" and isinstance(value, Mapping)) or (key != "data" and _has_legend(value))
+            for key, value in part.items()
+        )
     return isinstance(part, list) and any(map(_has_legend, part))
 
 
@@ -202,7 +325,9 @@ def size_of(svg: str) -> tuple[float, float]:
     return sides[0], sides[1]
 
 
-def composed(svg: str, title: Mapping[str, Any] | str | None, legend: Sequence[Look], sheet: Sheet, theme: Mapping[str, Any]) -> str:
+def composed(
+    svg: str, title: Mapping[str, Any] | str | None, legend: Sequence[Look], sheet: Sheet, theme: Mapping[str, Any]
+) -> str:
     """A drawn chart with its heading above and its legend below, as one picture.
 
     Parameters
@@ -232,7 +357,9 @@ def composed(svg: str, title: Mapping[str, Any] | str | None, legend: Sequence[L
             top += below * 1.3
             parts.append(_text(line, pad, top - 2, below, soft, look["font"]))
         top += 8
-    parts.append(f'<g transform="translate({(whole - wide) / 2 if sheet.width_mm else 0:.2f},{top:.2f})">{body.rpartition("</svg>")[0]}</g>')
+    parts.append(
+        f'<g transform="translate({(whole - wide) / 2 if sheet.width_mm else 0:.2f},{top:.2f})">{body.rpartition("</svg>")[0]}</g>'  # noqa: E501
+    )
     top += high
     x, row = pad, 16.0
     for one in legend:
@@ -244,21 +371,31 @@ def composed(svg: str, title: Mapping[str, Any] | str | None, legend: Sequence[L
         fill = theme["background"] if one.hollow else colour
         dash = f' stroke-dasharray="{one.dash[0]} {one.dash[1]}"' if one.dash[0] > 1 else ""
         parts.append(
-            f'<g transform="translate({x:.2f},{top + 8:.2f})"><path d="M0 0H28" stroke="{colour}" stroke-width="{one.width}"{dash}/>'
-            f'<path d="{SHAPES.get(one.shape, SHAPES["circle"])}" transform="translate(14 0)" stroke="{colour}" stroke-width="1.4" fill="{fill}"/>'
+            f'<g transform="translate({x:.2f},{top + 8:.2f})"><path d="M0 0H28" stroke="{colour}"'
+            f' stroke-width="{one.width}"{dash}/>'
+            f'<path d="{SHAPES.get(one.shape, SHAPES["circle"])}" transform="translate(14 0)" stroke="{colour}"'
+            f' stroke-width="1.4" fill="{fill}"/>'
             f"{_text(one.label, 34, size * 0.35, size, ink, look['font'])}</g>"
         )
         x += need
     tall = top + (row if legend else 0) + pad
     factor = least / whole if sheet.width_mm else 1.0
-    unit = [f"{sheet.width_mm:g}mm", f"{tall * factor / PX:.3f}mm"] if sheet.width_mm is not None else [f"{whole:g}", f"{tall:g}"]
+    unit = (
+        [f"{sheet.width_mm:g}mm", f"{tall * factor / PX:.3f}mm"]
+        if sheet.width_mm is not None
+        else [f"{whole:g}", f"{tall:g}"]
+    )
     ground = theme["background"]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="marks" version="1.1" width="{unit[0]}" height="{unit[1]}" '
-        f'viewBox="0 0 {whole:g} {tall:g}"><rect width="{whole:g}" height="{tall:g}" fill="{ground}"/>{"".join(parts)}</svg>'
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="marks"'
+        f' version="1.1" width="{unit[0]}" height="{unit[1]}" viewBox="0 0 {whole:g} {tall:g}"><rect width="{whole:g}"'
+        f' height="{tall:g}" fill="{ground}"/>{"".join(parts)}</svg>'
     )
 
 
 def _text(words: str, x: float, y: float, size: float, colour: str, font: str, weight: str = "") -> str:
     heavy = f' font-weight="{weight}"' if weight else ""
-    return f'<text x="{x:.2f}" y="{y:.2f}" font-family={quoteattr(font)} font-size="{size:g}px"{heavy} fill="{colour}">{escape(words)}</text>'
+    return (
+        f'<text x="{x:.2f}" y="{y:.2f}" font-family={quoteattr(font)} font-size="{size:g}px"{heavy}'
+        f' fill="{colour}">{escape(words)}</text>'
+    )

@@ -1,4 +1,5 @@
-"""The figure of a session's timing: planned and shown durations, onsets, reaction times between refreshes, the two clocks, late frames by trial."""
+"""The figure of a session's timing: planned and shown durations, onsets, reaction times between
+refreshes, the two clocks, late frames by trial."""
 
 from __future__ import annotations
 
@@ -25,8 +26,14 @@ def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVer
 
     alt.data_transformers.disable_max_rows()
     panels = [panel(sessions) for panel in (_planned_and_shown, _errors, _onsets, _reaction_times, _clocks, _drops)]
-    title = alt.TitleParams(text=_title(sessions, verdicts), subtitle=_subtitle(sessions, verdicts), anchor="start", offset=18)
-    chart = alt.concat(*panels, columns=2, spacing={"row": 86, "column": 74}, bounds="flush").resolve_scale(color="independent").properties(title=title)
+    title = alt.TitleParams(
+        text=_title(sessions, verdicts), subtitle=_subtitle(sessions, verdicts), anchor="start", offset=18
+    )
+    chart = (
+        alt.concat(*panels, columns=2, spacing={"row": 86, "column": 74}, bounds="flush")
+        .resolve_scale(color="independent")
+        .properties(title=title)
+    )
     with alt.theme.enable("none"):
         spec = chart.to_dict()
     spec.pop("config", None)
@@ -36,14 +43,22 @@ def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVer
 def _title(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVerdict]) -> str:
     if len(sessions) == 1:
         return f"Timing of {sessions[0].name}: {'pass' if verdicts[0].holds else 'look'}"
-    return f"Timing of {len(sessions)} sessions: {sum(verdict.holds for verdict in verdicts)} pass, {sum(not verdict.holds for verdict in verdicts)} to look at"
+    return (
+        f"Timing of {len(sessions)} sessions: {sum(verdict.holds for verdict in verdicts)} pass,"
+        f" {sum(not verdict.holds for verdict in verdicts)} to look at"
+    )
 
 
 def _subtitle(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVerdict]) -> list[str]:
     timed = [display for session in sessions for display in session.displays.timed]
     on = sum(not display.off for display in timed)
-    lines = [f"{on:,} of {len(timed):,} timed displays on plan; {sum(session.displays.dropped for session in sessions):,} frames late"]
-    findings = verdicts[0].look if len(verdicts) == 1 else ()  # of several sessions, each verdict is a line on the terminal
+    lines = [
+        f"{on:,} of {len(timed):,} timed displays on plan; {sum(session.displays.dropped for session in sessions):,}"
+        " frames late"
+    ]
+    findings = (
+        verdicts[0].look if len(verdicts) == 1 else ()
+    )  # of several sessions, each verdict is a line on the terminal
     return lines + [line if len(line) <= 120 else line[:117] + "..." for line in findings[:5]]
 
 
@@ -57,7 +72,11 @@ def _chart(values: Iterable[dict[str, Any]], title: str) -> Any:
 def _rule(at: float, dash: Sequence[float] = (1.5, 2.5)) -> Any:
     import altair as alt
 
-    return alt.Chart(alt.InlineData(values=[{"y": at}])).mark_rule(color=_LINE, strokeDash=list(dash), strokeWidth=1.1).encode(y="y:Q")
+    return (
+        alt.Chart(alt.InlineData(values=[{"y": at}]))
+        .mark_rule(color=_LINE, strokeDash=list(dash), strokeWidth=1.1)
+        .encode(y="y:Q")
+    )
 
 
 def _colour() -> Any:
@@ -69,13 +88,20 @@ def _colour() -> Any:
 def _planned_and_shown(sessions: Sequence[SessionTiming]) -> Any:
     import altair as alt
 
-    seen = {(display.planned_ms, round(display.shown_ms, 1), display.off) for session in sessions for display in session.displays.timed}
+    seen = {
+        (display.planned_ms, round(display.shown_ms, 1), display.off)
+        for session in sessions
+        for display in session.displays.timed
+    }
     values = [{"planned": planned, "shown": shown, "off": off} for planned, shown, off in sorted(seen)]
     longest = max(max(value["planned"], value["shown"]) for value in values)
     same = alt.Chart(alt.InlineData(values=[{"planned": at, "shown": at} for at in (0, longest)]))
     points = _chart(values, "Planned and shown").mark_point(filled=True, size=34, opacity=0.75)
     x, y = alt.X("planned:Q", title="planned, ms", axis=alt.Axis(grid=False)), alt.Y("shown:Q", title="shown, ms")
-    return alt.layer(same.mark_line(color=_LINE, strokeDash=[1.5, 2.5], strokeWidth=1.1).encode(x=x, y=y), points.encode(x=x, y=y, color=_colour()))
+    return alt.layer(
+        same.mark_line(color=_LINE, strokeDash=[1.5, 2.5], strokeWidth=1.1).encode(x=x, y=y),
+        points.encode(x=x, y=y, color=_colour()),
+    )
 
 
 def _errors(sessions: Sequence[SessionTiming]) -> Any:
@@ -87,13 +113,17 @@ def _errors(sessions: Sequence[SessionTiming]) -> Any:
         for session in sessions
         for display, error in session.duration_errors()
     ]
-    order = [f"{ms:g}" for ms in sorted({display.planned_ms for session in sessions for display in session.displays.timed})]
+    order = [
+        f"{ms:g}" for ms in sorted({display.planned_ms for session in sessions for display in session.displays.timed})
+    ]
     points = (
         _chart(values, "Shown minus planned refreshes")
         .mark_point(filled=True, size=12, opacity=0.45)
         .transform_calculate(beside="random() - 0.5")
         .encode(
-            x=alt.X("planned:N", title="planned, ms", sort=order, axis=alt.Axis(grid=False, labelAngle=0, labelOverlap=True)),
+            x=alt.X(
+                "planned:N", title="planned, ms", sort=order, axis=alt.Axis(grid=False, labelAngle=0, labelOverlap=True)
+            ),
             xOffset=alt.XOffset("beside:Q", scale=alt.Scale(domain=[-1, 1])),
             y=alt.Y("error:Q", title="ms"),
             color=_colour(),
@@ -116,21 +146,31 @@ def _onsets(sessions: Sequence[SessionTiming]) -> Any:
 
 
 def _reaction_times(sessions: Sequence[SessionTiming]) -> Any:
-    """Draw where reaction times fall between two refreshes; where a simulated participant noted when it pressed, how far the recorded times are from that."""
+    """Draw where reaction times fall between two refreshes; where a simulated participant noted
+    when it pressed, how far the recorded times are from that."""
     import altair as alt
 
-    errors = [press.rt_ms - press.injected_ms for session in sessions for press in session.presses if press.injected_ms is not None]
+    errors = [
+        press.rt_ms - press.injected_ms
+        for session in sessions
+        for press in session.presses
+        if press.injected_ms is not None
+    ]
     if errors:
         values = [{"error": round(max(-20.0, min(20.0, error)), 3)} for error in errors]
         bars = _chart(values, f"Recorded minus real time of {len(errors):,} answers").mark_bar(color=_DOT, opacity=0.8)
         extent = [max(-20, math.floor(min(-1.0, *errors))), min(20, math.ceil(max(4.0, *errors)))]
         more = " (20 and beyond together)" if extent[1] == 20 else ""
-        x = alt.X("error:Q", bin=alt.Bin(step=0.25, extent=extent), title=f"ms{more}", axis=alt.Axis(grid=False, tickCount=6))
+        x = alt.X(
+            "error:Q", bin=alt.Bin(step=0.25, extent=extent), title=f"ms{more}", axis=alt.Axis(grid=False, tickCount=6)
+        )
         return bars.encode(x=x, y=alt.Y("count()", title="answers"))
     shares = [(press.rt_ms / session.frame_ms) % 1.0 for session in sessions for press in session.presses]
     counts = [sum(int(share * _BINS) == place for share in shares) for place in range(_BINS)]
     values = [{"at": place / _BINS, "to": (place + 1) / _BINS, "count": count} for place, count in enumerate(counts)]
-    bars = _chart(values, f"Where {len(shares):,} reaction times fall between two refreshes").mark_bar(color=_DOT, opacity=0.8)
+    bars = _chart(values, f"Where {len(shares):,} reaction times fall between two refreshes").mark_bar(
+        color=_DOT, opacity=0.8
+    )
     x = alt.X("at:Q", title="share of a refresh", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False, format="%"))
     return alt.layer(bars.encode(x=x, x2="to:Q", y=alt.Y("count:Q", title="answers")), _rule(len(shares) / _BINS))
 
@@ -138,10 +178,23 @@ def _reaction_times(sessions: Sequence[SessionTiming]) -> Any:
 def _clocks(sessions: Sequence[SessionTiming]) -> Any:
     import altair as alt
 
-    values = [{"at": round(at / 60.0, 4), "ms": round(ms, 3), "session": session.name} for session in sessions for at, ms in session.clock]
-    lines = _chart(values, "The clock of onsets and presses against the computer's own").mark_line(color=_DOT, strokeWidth=1.2, opacity=0.8)
+    values = [
+        {"at": round(at / 60.0, 4), "ms": round(ms, 3), "session": session.name}
+        for session in sessions
+        for at, ms in session.clock
+    ]
+    lines = _chart(values, "The clock of onsets and presses against the computer's own").mark_line(
+        color=_DOT, strokeWidth=1.2, opacity=0.8
+    )
     x = alt.X("at:Q", title="minutes", axis=alt.Axis(grid=False))
-    return alt.layer(_rule(0), lines.encode(x=x, y=alt.Y("ms:Q", title="ms", scale=alt.Scale(domainMin=-5, domainMax=5, clamp=False)), detail="session:N"))
+    return alt.layer(
+        _rule(0),
+        lines.encode(
+            x=x,
+            y=alt.Y("ms:Q", title="ms", scale=alt.Scale(domainMin=-5, domainMax=5, clamp=False)),
+            detail="session:N",
+        ),
+    )
 
 
 def _drops(sessions: Sequence[SessionTiming]) -> Any:
@@ -149,7 +202,9 @@ def _drops(sessions: Sequence[SessionTiming]) -> Any:
 
     counts = [late for session in sessions for late in session.displays.drops.values()]
     values = [{"trial": place, "late": late} for place, late in enumerate(counts, start=1) if late]
-    bars = _chart(values, "Late frames in each trial").mark_bar(color=_OFF, opacity=0.85, size=max(1.5, min(8.0, 0.7 * _WIDE / len(counts))))
+    bars = _chart(values, "Late frames in each trial").mark_bar(
+        color=_OFF, opacity=0.85, size=max(1.5, min(8.0, 0.7 * _WIDE / len(counts)))
+    )
     x = alt.X(
         "trial:Q",
         title="trial, in order" + (" over all sessions" if len(sessions) > 1 else ""),

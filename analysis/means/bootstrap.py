@@ -1,4 +1,5 @@
-"""Mean, standard error and interval of independent units (participants, sessions or trials); a bootstrap for statistics of summed counts."""
+"""Mean, standard error and interval of independent units (participants, sessions or trials); a
+bootstrap for statistics of summed counts."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class MeanEstimate:
     n : units
     mean, sem : mean and standard error of the mean of the units (NaN where undefined)
     low, high : limits of the interval (NaN when there is none)
-    interval : ``score``, ``t``, ``binomial``, ``exact``, ``none``, or of summed counts ``bootstrap``
+    interval : ``score``, ``t``, ``binomial``, ``exact``, ``none``, or of summed counts
+        ``bootstrap``
     """
 
     n: int
@@ -36,14 +38,24 @@ class MeanEstimate:
     interval: str
 
 
-def estimate(values: Sequence[float] | np.ndarray, *, many: np.ndarray | None = None, proportion: bool = True, level: float = LEVEL) -> MeanEstimate:
-    """Mean, s.e.m. and interval of units that are independent of each other. The order of the units does not matter.
+def estimate(
+    values: Sequence[float] | np.ndarray,
+    *,
+    many: np.ndarray | None = None,
+    proportion: bool = True,
+    level: float = LEVEL,
+) -> MeanEstimate:
+    """Mean, s.e.m. and interval of units that are independent of each other. The order of the units
+    does not matter.
 
     * s.e.m. = sample standard deviation (n - 1) over the square root of n.
-    * Interval of proportions: :func:`share_limits`. Student's own holds too little near 0 and 1, where most units are alike and the others rare.
-    * Interval of other values: Student's. Resampled units cannot lie beyond those that were seen, so the percentile bootstrap of three people held a true mean
-      in three of four samples; see the table of coverage in ``docs/statistics.md``.
-    * Proportions whose units are all 0 or 1 (one question a trial) are counts: their interval is the binomial one with mid-p (Lancaster, 1961).
+    * Interval of proportions: :func:`share_limits`. Student's own holds too little near 0 and 1,
+      where most units are alike and the others rare.
+    * Interval of other values: Student's. Resampled units cannot lie beyond those that were seen,
+      so the percentile bootstrap of three people held a true mean in three of four samples; see the
+      table of coverage in ``docs/statistics.md``.
+    * Proportions whose units are all 0 or 1 (one question a trial) are counts: their interval is
+      the binomial one with mid-p (Lancaster, 1961).
     * One unit, or units that are all equal but not at 0 or 1: no interval.
 
     Parameters
@@ -58,7 +70,8 @@ def estimate(values: Sequence[float] | np.ndarray, *, many: np.ndarray | None = 
     units = np.asarray(values, dtype=float)
     times = np.ones(len(units), np.int64) if many is None else np.asarray(many, np.int64)
     known = ~np.isnan(units)
-    # sums depend on the order in the last digit, and equal averages of items on the order in which they were added up
+    # sums depend on the order in the last digit, and equal averages of items on the order in which
+    # they were added up
     distinct, where = np.unique(np.round(units[known], 12), return_inverse=True)
     counts = np.bincount(where, weights=times[known], minlength=len(distinct)).astype(np.int64)
     n = int(counts.sum())
@@ -82,9 +95,11 @@ def estimate(values: Sequence[float] | np.ndarray, *, many: np.ndarray | None = 
 def share_limits(mean: float, sem: float, df: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     """The interval of a share, from its standard error and the number of its units.
 
-    It is Wilson's score interval for as many independent answers as have that standard error (:func:`score_limits`). Where every unit is at 0 or every unit at
-    1, it ends at the exact binomial limit (Clopper & Pearson, 1934): ``(alpha/2) ** (1/n)`` for all at 1. That also holds for units that are themselves means
-    in 0..1, since their expectation is at least the probability of a 1. Where units are alike in between, there is none (NaN).
+    It is Wilson's score interval for as many independent answers as have that standard error
+    (:func:`score_limits`). Where every unit is at 0 or every unit at 1, it ends at the exact
+    binomial limit (Clopper & Pearson, 1934): ``(alpha/2) ** (1/n)`` for all at 1. That also holds
+    for units that are themselves means in 0..1, since their expectation is at least the probability
+    of a 1. Where units are alike in between, there is none (NaN).
     """
     if sem > 0 and 0 < mean < 1:
         return score_limits(mean, sem, df, level)
@@ -96,7 +111,8 @@ def share_limits(mean: float, sem: float, df: float, n: int, level: float = LEVE
 
 @functools.lru_cache(maxsize=4096)
 def binomial_limits(right: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """The exact interval of a share, from ``right`` of ``n`` (neither none nor all): shares whose mid-p, in either direction, is above (1 - level) / 2."""
+    """The exact interval of a share, from ``right`` of ``n`` (neither none nor all): shares whose
+    mid-p, in either direction, is above (1 - level) / 2."""
     from scipy.special import betainc
 
     def beyond(share: float) -> float:
@@ -114,16 +130,20 @@ def binomial_limits(right: int, n: int, level: float = LEVEL) -> tuple[float, fl
 
 
 def score_limits(mean: float, sem: float, df: float, level: float = LEVEL) -> tuple[float, float]:
-    """The shares of which a mean is as far away as Student's t allows, where the variance of a mean grows with ``share x (1 - share)``.
+    """The shares of which a mean is as far away as Student's t allows, where the variance of a mean
+    grows with ``share x (1 - share)``.
 
-    That of independent answers grows in proportion to it (:func:`wilson_limits`). People who differ by a standard deviation in log odds have a variance that
-    grows with its square: a few poor performers make the mean of a crowd that is nearly always right, and are seldom among few people. The end that is further
-    from 0 and 1 therefore grows with the power of 1.5, where this is further out. Without it, intervals of shares above 90 % held down to 91 % where people
-    differ by 1.0.
+    That of independent answers grows in proportion to it (:func:`wilson_limits`). People who differ
+    by a standard deviation in log odds have a variance that grows with its square: a few poor
+    performers make the mean of a crowd that is nearly always right, and are seldom among few
+    people. The end that is further from 0 and 1 therefore grows with the power of 1.5, where this
+    is further out. Without it, intervals of shares above 90 % held down to 91 % where people differ
+    by 1.0.
 
     Parameters
     ----------
-    mean, sem, df : a share within 0 and 1, its standard error (above 0), and the degrees of freedom of that
+    mean, sem, df : a share within 0 and 1, its standard error (above 0), and the degrees of freedom
+        of that
     """
     from scipy.special import stdtrit
 
@@ -133,10 +153,13 @@ def score_limits(mean: float, sem: float, df: float, level: float = LEVEL) -> tu
 
 
 def wilson_limits(mean: float, sem: float, df: float, level: float = LEVEL) -> tuple[float, float]:
-    """:func:`score_limits` where the variance of a mean is in proportion to ``share x (1 - share)``.
+    """:func:`score_limits` where the variance of a mean is in proportion to ``share x (1 -
+    share)``.
 
-    This is the interval of Wilson (1927, Journal of the American Statistical Association 22, 209-212) with the effective number of answers in the place of
-    their number, as survey statistics has it for clusters (Dean & Pagano, 2015, Journal of Survey Statistics and Methodology 3, 484-503).
+    This is the interval of Wilson (1927, Journal of the American Statistical Association 22,
+    209-212) with the effective number of answers in the place of their number, as survey statistics
+    has it for clusters (Dean & Pagano, 2015, Journal of Survey Statistics and Methodology 3,
+    484-503).
     """
     from scipy.special import stdtrit
 
@@ -146,29 +169,39 @@ def wilson_limits(mean: float, sem: float, df: float, level: float = LEVEL) -> t
 
 
 def _further(mean: float, end: float, edge: float, reach: float) -> float:
-    """An end of a score interval, moved towards ``edge`` until the mean is as far away as t allows where the variance grows with the power of 1.5."""
+    """An end of a score interval, moved towards ``edge`` until the mean is as far away as t allows
+    where the variance grows with the power of 1.5."""
     spread = mean * (1 - mean)
     inner, outer = end, edge
     if end * (1 - end) <= spread:
         return end
     for _ in range(40):
         share = (inner + outer) / 2
-        inner, outer = (share, outer) if abs(mean - share) <= reach * (share * (1 - share) / spread) ** 0.75 else (inner, share)
+        inner, outer = (
+            (share, outer) if abs(mean - share) <= reach * (share * (1 - share) / spread) ** 0.75 else (inner, share)
+        )
     return inner
 
 
 @functools.lru_cache(maxsize=8)
 def _resampled(distinct: bytes, shared: bytes, resamples: int, seed: int) -> np.ndarray:
-    """Sums of counts in resamples of units; statistics of the same counts, such as d' and criterion, share them.
+    """Sums of counts in resamples of units; statistics of the same counts, such as d' and
+    criterion, share them.
 
     Parameters
     ----------
     distinct, shared : different rows of counts (float64), and how many units have each (int64)
     """
     times = np.frombuffer(shared, np.int64)
-    rows, n, random = np.frombuffer(distinct, float).reshape(len(times), -1), int(times.sum()), np.random.RandomState(seed)
+    rows, n, random = (
+        np.frombuffer(distinct, float).reshape(len(times), -1),
+        int(times.sum()),
+        np.random.RandomState(seed),
+    )
     step = max(1, _CHUNK // len(rows))
-    parts = [random.multinomial(n, times / n, size=min(step, resamples - done)) @ rows for done in range(0, resamples, step)]
+    parts = [
+        random.multinomial(n, times / n, size=min(step, resamples - done)) @ rows for done in range(0, resamples, step)
+    ]
     sums = np.concatenate(parts)
     sums.flags.writeable = False
     return sums
@@ -183,19 +216,23 @@ def estimate_pooled(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> MeanEstimate:
-    """A statistic of summed counts (such as d'), with an interval from resampling the units that were summed.
+    """A statistic of summed counts (such as d'), with an interval from resampling the units that
+    were summed.
 
-    The interval is the expanded percentile bootstrap: as the plain percentile interval is too narrow in small samples, its quantiles are taken at
-    ``Phi(-sqrt(n / (n - 1)) * t(1 - alpha/2; n - 1))`` and its mirror image (Hesterberg, 2015, The American Statistician 69, 371-386). It is for trials and
-    blocks, of which there are many. ``sem`` is the standard deviation of the statistic over resamples. Where units are all alike, or no resample differs,
-    there is no interval.
+    The interval is the expanded percentile bootstrap: as the plain percentile interval is too
+    narrow in small samples, its quantiles are taken at ``Phi(-sqrt(n / (n - 1)) * t(1 - alpha/2; n
+    - 1))`` and its mirror image (Hesterberg, 2015, The American Statistician 69, 371-386). It is
+    for trials and blocks, of which there are many. ``sem`` is the standard deviation of the
+    statistic over resamples. Where units are all alike, or no resample differs, there is no
+    interval.
 
     Parameters
     ----------
     counts : a row for each unit, a column for each count
     many : how many units have each row; one when not given
     statistic : from rows of summed counts to one number each
-    level, resamples, seed : of the bootstrap; the same counts give the same interval in every process, whatever their order
+    level, resamples, seed : of the bootstrap; the same counts give the same interval in every
+        process, whatever their order
     """
     from scipy.special import ndtr, stdtrit
 

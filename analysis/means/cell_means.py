@@ -1,8 +1,11 @@
-"""Averages in cells: first within each trial, then within each person or session; from the sums of any number of parts, without a loop over rows.
+"""Averages in cells: first within each trial, then within each person or session; from the sums of
+any number of parts, without a loop over rows.
 
-Averages are taken within each trial first, so a part of a long table keeps of its rows: for every cell, person and session the sum of trial means; and every
-pattern of means that trials have, with how many trials have it. (Trials of right and wrong answers have few different patterns, so a part shrinks to a few
-thousand numbers.) Parts that share no trial are put together exactly by :func:`together`, however many there are.
+Averages are taken within each trial first, so a part of a long table keeps of its rows: for every
+cell, person and session the sum of trial means; and every pattern of means that trials have, with
+how many trials have it. (Trials of right and wrong answers have few different patterns, so a part
+shrinks to a few thousand numbers.) Parts that share no trial are put together exactly by
+:func:`together`, however many there are.
 """
 
 from __future__ import annotations
@@ -24,11 +27,13 @@ _COUNTED = 1 << 22
 
 @dataclass(frozen=True)
 class Patterns:
-    """Trials grouped by their means in the cells; entry ``i`` says that trials of ``pattern[i]`` have the mean ``value[i]`` in ``cell[i]``.
+    """Trials grouped by their means in the cells; entry ``i`` says that trials of ``pattern[i]``
+    have the mean ``value[i]`` in ``cell[i]``.
 
     Parameters
     ----------
-    pattern, cell, value : sorted by pattern; a pattern has an entry for every cell in which its trials are
+    pattern, cell, value : sorted by pattern; a pattern has an entry for every cell in which its
+        trials are
     many : for each pattern the number of its trials
     """
 
@@ -44,10 +49,13 @@ class Sums:
 
     Parameters
     ----------
-    names, who : columns that span the cells, and how many of them (the first ones) tell answerers apart
+    names, who : columns that span the cells, and how many of them (the first ones) tell answerers
+        apart
     keys : of each cell, its place: one value for each of ``names``
-    answerers : for each answerer who has rows, in a cell or not, the pairs of participant and session that they came from
-    cell, participant, session : of each group of trials, where it is; sessions are units (:func:`.unit_session`)
+    answerers : for each answerer who has rows, in a cell or not, the pairs of participant and
+        session that they came from
+    cell, participant, session : of each group of trials, where it is; sessions are units
+        (:func:`.unit_session`)
     recorded : of each group of trials, its session in the record
     trials, total : how many trials it has, and the sum of their means
     asked, invalid : how many items they have, and to how many of these the answer was invalid
@@ -77,7 +85,8 @@ class Sums:
 
 
 def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WHO, value: str = "correct") -> Sums:
-    """The sums of ``value`` in every cell of ``who`` and ``by``. Rows without a value, or without a place in ``by``, are in no cell.
+    """The sums of ``value`` in every cell of ``who`` and ``by``. Rows without a value, or without a
+    place in ``by``, are in no cell.
 
     Parameters
     ----------
@@ -90,7 +99,9 @@ def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WH
     for name in by:
         usable = usable & items[name].notna().to_numpy()
     kept = [name for name in (UNIT_SESSION, SAME_TRIAL) if name in items.columns]
-    wanted = list(dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session", *kept]))
+    wanted = list(
+        dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session", *kept])
+    )
     items = items[wanted] if usable.all() else items.loc[usable, wanted]
     cell, keys = _places([coded(items[name]) for name in names])
     many = len(keys)
@@ -104,13 +115,26 @@ def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WH
         trial = np.where(trial >= 0, trial, int(trial.max(initial=0)) + 1 + lump)
     (recorded, records) = coded(items["session"]) if kept else (session, sessions)
     over = _runs(trial * many + cell)
-    runs = _runs(packed([trial, session, recorded, cell], [int(trial.max(initial=0)) + 1, len(sessions), len(records), many])) if kept else over
-    columns = {name: items[name].to_numpy(float) for name in (value, "chance")} | {"invalid": items["outcome"].eq("invalid").to_numpy(float)}
+    runs = (
+        _runs(
+            packed([trial, session, recorded, cell], [int(trial.max(initial=0)) + 1, len(sessions), len(records), many])
+        )
+        if kept
+        else over
+    )
+    columns = {name: items[name].to_numpy(float) for name in (value, "chance")} | {
+        "invalid": items["outcome"].eq("invalid").to_numpy(float)
+    }
     (means, _), (chance, some), (invalid, _) = (_means(column, *runs) for column in columns.values())
     first = runs.first
     asked = np.diff(np.append(runs.starts, len(items)))
     place = cell[first]
-    spans = [(cell, many), (person + 1, len(people) + 1), (session + 1, len(sessions) + 1), *([(recorded + 1, len(records) + 1)] if kept else [])]
+    spans = [
+        (cell, many),
+        (person + 1, len(people) + 1),
+        (session + 1, len(sessions) + 1),
+        *([(recorded + 1, len(records) + 1)] if kept else []),
+    ]
     group, groups = _numbered([codes[first] for codes, _ in spans], [size for _, size in spans])
     at = first_rows(group, groups)
     counts: dict[str, np.ndarray] = {"n_items": np.bincount(cell, minlength=many)}
@@ -139,7 +163,8 @@ def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WH
 
 
 class _Runs(NamedTuple):
-    """Rows in an order in which those that are alike stand together; ``order`` is None where they stand so already."""
+    """Rows in an order in which those that are alike stand together; ``order`` is None where they
+    stand so already."""
 
     order: np.ndarray | None
     starts: np.ndarray
@@ -163,7 +188,8 @@ def patterns_of(unit: np.ndarray, cell: np.ndarray, value: np.ndarray, many: np.
     ----------
     unit : whole numbers, sorted; one entry for each cell in which a unit is, ordered by cell
     cell, value : where, and what
-    many : for each unit, in the order of its number, how many alike it stands for; one each when not given
+    many : for each unit, in the order of its number, how many alike it stands for; one each when
+        not given
     """
     if not len(unit):
         return Patterns(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
@@ -194,7 +220,8 @@ def _places(coded_columns: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.n
 
 
 def _numbered(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = False) -> tuple[np.ndarray, int]:
-    """Rows that are alike in some columns of codes: the number of each row's group, and how many groups there are."""
+    """Rows that are alike in some columns of codes: the number of each row's group, and how many
+    groups there are."""
     code = packed(codes, sizes, sort=sort)
     top = int(code.max(initial=-1)) + 1
     if top > _COUNTED:
@@ -205,7 +232,8 @@ def _numbered(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = Fa
 
 
 def _means(values: np.ndarray, order: np.ndarray | None, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of each run of values, in some order, and whether it has one; missing values are left out."""
+    """The mean of each run of values, in some order, and whether it has one; missing values are
+    left out."""
     if not len(starts):
         return np.empty(0), np.empty(0, bool)
     values = values if order is None else values[order]
@@ -240,15 +268,18 @@ class Cells:
     Parameters
     ----------
     keys : who and where: one row for each cell, sorted
-    values, ids, many : of each cell, the means of its units, the units' numbers, which are the same in all cells, and how many units each entry stands for:
-        trials that have the same means in the same cells share a number
+    values, ids, many : of each cell, the means of its units, the units' numbers, which are the same
+        in all cells, and how many units each entry stands for: trials that have the same means in
+        the same cells share a number
     trials : of each cell, how many trials each of its units has
     chance : of each cell, averaged like the values
     unit : of each cell; the same in all cells of an answerer
     told_apart : of each cell, whether its trials can be told apart
     counts : ``n_trials``, ``n_items``, ``n_omitted``, ``n_invalid`` and ``oracle`` of each cell
-    worst : of each cell, the largest share of invalid answers in a session of its answerer, over all cells
-    over_trials : where units are wordings, ``values``, ``ids`` and ``many`` of the same trials over all wordings, by cell
+    worst : of each cell, the largest share of invalid answers in a session of its answerer, over
+        all cells
+    over_trials : where units are wordings, ``values``, ``ids`` and ``many`` of the same trials over
+        all wordings, by cell
     """
 
     keys: pd.DataFrame
@@ -272,7 +303,8 @@ class Cells:
         return np.repeat(self.values[cell], self.many[cell])
 
     def of_trials(self, numbers: Sequence[int]) -> Cells | None:
-        """The same cells with trials as units in place of wordings, which have these trials in common; None where a cell has other units."""
+        """The same cells with trials as units in place of wordings, which have these trials in
+        common; None where a cell has other units."""
         if not self.over_trials or any(number not in self.over_trials for number in numbers):
             return None
         columns = [list(column) for column in (self.values, self.ids, self.many)]
@@ -281,7 +313,9 @@ class Cells:
             for column, value in zip(columns, of_cell, strict=True):
                 column[number] = value
             trials[number], unit[number] = np.ones(len(of_cell[0]), np.int64), "trial"
-        return replace(self, values=columns[0], ids=columns[1], many=columns[2], trials=trials, unit=unit, over_trials={})
+        return replace(
+            self, values=columns[0], ids=columns[1], many=columns[2], trials=trials, unit=unit, over_trials={}
+        )
 
     def points(self, by: Sequence[str]) -> dict[tuple[str, ...], dict[tuple[Any, ...], int]]:
         """For each answerer, the number of the cell at each place along some columns."""
@@ -292,38 +326,50 @@ class Cells:
 
 
 def place_of(row: Mapping[Any, Any], by: Sequence[str]) -> tuple[Any, ...]:
-    """The place of a row of a table along some columns; numbers are rounded, so that those of two tables can be equal."""
+    """The place of a row of a table along some columns; numbers are rounded, so that those of two
+    tables can be equal."""
     return tuple(value if isinstance(value := row[name], str) else round(float(value), 9) for name in by)
 
 
 def unit_means(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WHO, value: str = "correct") -> Cells:
-    """The mean of ``value`` for every unit in every cell of ``who`` and ``by``, of a table that is all here; see :func:`.unit_sums` and :func:`together`."""
+    """The mean of ``value`` for every unit in every cell of ``who`` and ``by``, of a table that is
+    all here; see :func:`.unit_sums` and :func:`together`."""
     return together([unit_sums(scored, by, who=who, value=value)])
 
 
 def together(parts: Sequence[Sums]) -> Cells:
     """The cells of a whole table from the sums of its parts.
 
-    Units are the participants where an answerer is several people; the sessions where a machine has taken several (seeds of a network, for one) that share a
-    cell; else the trials. They are chosen over all rows of an answerer, so they are the same in every cell.
+    Units are the participants where an answerer is several people; the sessions where a machine has
+    taken several (seeds of a network, for one) that share a cell; else the trials. They are chosen
+    over all rows of an answerer, so they are the same in every cell.
 
     Parameters
     ----------
-    parts : of the same cells; no trial is in two of them. Their order does not matter, except for the last digit of means of people and sessions
+    parts : of the same cells; no trial is in two of them. Their order does not matter, except for
+        the last digit of means of people and sessions
     """
     names, who = parts[0].names, parts[0].who
-    keys = sorted({key for part in parts for key in part.keys}, key=lambda key: [(isinstance(one, str), one) for one in key])
+    keys = sorted(
+        {key for part in parts for key in part.keys}, key=lambda key: [(isinstance(one, str), one) for one in key]
+    )
     number = {key: place for place, key in enumerate(keys)}
     moved = [np.array([number[key] for key in part.keys], dtype=np.int64) for part in parts]
-    columns = {name: pd.Series([key[at] for key in keys], dtype=object).infer_objects() for at, name in enumerate(names)}
+    columns = {
+        name: pd.Series([key[at] for key in keys], dtype=object).infer_objects() for at, name in enumerate(names)
+    }
     groups = _groups(parts, moved)
     units = _units(parts, groups, keys)
     unit: list[UnitName] = [units[key[:who]] for key in keys]
     patterns = _patterns([part.patterns for part in parts], moved)
     told_apart = np.ones(len(keys), bool)
-    counts: dict[str, np.ndarray] = {name: np.zeros(len(keys), np.int64) for name in ("n_trials", "n_items", "n_omitted", "n_invalid", "oracle")}
+    counts: dict[str, np.ndarray] = {
+        name: np.zeros(len(keys), np.int64) for name in ("n_trials", "n_items", "n_omitted", "n_invalid", "oracle")
+    }
     for part, places in zip(parts, moved, strict=True):
-        np.logical_and.at(told_apart, places, part.told_apart)  # two cells of a part may be one, when everybody has got a name
+        np.logical_and.at(
+            told_apart, places, part.told_apart
+        )  # two cells of a part may be one, when everybody has got a name
         for name, values in part.counts.items():
             np.add.at(counts[name], places, values)
     counts["oracle"] = counts["oracle"] > 0
@@ -337,20 +383,39 @@ def together(parts: Sequence[Sums]) -> Cells:
         values[cell], ids[cell], trials[cell], chance[cell] = _of_people(groups[groups["cell"] == cell], unit[cell])
         many[cell] = np.ones(len(ids[cell]), np.int64)
     worst = _worst(groups, [key[:who] for key in keys])
-    return Cells(pd.DataFrame(columns, columns=list(names)), values, ids, many, trials, chance, unit, told_apart, counts, worst, over_trials)
+    return Cells(
+        pd.DataFrame(columns, columns=list(names)),
+        values,
+        ids,
+        many,
+        trials,
+        chance,
+        unit,
+        told_apart,
+        counts,
+        worst,
+        over_trials,
+    )
 
 
 def _worst(groups: pd.DataFrame, answerers: Sequence[tuple[Any, ...]]) -> np.ndarray:
     """Of each cell, the largest share of invalid answers in a session of its answerer."""
     known = {answerer: number for number, answerer in enumerate(dict.fromkeys(answerers))}
     number = np.array([known[answerer] for answerer in answerers], dtype=np.int64)
-    of_sessions = groups.assign(answerer=number[groups["cell"]] if len(groups) else []).groupby(["answerer", "recorded"])[["asked", "invalid"]].sum()
+    of_sessions = (
+        groups.assign(answerer=number[groups["cell"]] if len(groups) else [])
+        .groupby(["answerer", "recorded"])[["asked", "invalid"]]
+        .sum()
+    )
     shares = (of_sessions["invalid"] / of_sessions["asked"]).groupby(level="answerer").max()
     return shares.reindex(number).to_numpy(float)
 
 
-def _units(parts: Sequence[Sums], groups: pd.DataFrame, keys: Sequence[tuple[Any, ...]]) -> dict[tuple[Any, ...], UnitName]:
-    """The units of each answerer. Sessions of one machine that have no cell in common are like one session: nothing tells how much they differ."""
+def _units(
+    parts: Sequence[Sums], groups: pd.DataFrame, keys: Sequence[tuple[Any, ...]]
+) -> dict[tuple[Any, ...], UnitName]:
+    """The units of each answerer. Sessions of one machine that have no cell in common are like one
+    session: nothing tells how much they differ."""
     people: dict[tuple[Any, ...], set[str]] = {}
     worded: set[tuple[Any, ...]] = set()
     for part in parts:
@@ -373,19 +438,34 @@ _OF_GROUPS = ("participant", "session", "recorded", "trials", "total", "asked", 
 
 
 def _groups(parts: Sequence[Sums], moved: Sequence[np.ndarray]) -> pd.DataFrame:
-    """Groups of trials of all parts: ``cell``, numbers of ``participant`` and ``session``, and their sums."""
+    """Groups of trials of all parts: ``cell``, numbers of ``participant`` and ``session``, and
+    their sums."""
     table = pd.DataFrame({name: np.concatenate([getattr(part, name) for part in parts]) for name in _OF_GROUPS})
     coded = {name: pd.factorize(table[name], sort=True)[0] + 1 for name in ("participant", "session", "recorded")}
-    return table.assign(cell=np.concatenate([places[part.cell] for part, places in zip(parts, moved, strict=True)]), **coded)
+    return table.assign(
+        cell=np.concatenate([places[part.cell] for part, places in zip(parts, moved, strict=True)]), **coded
+    )
 
 
 def _of_people(groups: pd.DataFrame, unit: UnitName) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """The mean of each person (or session) of a cell over trials, their numbers, how many trials they have, and the mean of their chance levels."""
-    sums = groups.groupby("session" if unit == "wording" else unit, sort=True)[["trials", "total", "chances", "chance"]].sum()
+    """The mean of each person (or session) of a cell over trials, their numbers, how many trials
+    they have, and the mean of their chance levels."""
+    sums = groups.groupby("session" if unit == "wording" else unit, sort=True)[
+        ["trials", "total", "chances", "chance"]
+    ].sum()
     chances = (sums["chance"] / sums["chances"].where(sums["chances"] > 0)).to_numpy(float)
     level = float(np.nanmean(chances)) if (chances == chances).any() else np.nan
-    trials = groups.groupby(["session", "recorded"])["trials"].sum().groupby(level=0).max() if unit == "wording" else sums["trials"]  # repeats have the same
-    return (sums["total"] / sums["trials"]).to_numpy(float), sums.index.to_numpy(np.int64), trials.to_numpy(np.int64), level
+    trials = (
+        groups.groupby(["session", "recorded"])["trials"].sum().groupby(level=0).max()
+        if unit == "wording"
+        else sums["trials"]
+    )  # repeats have the same
+    return (
+        (sums["total"] / sums["trials"]).to_numpy(float),
+        sums.index.to_numpy(np.int64),
+        trials.to_numpy(np.int64),
+        level,
+    )
 
 
 def _patterns(parts: Sequence[Patterns], moved: Sequence[np.ndarray]) -> Patterns:

@@ -1,4 +1,5 @@
-"""Weighted sums of the means of cells (a slope, a mean, a difference), with standard error, t-test and interval, whatever units the cells share."""
+"""Weighted sums of the means of cells (a slope, a mean, a difference), with standard error, t-test
+and interval, whatever units the cells share."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ import pandas as pd
 from .bootstrap import LEVEL, share_limits, wilson_limits
 from .cell_means import Cells
 
-#: Below this many right or wrong answers in a cell the spread between units tells too little: there shares have the standard error of independent answers at
-#: least (see the table of coverage in ``docs/statistics.md``).
+#: Below this many right or wrong answers in a cell the spread between units tells too little: there
+#: shares have the standard error of independent answers at least (see the table of coverage in
+#: ``docs/statistics.md``).
 _RARE = 10
 #: A share that is nearer to 0 or 1 than this is skewed over people, and so is what it is a part of.
 _NEAR = 0.1
@@ -23,14 +25,17 @@ _CHUNK = 100_000
 
 @dataclass(frozen=True)
 class SkewedShares:
-    """Shares, some of them near 0 or 1, from which a weighted sum is made: how far it may lie further out than it was found.
+    """Shares, some of them near 0 or 1, from which a weighted sum is made: how far it may lie
+    further out than it was found.
 
-    Where nearly all answers of a condition are right, a few poor performers make its mean, and are seldom among few people: then both a difference and its
-    standard error are too small, and Student's intervals held down to 88 %, with people who differ by 1.0 in log odds.
+    Where nearly all answers of a condition are right, a few poor performers make its mean, and are
+    seldom among few people: then both a difference and its standard error are too small, and
+    Student's intervals held down to 88 %, with people who differ by 1.0 in log odds.
 
     Parameters
     ----------
-    means, ses, sizes : of each share its mean (not quite 0 or 1), its standard error and its number of units
+    means, ses, sizes : of each share its mean (not quite 0 or 1), its standard error and its number
+        of units
     weights : of each
     together : correlations of the weighted means, with the signs of the weights
     """
@@ -42,7 +47,8 @@ class SkewedShares:
     together: np.ndarray
 
     def reach(self, up: bool, level: float) -> float:
-        """The most by which the sum may go up or down: Wilson's intervals of the shares (Zou & Donner, 2008, Statistics in Medicine 27, 1693-1702)."""
+        """The most by which the sum may go up or down: Wilson's intervals of the shares (Zou &
+        Donner, 2008, Statistics in Medicine 27, 1693-1702)."""
         away = []
         for mean, se, size, weight in zip(self.means, self.ses, self.sizes, self.weights, strict=True):
             low, high = wilson_limits(mean, se, size - 1, level)
@@ -56,11 +62,13 @@ class Contrast:
 
     Parameters
     ----------
-    value, se, df : the sum, its standard error and its degrees of freedom (after Satterthwaite); NaN where undefined
+    value, se, df : the sum, its standard error and its degrees of freedom (after Satterthwaite);
+        NaN where undefined
     n : units that enter it
     lone : cells with a single unit, whose spread is unknown; with any, there is no standard error
     level : of confidence
-    sizes : how many units there are, where each is in all cells; how many in each of two cells that have none in common; empty for any other pattern
+    sizes : how many units there are, where each is in all cells; how many in each of two cells that
+        have none in common; empty for any other pattern
     share : whether it is a mean of shares, which lies within 0 and 1
     skewed : the shares that it is made from, where some of them are near 0 or 1
     span : the least and the most that it can be; without limits unless it is made from shares
@@ -85,9 +93,10 @@ class Contrast:
         return {"t": t, "df": self.df, "p": float(2 * stdtr(self.df, -abs(t)))}
 
     def ends(self, level: float | None = None) -> tuple[float, float]:
-        """The interval: of a mean of shares :func:`.share_limits`, else Student's, which holds 0 where the t-test against 0 does not reject; NaN without a
-        standard error. Of skewed shares the end that is further from 0 is that of :meth:`SkewedShares.reach`, where this is further out. No end lies beyond
-        what the sum can be.
+        """The interval: of a mean of shares :func:`.share_limits`, else Student's, which holds 0
+        where the t-test against 0 does not reject; NaN without a standard error. Of skewed shares
+        the end that is further from 0 is that of :meth:`SkewedShares.reach`, where this is further
+        out. No end lies beyond what the sum can be.
         """
         from scipy.special import stdtrit
 
@@ -106,7 +115,8 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Apart:
-    """The difference of two weighted sums that have no unit in common, or of one and a number that has no spread.
+    """The difference of two weighted sums that have no unit in common, or of one and a number that
+    has no spread.
 
     Parameters
     ----------
@@ -121,10 +131,12 @@ class Apart:
         return self.first.value - (self.second.value if isinstance(self.second, Contrast) else self.second)
 
     def ends(self, level: float = LEVEL) -> tuple[float, float]:
-        """The interval: each end is as far away as the ends of both intervals together, the root of the sum of squares (Zou & Donner, 2008, Statistics in
-        Medicine 27, 1693-1702); NaN where one of them has none.
+        """The interval: each end is as far away as the ends of both intervals together, the root of
+        the sum of squares (Zou & Donner, 2008, Statistics in Medicine 27, 1693-1702); NaN where one
+        of them has none.
 
-        Satterthwaite's degrees of freedom hold too little where three people are beside many answers of a machine; these ends do not need them.
+        Satterthwaite's degrees of freedom hold too little where three people are beside many
+        answers of a machine; these ends do not need them.
         """
         low, high = self.first.ends(level)
         down, up = self.first.value - low, high - self.first.value
@@ -146,7 +158,8 @@ def _within(span: tuple[float, float], low: float, high: float) -> tuple[float, 
 
 
 def p_of_ends(ends: Callable[[float], tuple[float, float]], expected: float) -> float:
-    """Two-sided p against a value: 1 minus the level of the interval that ends there; NaN without an interval.
+    """Two-sided p against a value: 1 minus the level of the interval that ends there; NaN without
+    an interval.
 
     Parameters
     ----------
@@ -163,12 +176,13 @@ def p_of_ends(ends: Callable[[float], tuple[float, float]], expected: float) -> 
 
 
 def over_both(over_wordings: Contrast, over_trials: Contrast) -> Contrast:
-    """A sum over wordings whose standard error holds for other wordings and other trials: all wordings have the same trials, so that their spread is not that
-    of trials.
+    """A sum over wordings whose standard error holds for other wordings and other trials: all
+    wordings have the same trials, so that their spread is not that of trials.
 
-    Both variances are added. What wordings and trials have together is in both, so that this is on the safe side. Degrees of freedom are those with which the
-    95% interval reaches as far as those over wordings and over trials together, the root of the sum of squares: those of Satterthwaite held down to 88% of
-    means over two wordings, whose own spread has one.
+    Both variances are added. What wordings and trials have together is in both, so that this is on
+    the safe side. Degrees of freedom are those with which the 95% interval reaches as far as those
+    over wordings and over trials together, the root of the sum of squares: those of Satterthwaite
+    held down to 88% of means over two wordings, whose own spread has one.
     """
     from scipy.special import stdtridf, stdtrit
 
@@ -181,8 +195,11 @@ def over_both(over_wordings: Contrast, over_trials: Contrast) -> Contrast:
     return replace(over_wordings, se=error, df=float(stdtridf(end, reach / error)) if len(parts) > 1 else parts[0][1])
 
 
-def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, shares: bool = False, level: float = LEVEL) -> Contrast:
-    """A weighted sum of the means of some cells; see :func:`contrast`, and :func:`over_both` where units are wordings.
+def contrast_of(
+    cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, shares: bool = False, level: float = LEVEL
+) -> Contrast:
+    """A weighted sum of the means of some cells; see :func:`contrast`, and :func:`over_both` where
+    units are wordings.
 
     Parameters
     ----------
@@ -190,22 +207,33 @@ def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, sh
     """
     if (of_trials := cells.of_trials(numbers)) is not None:
         over_trials = contrast_of(of_trials, numbers, weights, shares=shares, level=level)
-        return over_both(contrast_of(replace(cells, over_trials={}), numbers, weights, shares=shares, level=level), over_trials)
+        return over_both(
+            contrast_of(replace(cells, over_trials={}), numbers, weights, shares=shares, level=level), over_trials
+        )
     picked = [[column[one] for one in numbers] for column in (cells.values, cells.ids, cells.many)]
     is_mean = shares and bool((weights >= 0).all()) and abs(float(weights.sum()) - 1) < 1e-9
     answers = np.array([_answers(cells, number) for number in numbers]) if shares and not is_mean else None
     summed = contrast(picked[0], picked[1], weights, many=picked[2], level=level, answers=answers, share=is_mean)
-    return replace(summed, span=(float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum()))) if shares else summed
+    return (
+        replace(summed, span=(float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum())))
+        if shares
+        else summed
+    )
 
 
 def _answers(cells: Cells, number: int) -> float:
     """The number of independent answers that would tell as much of the mean of a cell."""
     many = cells.many[number]
-    return float(many.sum()) ** 2 / float((many / (cells.trials[number] * questions_of(cells, number))).sum()) if len(many) else 1.0
+    return (
+        float(many.sum()) ** 2 / float((many / (cells.trials[number] * questions_of(cells, number))).sum())
+        if len(many)
+        else 1.0
+    )
 
 
 def _least_variances(means: np.ndarray, answers: np.ndarray) -> np.ndarray:
-    """The variances of shares if all answers were independent, with one right and one wrong answer more in each."""
+    """The variances of shares if all answers were independent, with one right and one wrong answer
+    more in each."""
     share = (means * answers + 1) / (answers + 2)
     return share * (1 - share) / answers
 
@@ -228,24 +256,33 @@ def contrast(
 ) -> Contrast:
     """``sum of weight x mean of the cell``.
 
-    What a unit (a person, a trial) adds to the sum are its distances from the means of its cells, so that what it does in one cell may go with what it does in
-    another, and a unit may lack cells. The variance is that of Bell and McCaffrey (2002, Survey Methodology 28, 169-181) with units as clusters; so are the
-    degrees of freedom of cells that some units lack, and of sets of cells without a common unit Satterthwaite's. For units that are in all cells the test is
-    the one-sample t-test of their own contrasts, for two cells without common units it is Welch's.
+    What a unit (a person, a trial) adds to the sum are its distances from the means of its cells,
+    so that what it does in one cell may go with what it does in another, and a unit may lack cells.
+    The variance is that of Bell and McCaffrey (2002, Survey Methodology 28, 169-181) with units as
+    clusters; so are the degrees of freedom of cells that some units lack, and of sets of cells
+    without a common unit Satterthwaite's. For units that are in all cells the test is the
+    one-sample t-test of their own contrasts, for two cells without common units it is Welch's.
 
     Parameters
     ----------
-    values, ids : of each cell, the values of its units and the units' numbers, as in :class:`.Cells`
+    values, ids : of each cell, the values of its units and the units' numbers, as in
+        :class:`.Cells`
     weights : of the cells; those of weight 0 say nothing about the spread
-    many : of each cell, how many units each of its entries stands for (the same in all cells); one when not given
-    answers : of each cell, if all are shares of right answers: how many independent answers tell as much (see :func:`_answers`). Of people who were nearly
-        always right a few may happen to have made as many mistakes as one another, which says little about how much people differ; the variance is then not
-        taken to be below that of independent answers
+    many : of each cell, how many units each of its entries stands for (the same in all cells); one
+        when not given
+    answers : of each cell, if all are shares of right answers: how many independent answers tell as
+        much (see :func:`_answers`). Of people who were nearly always right a few may happen to have
+        made as many mistakes as one another, which says little about how much people differ; the
+        variance is then not taken to be below that of independent answers
     share : whether it is a mean of shares
     """
     if not values or any(not len(cell) for cell in values):
         return Contrast(math.nan, math.nan, math.nan, 0, level=level)
-    times = [np.ones(len(cell), np.int64) for cell in values] if many is None else [np.asarray(one, np.int64) for one in many]
+    times = (
+        [np.ones(len(cell), np.int64) for cell in values]
+        if many is None
+        else [np.asarray(one, np.int64) for one in many]
+    )
     number, unit = pd.factorize(np.concatenate(ids))
     where = np.repeat(np.arange(len(values)), [len(cell) for cell in values])
     copies = np.empty(len(unit), np.int64)
@@ -267,12 +304,17 @@ def contrast(
     sets = _sets(both > 0)
     set_of_unit = np.zeros(len(unit), np.int64)
     set_of_unit[entry] = sets[cell]
-    parts = np.bincount(set_of_unit, weights=copies * np.bincount(entry, weights=away, minlength=len(unit)) ** 2, minlength=len(asked))
+    parts = np.bincount(
+        set_of_unit, weights=copies * np.bincount(entry, weights=away, minlength=len(unit)) ** 2, minlength=len(asked)
+    )
     real = np.flatnonzero(parts > 1e-24)
     variance = float(parts[real].sum())
     if not variance:
         return Contrast(value, 0.0, math.nan, n, 0, level, share=share)
-    spread = sum(parts[one] ** 2 / _degrees(both[np.ix_(sets == one, sets == one)], weight[sets == one], size[sets == one]) for one in real)
+    spread = sum(
+        parts[one] ** 2 / _degrees(both[np.ix_(sets == one, sets == one)], weight[sets == one], size[sets == one])
+        for one in real
+    )
     whole, apart = bool((both == size[0]).all()), len(asked) == 2 and not both[0, 1]
     sizes: tuple[int, ...] = ()
     if whole:
@@ -294,14 +336,23 @@ def contrast(
     return Contrast(value, math.sqrt(variance), df, n, 0, level, sizes, share, skewed)
 
 
-def _skewed(shares: np.ndarray, answers: np.ndarray, weight: np.ndarray, size: np.ndarray, floors: np.ndarray, covariance: np.ndarray) -> SkewedShares:
+def _skewed(
+    shares: np.ndarray,
+    answers: np.ndarray,
+    weight: np.ndarray,
+    size: np.ndarray,
+    floors: np.ndarray,
+    covariance: np.ndarray,
+) -> SkewedShares:
     """Return :class:`SkewedShares` of some cells, from the covariance of their weighted means."""
     ses = np.sqrt(np.diag(covariance))
     together = covariance / np.where(ses, ses, 1.0)[:, None] / np.where(ses, ses, 1.0)
     np.fill_diagonal(together, 1.0)
     inside = np.clip(shares, 0.5 / answers, 1 - 0.5 / answers)
     ses = np.sqrt(np.maximum((ses / weight) ** 2, floors))
-    return SkewedShares(tuple(inside.tolist()), tuple(ses.tolist()), tuple(size.tolist()), tuple(weight.tolist()), together)
+    return SkewedShares(
+        tuple(inside.tolist()), tuple(ses.tolist()), tuple(size.tolist()), tuple(weight.tolist()), together
+    )
 
 
 def _sets(meet: np.ndarray) -> np.ndarray:
@@ -313,7 +364,8 @@ def _sets(meet: np.ndarray) -> np.ndarray:
 
 
 def _degrees(both: np.ndarray, weight: np.ndarray, size: np.ndarray) -> float:
-    """Degrees of freedom of the variance of a weighted sum of cells, for units that are independent and equally variable: n - 1 where all are in all cells."""
+    """Degrees of freedom of the variance of a weighted sum of cells, for units that are independent
+    and equally variable: n - 1 where all are in all cells."""
     square = weight**2 / (size * (size - 1))
     inner, outer = square * (1 - 1 / size), square / size
     return float((weight**2 / size).sum() ** 2 / (inner @ both @ inner + outer @ (both * (both - 1.0)) @ outer))

@@ -22,7 +22,8 @@ def means_over_people(
     further: Callable[[pd.DataFrame], Mapping[str, Any]],
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """Means over several people, with intervals over people; ``participant`` says how many they are, and ``note`` where they are few.
+    """Means over several people, with intervals over people; ``participant`` says how many they
+    are, and ``note`` where they are few.
 
     A measure is averaged over the people who have a value.
 
@@ -32,7 +33,8 @@ def means_over_people(
     keys : columns for each combination of which there is a row
     columns : of a row beside the keys and ``participant``; what is in none of the following is NaN
     counts : columns that are added up
-    measures : columns that are averaged with an interval (``NAME_low``, ``NAME_high``), and whether each is a proportion
+    measures : columns that are averaged with an interval (``NAME_low``, ``NAME_high``), and whether
+        each is a proportion
     further : other columns of a row, computed from the rows of its people
     """
     rows = []
@@ -51,5 +53,7 @@ def means_over_people(
                 row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
                 fewest = min(fewest, len(values))
         measured = " for some of it" if fewest < len(group) else ""
-        rows.append(row | {"note": f"only {plural(fewest, 'participant')}{measured}: rough intervals" if fewest < FEW else ""})
+        rows.append(
+            row | {"note": f"only {plural(fewest, 'participant')}{measured}: rough intervals" if fewest < FEW else ""}
+        )
     return pd.DataFrame(rows, columns=[*keys, "participant", *columns])

@@ -1,4 +1,5 @@
-"""The values of several people in each cell, and intervals of cell means without the differences between people."""
+"""The values of several people in each cell, and intervals of cell means without the differences
+between people."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from .cell_means import Cells
 
 
 def of_each_person(cells: Cells) -> list[tuple[dict[str, Any], float]]:
-    """The key of a cell and the mean of one person in it, for every person of answerers who are several people."""
+    """The key of a cell and the mean of one person in it, for every person of answerers who are
+    several people."""
     values_of = []
     for number, key in enumerate(cells.keys.to_dict("records")):
         if cells.unit[number] == "participant" and len(cells.values[number]) > 1:
@@ -21,11 +23,13 @@ def of_each_person(cells: Cells) -> list[tuple[dict[str, Any], float]]:
 
 
 def within_people(cells: Cells, who: int, level: float = LEVEL) -> list[tuple[float, float]]:
-    """For each cell the limits of its mean within people (Cousineau, 2005; Morey, 2008, Tutorials in Quantitative Methods for Psychology 4, 61-64).
+    """For each cell the limits of its mean within people (Cousineau, 2005; Morey, 2008, Tutorials
+    in Quantitative Methods for Psychology 4, 61-64).
 
-    Of every person the difference of their own mean from the mean of all is taken off; what is left has a standard error that is corrected for the number of
-    conditions, and Student's t. Two such intervals of two conditions are as wide as that of their difference over the root of 2. NaN where there are not
-    several people, or not everybody is in every condition.
+    Of every person the difference of their own mean from the mean of all is taken off; what is left
+    has a standard error that is corrected for the number of conditions, and Student's t. Two such
+    intervals of two conditions are as wide as that of their difference over the root of 2. NaN
+    where there are not several people, or not everybody is in every condition.
 
     Parameters
     ----------
@@ -35,7 +39,9 @@ def within_people(cells: Cells, who: int, level: float = LEVEL) -> list[tuple[fl
 
     limits = [(math.nan, math.nan)] * len(cells.keys)
     columns = list(cells.keys.columns)[:who]
-    for _, rows in cells.keys.reset_index(drop=True).groupby(columns, sort=False, observed=True, dropna=False).groups.items():
+    for _, rows in (
+        cells.keys.reset_index(drop=True).groupby(columns, sort=False, observed=True, dropna=False).groups.items()
+    ):
         numbers = [int(row) for row in rows]
         people = np.unique(cells.ids[numbers[0]])
         several = len(numbers) > 1 and len(people) > 1 and all(cells.unit[one] == "participant" for one in numbers)

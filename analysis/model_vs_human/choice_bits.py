@@ -1,12 +1,17 @@
-"""Bits per choice: how surprised a model is by the answers that a person gave, compared with chance and with a blind guess.
+"""Bits per choice: how surprised a model is by the answers that a person gave, compared with chance
+and with a blind guess.
 
-* **Bits**: the negative logarithm (base 2) of the probability that the model gives to the answer, among the allowed ones. 0 where it is sure and right.
+* **Bits**: the negative logarithm (base 2) of the probability that the model gives to the answer,
+  among the allowed ones. 0 where it is sure and right.
 * **Chance**: as many bits as a uniform guess among the allowed answers has.
-* **Blind**: somebody who knows how often this person gives each answer, and nothing of the trial. Each answer is guessed from the person's other answers to
-  questions with the same allowed answers, each allowed answer counted half a time more than it was given (Krichevsky & Trofimov, 1981). So it never knows the
-  answer that it guesses. Where this has more bits than chance, as with few answers, or with none of them preferred, the blind guess is chance.
+* **Blind**: somebody who knows how often this person gives each answer, and nothing of the trial.
+  Each answer is guessed from the person's other answers to questions with the same allowed answers,
+  each allowed answer counted half a time more than it was given (Krichevsky & Trofimov, 1981). So
+  it never knows the answer that it guesses. Where this has more bits than chance, as with few
+  answers, or with none of them preferred, the blind guess is chance.
 
-Answers in the same trial depend on each other, so intervals (95 %) are those of a mean with trials as clusters, by Student's t (number of trials minus one).
+Answers in the same trial depend on each other, so intervals (95 %) are those of a mean with trials
+as clusters, by Student's t (number of trials minus one).
 """
 
 from __future__ import annotations
@@ -53,7 +58,8 @@ class ChoiceBits:
     answers, trials : that are scored
     model, chance, blind : bits per choice
     below_chance, below_blind : how many bits the model is better
-    at_least : answers of which the model's bits are a lower bound, since the server did not tell all probabilities
+    at_least : answers of which the model's bits are a lower bound, since the server did not tell
+        all probabilities
     """
 
     answers: int
@@ -68,7 +74,11 @@ class ChoiceBits:
     def to_record(self) -> dict[str, Any]:
         """The values for a record, fit for JSON."""
         return {
-            name: {key: None if isinstance(one, float) and math.isnan(one) else one for key, one in value.items()} if isinstance(value, dict) else value
+            name: (
+                {key: None if isinstance(one, float) and math.isnan(one) else one for key, one in value.items()}
+                if isinstance(value, dict)
+                else value
+            )
             for name, value in asdict(self).items()
         }
 
@@ -76,12 +86,16 @@ class ChoiceBits:
     def __str__(self) -> str:
         bound = "at least " if self.at_least else ""
         text = (
-            f"{bound}{self.model} bits per choice in {self.answers:,} answers of {self.trials:,} {'trial' if self.trials == 1 else 'trials'}; "
-            f"chance {self.chance:.2f}, blind guess {self.blind:.2f}; "
-            f"gain over chance {_gain(self.below_chance, self.at_least > 0)}, over the blind guess {_gain(self.below_blind, self.at_least > 0)} bits"
+            f"{bound}{self.model} bits per choice in {self.answers:,} answers of {self.trials:,}"
+            f" {'trial' if self.trials == 1 else 'trials'}; chance {self.chance:.2f}, blind guess {self.blind:.2f};"
+            f" gain over chance {_gain(self.below_chance, self.at_least > 0)}, over the blind guess"
+            f" {_gain(self.below_blind, self.at_least > 0)} bits"
         )
         if self.at_least:
-            text += f" (of {self.at_least:,} answers the server does not tell all probabilities, and no more is known than this bound)"
+            text += (
+                f" (of {self.at_least:,} answers the server does not tell all probabilities, and no more is known than"
+                " this bound)"
+            )
         return text
 
 
@@ -97,12 +111,22 @@ def choice_bits(table: Path | pd.DataFrame) -> ChoiceBits:
     SpanLabError
         when no answer in it is scored.
     """
-    read = pd.read_csv(table, keep_default_na=False, na_values={"log_probability": [""]}, dtype={"answer": str}) if isinstance(table, Path) else table
+    read = (
+        pd.read_csv(table, keep_default_na=False, na_values={"log_probability": [""]}, dtype={"answer": str})
+        if isinstance(table, Path)
+        else table
+    )
     rows = read[read["left_out"] == ""]
     if rows.empty:
-        raise SpanLabError("no answer could be scored: " + "; ".join(f"{count:,}: {why}" for why, count in Counter(read["left_out"]).items()))
+        raise SpanLabError(
+            "no answer could be scored: "
+            + "; ".join(f"{count:,}: {why}" for why, count in Counter(read["left_out"]).items())
+        )
     bits = -rows["log_probability"].to_numpy(float) / math.log(2)
-    chance, blind = np.log2(rows["allowed"].to_numpy(float)), blind_bits(rows["answer"].tolist(), rows["answers"].tolist(), rows["allowed"].tolist())
+    chance, blind = (
+        np.log2(rows["allowed"].to_numpy(float)),
+        blind_bits(rows["answer"].tolist(), rows["answers"].tolist(), rows["allowed"].tolist()),
+    )
     if blind.mean() > chance.mean():
         blind = chance
     trials = rows["trial"].to_numpy()
@@ -143,15 +167,17 @@ class PeopleBits:
     def __str__(self) -> str:
         bound = self.at_least > 0
         text = (
-            f"{'at least ' if bound else ''}{self.model} bits per choice in {self.sessions:,} sessions of {self.people:,} "
-            f"{'person' if self.people == 1 else 'people'}, each session counting once; chance {self.chance:.2f}, blind guess {self.blind:.2f}; "
-            f"gain over chance {_gain(self.below_chance, bound)}, over the blind guess {_gain(self.below_blind, bound)} bits"
+            f"{'at least ' if bound else ''}{self.model} bits per choice in {self.sessions:,} sessions of"
+            f" {self.people:,} {'person' if self.people == 1 else 'people'}, each session counting once; chance"
+            f" {self.chance:.2f}, blind guess {self.blind:.2f}; gain over chance {_gain(self.below_chance, bound)},"
+            f" over the blind guess {_gain(self.below_blind, bound)} bits"
         )
         return f"{text} (in {self.at_least:,} no more is known than a bound)" if bound else text
 
 
 def over_people(some: Sequence[ChoiceBits], people: Sequence[str]) -> PeopleBits:
-    """Bits per choice of one model over several sessions, with intervals (95 %) for people like these.
+    """Bits per choice of one model over several sessions, with intervals (95 %) for people like
+    these.
 
     Parameters
     ----------
@@ -174,14 +200,18 @@ def over_people(some: Sequence[ChoiceBits], people: Sequence[str]) -> PeopleBits
 
 
 def blind_bits(answers: Sequence[str], sets: Sequence[str], allowed: Sequence[int]) -> np.ndarray:
-    """Bits of each answer for somebody who knows the person's other answers to questions with the same allowed answers, and nothing else.
+    """Bits of each answer for somebody who knows the person's other answers to questions with the
+    same allowed answers, and nothing else.
 
     Parameters
     ----------
     sets, allowed : of each answer, which answers were allowed, and how many
     """
     given, asked = Counter(zip(sets, answers, strict=True)), Counter(sets)
-    shares = [(given[which, answer] - 1 + _PRIOR) / (asked[which] - 1 + _PRIOR * count) for answer, which, count in zip(answers, sets, allowed, strict=True)]
+    shares = [
+        (given[which, answer] - 1 + _PRIOR) / (asked[which] - 1 + _PRIOR * count)
+        for answer, which, count in zip(answers, sets, allowed, strict=True)
+    ]
     return -np.log2(shares)
 
 

@@ -1,4 +1,5 @@
-"""The curves of all answerers beside people's, over all effects: distances from people, and the noise ceiling."""
+"""The curves of all answerers beside people's, over all effects: distances from people, and the
+noise ceiling."""
 
 from __future__ import annotations
 
@@ -19,13 +20,31 @@ from ..means.cell_means import place_of
 from ..stats.agreement import Crowd, curve_distance
 
 #: Columns of :func:`distances`.
-COLUMNS = (*("paradigm", "effect", "agent", "against", "n_people", "n_points", "r", "r_low", "r_high", "ceiling_low", "ceiling_high", "rmse", "note"),)
+COLUMNS = (
+    *(
+        "paradigm",
+        "effect",
+        "agent",
+        "against",
+        "n_people",
+        "n_points",
+        "r",
+        "r_low",
+        "r_high",
+        "ceiling_low",
+        "ceiling_high",
+        "rmse",
+        "note",
+    ),
+)
 
 
 def distances(scored: Scored, human: Mapping[str, str] | None = None, against: str = "") -> pd.DataFrame:
-    """Correlation and root mean square difference between each answerer's curve and people's, for every effect and paradigm that both have.
+    """Correlation and root mean square difference between each answerer's curve and people's, for
+    every effect and paradigm that both have.
 
-    People who were measured are taken one by one, and their noise ceiling stands beside; of published people there are only means.
+    People who were measured are taken one by one, and their noise ceiling stands beside; of
+    published people there are only means.
 
     Parameters
     ----------
@@ -43,29 +62,47 @@ def distances(scored: Scored, human: Mapping[str, str] | None = None, against: s
             elif (table["agent"] == against).any() if against else (table["agent_kind"] == GROUP_MEANS).any():
                 parts.append(curve_distance(table, effect.by, against).assign(effect=effect.name))
     parts = [part for part in parts if len(part)]
-    return beside_shares(pd.concat(parts, ignore_index=True).reindex(columns=[*COLUMNS]) if parts else pd.DataFrame(columns=[*COLUMNS]), scored.items)
+    return beside_shares(
+        pd.concat(parts, ignore_index=True).reindex(columns=[*COLUMNS]) if parts else pd.DataFrame(columns=[*COLUMNS]),
+        scored.items,
+    )
 
 
 def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd | None:
-    """The curve of each of several people; None where there is only one, and for effects that are not averages of each person's answers."""
+    """The curve of each of several people; None where there is only one, and for effects that are
+    not averages of each person's answers."""
     if effect.make is not None:
         return None
     part = ready(effect, scored, paradigm)
     items = part.items[(part.items["agent"].astype(str) == agent) & (part.items["participant"].astype(str) != "")]
     if items["participant"].nunique() < 2:
         return None
-    return Crowd.of(averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value), effect.by)
+    return Crowd.of(
+        averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value),
+        effect.by,
+    )
 
 
 def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str) -> pd.DataFrame:
     ceiling, rows = crowd.ceiling(), []
     for (agent, kind), curve_rows in table.groupby(["agent", "agent_kind"], sort=True):
         if kind != GROUP_MEANS and agent != against:
-            curve = {place_of(row, effect.by): float(row["mean"]) for row in records(curve_rows.dropna(subset=["mean"]))}
+            curve = {
+                place_of(row, effect.by): float(row["mean"]) for row in records(curve_rows.dropna(subset=["mean"]))
+            }
             distance = crowd.distance(curve)
             if distance["n_points"] == len(crowd.points):
                 distance |= {"ceiling_low": ceiling["r_low"], "ceiling_high": ceiling["r_high"]}
-            rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, "against": against, "n_people": len(crowd.curves)} | distance)
+            rows.append(
+                {
+                    "paradigm": paradigm,
+                    "effect": effect.name,
+                    "agent": agent,
+                    "against": against,
+                    "n_people": len(crowd.curves),
+                }
+                | distance
+            )
     return pd.DataFrame(rows)
 
 
@@ -80,4 +117,6 @@ def ceilings(scored: Scored) -> pd.DataFrame:
                 crowd = crowd_of(effect, people, paradigm, agent)
                 if crowd is not None and crowd.points:
                     rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, **crowd.ceiling()})
-    return pd.DataFrame(rows, columns=["paradigm", "effect", "agent", "people", "n_points", "r_low", "r_high", "rmse_low", "rmse_high"])
+    return pd.DataFrame(
+        rows, columns=["paradigm", "effect", "agent", "people", "n_points", "r_low", "r_high", "rmse_low", "rmse_high"]
+    )

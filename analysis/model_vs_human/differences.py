@@ -1,4 +1,5 @@
-"""Distance of each answerer from people overall: the difference of mean accuracies over the conditions that both have, each with the same weight."""
+"""Distance of each answerer from people overall: the difference of mean accuracies over the
+conditions that both have, each with the same weight."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class CommonConditions:
-    """Mean accuracies over the conditions that all answerers of a paradigm have, each condition with the same weight.
+    """Mean accuracies over the conditions that all answerers of a paradigm have, each condition
+    with the same weight.
 
     Parameters
     ----------
@@ -77,13 +79,16 @@ class CommonConditions:
 
 
 def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> dict[str, Difference]:
-    """Differences from the people who were measured; where there are none, and for these people themselves, from published ones.
+    """Differences from the people who were measured; where there are none, and for these people
+    themselves, from published ones.
 
-    Conditions are those of the first effect that the paradigm shows. Intervals are over the units of both; published people have no spread, and add none.
+    Conditions are those of the first effect that the paradigm shows. Intervals are over the units
+    of both; published people have no spread, and add none.
 
     Parameters
     ----------
-    within : of the conditions that an answerer and people have, these only; all when not given. Published people who lack one of them are left out.
+    within : of the conditions that an answerer and people have, these only; all when not given.
+        Published people who lack one of them are left out.
     """
     shown, cells, points = _conditions(data, paradigm, tested=True)
     people = next((who for who in points if who[1] == PARTICIPANT.name), None)
@@ -91,23 +96,29 @@ def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> 
     for who, places in points.items():
         if not kind_named(who[1]).competes or people is None or who == people:
             continue
-        shared = sorted((place for place in places if place in points[people] and (within is None or place in within)), key=str)
+        shared = sorted(
+            (place for place in places if place in points[people] and (within is None or place in within)), key=str
+        )
         if shared:
             mine, theirs = (_mean(cells, [at[place] for place in shared]) for at in (places, points[people]))
             unit = cells.unit[places[shared[0]]]
-            differences[who[2]] = _difference(who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
+            differences[who[2]] = _difference(
+                who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit
+            )
     effects = shown if within is None else [effect for effect in shown if effect.by == shown[0].by]
     return _from_published(data, paradigm, effects, None if people is None else people[2], within) | differences
 
 
 def at_common_conditions(data: Data, paradigm: str, differences: Mapping[str, Difference]) -> CommonConditions | None:
-    """Means over the conditions that everybody has who competes, and published people where nobody was measured.
+    """Means over the conditions that everybody has who competes, and published people where nobody
+    was measured.
 
     None where the paradigm shows no conditions; without shares where none is one that all have.
 
     Parameters
     ----------
-    differences : those of :func:`from_people`, each over all conditions that an answerer and people have
+    differences : those of :func:`from_people`, each over all conditions that an answerer and people
+        have
     """
     shown, cells, points = _conditions(data, paradigm)
     competing = {who: places for who, places in points.items() if kind_named(who[1]).competes}
@@ -128,15 +139,24 @@ def at_common_conditions(data: Data, paradigm: str, differences: Mapping[str, Di
             words.append(f"{_plain(name)} {_levels(levels)}")
             left = {place for place in left if place[at] in levels}
     order = sorted(common, key=str)
-    means = {who[2]: _mean(cells, [places[place] for place in order]) for who, places in points.items() if common <= set(places)}
+    means = {
+        who[2]: _mean(cells, [places[place] for place in order])
+        for who, places in points.items()
+        if common <= set(places)
+    }
     shares = {agent: (mean.value, *mean.ends()) for agent, mean in means.items()}
     same = all(curve == common for curve in curves)
     return CommonConditions(same, " and ".join(words) or _over(effect), shares, from_people(data, paradigm, common))
 
 
-def _conditions(data: Data, paradigm: str, *, tested: bool = False) -> tuple[list[Effect], Cells, dict[Any, dict[Place, int]]]:
-    """The effects of right answers that a paradigm shows, and the cells of the first of them for each answerer (``tested``: those that may be tested)."""
-    effects = [effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.by_choice]
+def _conditions(
+    data: Data, paradigm: str, *, tested: bool = False
+) -> tuple[list[Effect], Cells, dict[Any, dict[Place, int]]]:
+    """The effects of right answers that a paradigm shows, and the cells of the first of them for
+    each answerer (``tested``: those that may be tested)."""
+    effects = [
+        effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.by_choice
+    ]
     shown = [effect for effect in effects if not effect.missing(data.scored, paradigm)]
     by = shown[0].by if shown else ()
     part = data.scored.parts[paradigm]
@@ -151,10 +171,14 @@ def _printed(data: Data, paradigm: str, effect: Effect) -> tuple[str, dict[Place
     if not len(printed):
         return None
     study = str(printed["agent"].iloc[0])
-    return study, {place_of(row, effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")}
+    return study, {
+        place_of(row, effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")
+    }
 
 
-def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: str | None, within: Set[Place] | None) -> dict[str, Difference]:
+def _from_published(
+    data: Data, paradigm: str, shown: Sequence[Effect], people: str | None, within: Set[Place] | None
+) -> dict[str, Difference]:
     for effect in shown:
         printed = _printed(data, paradigm, effect)
         if printed is None:
@@ -169,7 +193,9 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
             if shared and kind_named(who[1]).competes and who[1] != GROUP_MEANS and people in (None, who[2]):
                 mine = _mean(cells, [places[place] for place in shared])
                 theirs = float(np.mean([curve[place] for place in shared]))
-                differences[who[2]] = _difference(who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[places[shared[0]]])
+                differences[who[2]] = _difference(
+                    who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[places[shared[0]]]
+                )
         return differences
     return {}
 
@@ -180,9 +206,18 @@ def _plain(name: str) -> str:
 
 def _levels(values: Set[Any]) -> str:
     """``2, 3 and 5``; ``2 to 6`` of whole numbers that follow each other."""
-    if len(values) > 2 and not any(isinstance(value, str) for value in values) and len(values) == max(values) - min(values) + 1:
+    if (
+        len(values) > 2
+        and not any(isinstance(value, str) for value in values)
+        and len(values) == max(values) - min(values) + 1
+    ):
         return f"{min(values):g} to {max(values):g}"
-    return listed([value if isinstance(value, str) else f"{value:g}" for value in sorted(values, key=lambda value: (isinstance(value, str), value))])
+    return listed(
+        [
+            value if isinstance(value, str) else f"{value:g}"
+            for value in sorted(values, key=lambda value: (isinstance(value, str), value))
+        ]
+    )
 
 
 def _lower_first(people: str) -> str:
@@ -201,7 +236,9 @@ def _mean(cells: Cells, numbers: Sequence[int]) -> Contrast:
     return mean if told_apart else replace(mean, se=math.nan, df=math.nan, n=0)
 
 
-def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | float, conditions: int, over: str, unit: str) -> Difference:
+def _difference(
+    agent: str, against: str, mine: Contrast, theirs: Contrast | float, conditions: int, over: str, unit: str
+) -> Difference:
     apart, people = Apart(mine, theirs), theirs.n if isinstance(theirs, Contrast) else 0
     low, high = apart.ends()
     note = ""

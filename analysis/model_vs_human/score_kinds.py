@@ -1,6 +1,8 @@
-"""The scores of the published table (WorM, Table A3), each declared once: its paradigm, its conditions, and the weight of each condition.
+"""The scores of the published table (WorM, Table A3), each declared once: its paradigm, its
+conditions, and the weight of each condition.
 
-A score A compares slopes and a score B means; both are weighted sums of the accuracies of conditions.
+A score A compares slopes and a score B means; both are weighted sums of the accuracies of
+conditions.
 """
 
 from __future__ import annotations
@@ -68,15 +70,21 @@ SCORES: tuple[ScoreKind, ...] = (
 def lowest_place(panel: tuple[Any, ...], curve: Mapping[tuple[Any, ...], float]) -> float:
     """The place at which a curve is lowest; the first one if there are several."""
     line = sorted((place[-1], value) for place, value in curve.items() if place[:-1] == panel)
-    return min(line, key=lambda point: (point[1], point[0]))[0] if line and not isinstance(line[0][0], str) else math.nan
+    return (
+        min(line, key=lambda point: (point[1], point[0]))[0] if line and not isinstance(line[0][0], str) else math.nan
+    )
 
 
-def weights(score: ScoreKind, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple[Any, ...], float]) -> dict[tuple[Any, ...], float]:
-    """The weight of each condition in M: the sum of weight times accuracy is the mean, or the mean of the panels' slopes.
+def weights(
+    score: ScoreKind, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple[Any, ...], float]
+) -> dict[tuple[Any, ...], float]:
+    """The weight of each condition in M: the sum of weight times accuracy is the mean, or the mean
+    of the panels' slopes.
 
     Parameters
     ----------
-    places : the conditions; the last entry of each is the place along the line, all before it name its panel
+    places : the conditions; the last entry of each is the place along the line, all before it name
+        its panel
     cuts : for each panel the place of people's minimum; only primacy and recency are cut
     """
     if not score.slope:
@@ -101,7 +109,9 @@ def describe_places(score: ScoreKind, places: Sequence[tuple[Any, ...]]) -> str:
     """The conditions of a score, in words."""
 
     def text(values: Sequence[Any]) -> str:
-        return ", ".join(value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".") for value in sorted(set(values)))
+        return ", ".join(
+            value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".") for value in sorted(set(values))
+        )
 
     names = [name.removeprefix("factor_").removeprefix("record_").replace("_", " ") for name in score.by]
     parts = [f"{name} {text(values)}" for name, values in zip(names, zip(*places, strict=True), strict=True)]

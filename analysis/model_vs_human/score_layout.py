@@ -17,7 +17,8 @@ def published_scores() -> pd.DataFrame:
 
 
 def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
-    """Scores in the layout of the paper: a row for each task and score, a column for each answerer, and the published models' beside them.
+    """Scores in the layout of the paper: a row for each task and score, a column for each answerer,
+    and the published models' beside them.
 
     Values are text; a star says p < .01 against guessing.
     """
@@ -32,6 +33,11 @@ def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
     order = [(score.task, score.name) for score in SCORES if (score.task, score.name) in met]
     if published:
         for row in published_scores().to_dict("records"):
-            columns.setdefault(row["model"], {})[row["task"], row["score"]] = star(row["value"], bool(row["p_below_0.01"]))
-    rows = [{"task": task, "score": name} | {who: cells.get((task, name), "–") for who, cells in columns.items()} for task, name in order]
+            columns.setdefault(row["model"], {})[row["task"], row["score"]] = star(
+                row["value"], bool(row["p_below_0.01"])
+            )
+    rows = [
+        {"task": task, "score": name} | {who: cells.get((task, name), "–") for who, cells in columns.items()}
+        for task, name in order
+    ]
     return pd.DataFrame(rows, columns=["task", "score", *columns])

@@ -1,11 +1,13 @@
-"""Human-model scores as in WorM (Sikarwar & Zhang, 2023, NeurIPS, Table A3): how far the slope (A) and the mean (B) of a curve are from people's.
+"""Human-model scores as in WorM (Sikarwar & Zhang, 2023, NeurIPS, Table A3): how far the slope (A)
+and the mean (B) of a curve are from people's.
 
 With M of an answerer and H of people, over the same conditions::
 
     A = |(M - H) / H|    M, H: slope of a straight line through the curve
     B = |(M - H) / H|    M, H: mean over the conditions of the curve
 
-0 means the same as people; 1 means flat (A). The paper leaves much open; the decisions made here are listed in :data:`DECISIONS` and in ``docs/analysis.md``.
+0 means the same as people; 1 means flat (A). The paper leaves much open; the decisions made here
+are listed in :data:`DECISIONS` and in ``docs/analysis.md``.
 """
 
 from __future__ import annotations
@@ -32,16 +34,30 @@ from .score_kinds import SCORES, ScoreKind, describe_places, lowest_place, weigh
 
 #: What the paper leaves open, and what is done here.
 DECISIONS = (
-    "Both curves are taken over the conditions that both have; what these are is in the column 'conditions'. Only cognitive loads, of which people and "
-    "machines have none in common, are each taken over their own, in the same unit: the share of the time that decisions take.",
-    "Where a curve has several panels (list lengths in A of vsr, domains in cs, features in cd), a line is fitted by least squares in each, and M and H are "
-    "the means of their slopes. In B every condition counts once, however many trials it has.",
-    "Primacy is from the first position to the minimum of people's curve, recency from there to the last; the answerer's curve is cut at the same place. A "
-    "minimum at an end leaves no line there.",
-    "The test is a two-tailed t-test of M against the M of somebody who guesses, from the chance level that is recorded for the same conditions; degrees of "
-    "freedom after Satterthwaite where conditions have trials of their own.",
-    "Intervals are over participants, sessions or trials; published people have no spread, and add none. The interval of a score is that of "
-    "(M - H) / H with its sign taken away, so it begins at 0 where M may well equal H.",
+    (
+        "Both curves are taken over the conditions that both have; what these are is in the column 'conditions'. Only"
+        " cognitive loads, of which people and machines have none in common, are each taken over their own, in the same"
+        " unit: the share of the time that decisions take."
+    ),
+    (
+        "Where a curve has several panels (list lengths in A of vsr, domains in cs, features in cd), a line is fitted"
+        " by least squares in each, and M and H are the means of their slopes. In B every condition counts once,"
+        " however many trials it has."
+    ),
+    (
+        "Primacy is from the first position to the minimum of people's curve, recency from there to the last; the"
+        " answerer's curve is cut at the same place. A minimum at an end leaves no line there."
+    ),
+    (
+        "The test is a two-tailed t-test of M against the M of somebody who guesses, from the chance level that is"
+        " recorded for the same conditions; degrees of freedom after Satterthwaite where conditions have trials of"
+        " their own."
+    ),
+    (
+        "Intervals are over participants, sessions or trials; published people have no spread, and add none. The"
+        " interval of a score is that of (M - H) / H with its sign taken away, so it begins at 0 where M may well"
+        " equal H."
+    ),
 )
 
 
@@ -59,8 +75,10 @@ VERDICTS = (
     VerdictRule(
         name="a score is above guessing",
         says=("* p < .01 against guessing", "0 is as people are"),
-        rests_on="a two-tailed t test of the answerer's slope or mean against that of somebody who guesses, over "
-        "participants, sessions or trials: a star says that it is another, not which is larger",
+        rests_on=(
+            "a two-tailed t test of the answerer's slope or mean against that of somebody who guesses, over "
+            "participants, sessions or trials: a star says that it is another, not which is larger"
+        ),
         says_no_when="p is .01 or more, as for a guesser; without spread or units there is no test",
         tests=(
             "tests/analysis/test_scores.py::test_who_knows_has_a_star",
@@ -82,14 +100,17 @@ def scores(
     Parameters
     ----------
     responses : a response table, or one that :func:`.score_table` has sorted
-    human : for each paradigm the name of the published human data that belong to it; its own name when not given
+    human : for each paradigm the name of the published human data that belong to it; its own name
+        when not given
     against : an answerer (by its ``agent``) who stands for people; published people when not given
 
     Returns
     -------
     pandas.DataFrame
-        :data:`SCORE_COLUMNS`: one row for each score and answerer. ``value`` is A or B with its interval; ``m``, ``h`` and ``chance`` are the slopes or means
-        of the answerer, of people, and of guessing; ``note`` says why something is missing. Where replies could not be read, :data:`.BOUND_COLUMNS` as well.
+        :data:`SCORE_COLUMNS`: one row for each score and answerer. ``value`` is A or B with its
+        interval; ``m``, ``h`` and ``chance`` are the slopes or means of the answerer, of people,
+        and of guessing; ``note`` says why something is missing. Where replies could not be read,
+        :data:`.BOUND_COLUMNS` as well.
 
     Raises
     ------
@@ -127,7 +148,12 @@ def _rows(score: ScoreKind, paradigm: str, items: pd.DataFrame, against: str, le
     for who, places in points.items():
         if who[2] == against:
             continue
-        head = {"task": score.task, "score": score.name, **dict(zip(WHO, who, strict=True)), "against": against or "published people"}
+        head = {
+            "task": score.task,
+            "score": score.name,
+            **dict(zip(WHO, who, strict=True)),
+            "against": against or "published people",
+        }
         mine, of_people, note = _weights(score, places, fixed)
         if note:
             rows.append(head | _nothing(note))
@@ -143,8 +169,19 @@ def _rows(score: ScoreKind, paradigm: str, items: pd.DataFrame, against: str, le
         unit = cells.unit[numbers[0]]
         told_apart = bool(cells.told_apart[numbers].all()) or unit != "trial"
         oracle = any(bool(cells.counts["oracle"][number]) for number in numbers)
-        facts = {"oracle": oracle, "unit": unit if told_apart else "", "n_points": len(mine), "conditions": describe_places(score, list(mine))}
-        rows.append(head | facts | _scored_row(estimate, reference, guess, told_apart, _reach(score, list(of_people)) if not against else math.inf))
+        facts = {
+            "oracle": oracle,
+            "unit": unit if told_apart else "",
+            "n_points": len(mine),
+            "conditions": describe_places(score, list(mine)),
+        }
+        rows.append(
+            head
+            | facts
+            | _scored_row(
+                estimate, reference, guess, told_apart, _reach(score, list(of_people)) if not against else math.inf
+            )
+        )
     return rows
 
 
@@ -158,10 +195,13 @@ def _placed(score: ScoreKind, items: pd.DataFrame) -> pd.DataFrame:
     return items[items["serial_position"].notna()] if "serial_position" in score.needs else items
 
 
-def _weights(score: ScoreKind, places: Collection[_Place], of_people: Mapping[_Place, float]) -> tuple[dict[_Place, float], dict[_Place, float], str]:
+def _weights(
+    score: ScoreKind, places: Collection[_Place], of_people: Mapping[_Place, float]
+) -> tuple[dict[_Place, float], dict[_Place, float], str]:
     """Return the weights of the conditions of an answerer and of people; or why there are none.
 
-    Conditions are those that both have, in panels in which both have enough of them; of unmatched scores each has its own conditions.
+    Conditions are those that both have, in panels in which both have enough of them; of unmatched
+    scores each has its own conditions.
     """
     shared = [place for place in places if not score.matched or place in of_people]
     theirs = {place: value for place, value in of_people.items() if not score.matched or place in places}
@@ -182,7 +222,9 @@ def _reach(score: ScoreKind, places: Sequence[tuple[Any, ...]]) -> float:
     return max(place[-1] for place in places) - min(place[-1] for place in places) if score.slope else math.inf
 
 
-def _scored_row(estimate: Contrast, reference: float | Contrast, guess: float, told_apart: bool, reach: float) -> dict[str, Any]:
+def _scored_row(
+    estimate: Contrast, reference: float | Contrast, guess: float, told_apart: bool, reach: float
+) -> dict[str, Any]:
     h = reference if isinstance(reference, (int, float)) else reference.value
     row: dict[str, Any] = {"m": estimate.value, "h": h, "chance": guess, "n_units": estimate.n} | dict.fromkeys(
         ("value", "low", "high", "t", "df", "p"), math.nan
@@ -192,14 +234,21 @@ def _scored_row(estimate: Contrast, reference: float | Contrast, guess: float, t
         notes.append("people's slope is 0: no score")
     else:
         if abs(h) * reach < PRECISION:
-            notes.append(f"people's curve changes by {abs(h) * reach:.3f} only, less than it can be read off: this score means little")
+            notes.append(
+                f"people's curve changes by {abs(h) * reach:.3f} only, less than it can be read off: this score means"
+                " little"
+            )
         row["value"] = abs((estimate.value - h) / h)
     if not told_apart:
         return row | {"note": "; ".join([*notes, "no trial numbers: no interval, no test"])}
     if estimate.se > 0:
         row |= estimate.against(guess)
     else:
-        notes.append("a condition with one unit: no test" if estimate.lone else f"no spread over {plural(estimate.n, 'unit')}: no test")
+        notes.append(
+            "a condition with one unit: no test"
+            if estimate.lone
+            else f"no spread over {plural(estimate.n, 'unit')}: no test"
+        )
     if not math.isnan(row["value"]):
         low, high = (ratio - 1 for ratio in _limits_of_ratio(estimate, reference))
         row |= {"low": 0.0 if low <= 0 <= high else min(abs(low), abs(high)), "high": max(abs(low), abs(high))}
@@ -208,7 +257,8 @@ def _scored_row(estimate: Contrast, reference: float | Contrast, guess: float, t
 
 
 def _limits_of_ratio(estimate: Contrast, reference: float | Contrast) -> tuple[float, float]:
-    """The interval of ``estimate / reference`` (Fieller, 1954, Journal of the Royal Statistical Society B 16, 175-185); NaN where the reference may be 0."""
+    """The interval of ``estimate / reference`` (Fieller, 1954, Journal of the Royal Statistical
+    Society B 16, 175-185); NaN where the reference may be 0."""
     low, high = estimate.ends()
     if isinstance(reference, (int, float)):
         return min(low / reference, high / reference), max(low / reference, high / reference)

@@ -1,10 +1,13 @@
-"""N-back: hits, false alarms, accuracy and d' of every block, and of every cell (agent, N, ...), by named rules.
+"""N-back: hits, false alarms, accuracy and d' of every block, and of every cell (agent, N, ...), by
+named rules.
 
-A block is a trial of the record: a run of items, some of which match the one N back. An item is known as such by its recorded value ``match``, whatever the
-paradigm. A *hit* is a match that was called a match, a *false alarm* an item that does not match and was called a match. A *lure* does not match but would
-match the item N-1 or N+1 back (recorded as ``lure_lag``).
+A block is a trial of the record: a run of items, some of which match the one N back. An item is
+known as such by its recorded value ``match``, whatever the paradigm. A *hit* is a match that was
+called a match, a *false alarm* an item that does not match and was called a match. A *lure* does
+not match but would match the item N-1 or N+1 back (recorded as ``lure_lag``).
 
-Two sets of rules are declared, :data:`OURS` and :data:`PUBLISHED`; tables always hold d' both signed and absolute.
+Two sets of rules are declared, :data:`OURS` and :data:`PUBLISHED`; tables always hold d' both
+signed and absolute.
 """
 
 from __future__ import annotations
@@ -29,11 +32,16 @@ class Rules:
     ----------
     name : of the rules
     correction : of rates of 0 and 1, see :mod:`.signal_detection`
-    first_n : whether the first N items of a block count; they have nothing to match, so they can only be false alarms or correct rejections
-    prefilled : whether answers count that were never asked for (imported results mark them ``prefilled``)
-    unanswered : what an omitted or invalid answer is. ``miss``: to a match it is a miss, to another item it is in no count, so that silence never helps;
-        ``no match``: it counts as if the item had been said not to match; ``left out``: it is in no count. In accuracy it is wrong under all three
-    dprime : the measure that stands for d' in figures. ``dprime_pooled``: of summed counts; ``dprime``, ``dprime_abs``: mean over blocks
+    first_n : whether the first N items of a block count; they have nothing to match, so they can
+        only be false alarms or correct rejections
+    prefilled : whether answers count that were never asked for (imported results mark them
+        ``prefilled``)
+    unanswered : what an omitted or invalid answer is. ``miss``: to a match it is a miss, to another
+        item it is in no count, so that silence never helps; ``no match``: it counts as if the item
+        had been said not to match; ``left out``: it is in no count. In accuracy it is wrong under
+        all three
+    dprime : the measure that stands for d' in figures. ``dprime_pooled``: of summed counts;
+        ``dprime``, ``dprime_abs``: mean over blocks
     ddof : 1 for standard errors from the sample's standard deviation, 0 for the population's
     """
 
@@ -52,8 +60,18 @@ PUBLISHED = Rules("published", "clip", first_n=True, prefilled=True, unanswered=
 
 #: The four counts of signal detection.
 COUNTS = ("hits", "misses", "false_alarms", "correct_rejections")
-#: False alarms on lures and on other items that do not match, from the item on that has one N back; ``before`` lures would match N-1 back, ``after`` N+1 back.
-LURE_COUNTS = ("lures", "lure_alarms", "before_lures", "before_alarms", "after_lures", "after_alarms", "plain", "plain_alarms")
+#: False alarms on lures and on other items that do not match, from the item on that has one N back;
+#: ``before`` lures would match N-1 back, ``after`` N+1 back.
+LURE_COUNTS = (
+    "lures",
+    "lure_alarms",
+    "before_lures",
+    "before_alarms",
+    "after_lures",
+    "after_alarms",
+    "plain",
+    "plain_alarms",
+)
 #: Size of the grid, where a paradigm has several.
 GRID = "factor_grid"
 #: Columns of a table of blocks after who, ``by`` and n.
@@ -76,12 +94,15 @@ BLOCK_COLUMNS = (
 )
 
 
-def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: Sequence[str] = (), who: Sequence[str] = WHO) -> pd.DataFrame:
+def nback_blocks(
+    responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: Sequence[str] = (), who: Sequence[str] = WHO
+) -> pd.DataFrame:
     """Every block of every agent: its counts, rates, d' and criterion.
 
     Parameters
     ----------
-    responses : a response table (practice, pilot and warm-up rows are then left out), or one that :func:`score_table` has sorted
+    responses : a response table (practice, pilot and warm-up rows are then left out), or one that
+        :func:`score_table` has sorted
     rules : how blocks are scored
     by : further columns to carry along, such as ``("factor_grid", "factor_lures")``
     who : columns that tell agents apart
@@ -89,17 +110,22 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``participant``, ``session``, ``unit_trial`` (the block), ``oracle``, ``by``, ``n`` and :data:`BLOCK_COLUMNS`; empty when there are no blocks.
-        Rates are proportions, NaN where nothing was counted.
+        ``who``, ``participant``, ``session``, ``unit_trial`` (the block), ``oracle``, ``by``, ``n``
+        and :data:`BLOCK_COLUMNS`; empty when there are no blocks. Rates are proportions, NaN where
+        nothing was counted.
     """
     items = (responses if isinstance(responses, Scored) else score_table(responses)).items
     head = list(dict.fromkeys([*who, "participant", "session", "unit_trial", UNIT_SESSION, SAME_TRIAL, "oracle", *by]))
     if not has_blocks(items):
-        return pd.DataFrame(columns=[*(name for name in head if name not in (UNIT_SESSION, SAME_TRIAL)), "n", *BLOCK_COLUMNS])
+        return pd.DataFrame(
+            columns=[*(name for name in head if name not in (UNIT_SESSION, SAME_TRIAL)), "n", *BLOCK_COLUMNS]
+        )
     items, matching, back = _judged(items)
     code, first = _block_numbers(items, back, who)
     answers = _sorted_answers(items, matching, back, rules)
-    counts = {name: np.bincount(code[which], minlength=len(first)) for name, which in answers.items() if name != "counted"}
+    counts = {
+        name: np.bincount(code[which], minlength=len(first)) for name, which in answers.items() if name != "counted"
+    }
     counted = answers["counted"]
     chance = np.bincount(code[counted], weights=items["chance"].to_numpy(float)[counted], minlength=len(first))
     blocks = items.iloc[first][[name for name in head if name in items.columns]].reset_index(drop=True)
@@ -122,13 +148,18 @@ def _block_numbers(items: pd.DataFrame, back: np.ndarray, who: Sequence[str]) ->
     """Return the number of each item's block, and the first item of each block."""
     block = items["unit_trial"].to_numpy()
     if (block < 0).any():  # where a table does not tell trials apart, all items of a session and an N are one block
-        block = items.groupby([*who, "participant", "session", "unit_trial"], dropna=False, sort=False).ngroup().to_numpy() * 1000 + back
+        block = (
+            items.groupby([*who, "participant", "session", "unit_trial"], dropna=False, sort=False).ngroup().to_numpy()
+            * 1000
+            + back
+        )
     code, names = pd.factorize(block)
     return code, first_rows(code, len(names))
 
 
 def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray, rules: Rules) -> dict[str, np.ndarray]:
-    """Return which items belong to each count, by the name of the count; ``counted`` are all that belong to any but the last two."""
+    """Return which items belong to each count, by the name of the count; ``counted`` are all that
+    belong to any but the last two."""
     has_back = ~(items["serial_position"].to_numpy(float) <= back)  # without positions every item counts
     given = _flags(items, "record_prefilled")
     in_time = has_back | rules.first_n
@@ -171,7 +202,8 @@ def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray,
 
 
 def gridded_blocks(part: Scored, rules: Rules) -> pd.DataFrame:
-    """The blocks of one paradigm, with the size of their grid (:data:`GRID`) where they have one; counted once for each set of rules."""
+    """The blocks of one paradigm, with the size of their grid (:data:`GRID`) where they have one;
+    counted once for each set of rules."""
     blocks = part.known.get(("blocks", rules))
     if blocks is None:
         gridded = GRID in part.items.columns and bool(part.items[GRID].notna().any())
@@ -180,7 +212,8 @@ def gridded_blocks(part: Scored, rules: Rules) -> pd.DataFrame:
 
 
 def measured(blocks: pd.DataFrame, rules: Rules = OURS) -> pd.DataFrame:
-    """A table of blocks with rates, d' and criterion from its four counts; accuracy from ``n_correct`` of ``n_items`` where these are there."""
+    """A table of blocks with rates, d' and criterion from its four counts; accuracy from
+    ``n_correct`` of ``n_items`` where these are there."""
     rates = detection(*(blocks[name].to_numpy(float) for name in COUNTS), correction=rules.correction)
     accuracy = rates.accuracy
     if "n_correct" in blocks.columns:
@@ -202,19 +235,31 @@ def describe_exceptions(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
     omitted, invalid = int(blocks["n_omitted"].sum()), int(blocks["n_invalid"].sum())
     notes = []
     if first:
-        notes.append(f"{plural(first, 'item')} at the start of blocks, before there was one N back, left out of hits, false alarms and d′.")
+        notes.append(
+            f"{plural(first, 'item')} at the start of blocks, before there was one N back, left out of hits, false"
+            " alarms and d′."
+        )
     if given:
-        notes.append(f"{plural(given, 'answer')} that {'was' if given == 1 else 'were'} never asked for (written in by the study) left out.")
+        notes.append(
+            f"{plural(given, 'answer')} that {'was' if given == 1 else 'were'} never asked for (written in by the"
+            " study) left out."
+        )
     if omitted or invalid:
         treated = {
             "miss": "to a match it is a miss; to another item it is in no count of false alarms",
             "no match": "it counts as if the item had been said not to match",
             "left out": "it is neither hit nor miss, neither false alarm nor correct rejection",
         }[rules.unanswered]
-        notes.append(f"{plural(omitted, 'omitted answer')}, {plural(invalid, 'invalid answer')}: {treated}; in accuracy it is wrong.")
+        notes.append(
+            f"{plural(omitted, 'omitted answer')}, {plural(invalid, 'invalid answer')}: {treated}; in accuracy it is"
+            " wrong."
+        )
     nothing = blocks["hit_rate"].isna() | blocks["false_alarm_rate"].isna()
     if nothing.any():
-        notes.append(f"{plural(int(nothing.sum()), 'block')} without any counted match, or without any other item: no d′ of its own.")
+        notes.append(
+            f"{plural(int(nothing.sum()), 'block')} without any counted match, or without any other item: no d′ of its"
+            " own."
+        )
     return notes
 
 

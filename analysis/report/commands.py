@@ -47,26 +47,50 @@ class ReportCommands:
         """The options that select the rows."""
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
         names = [OPTION, self.columns.typed] if self.columns else []
-        return [*rules, *names, *["--practice"] * self.practice, *["--pilot"] * self.pilot, *["--accept-unread"] * self.accept_unread]
+        return [
+            *rules,
+            *names,
+            *["--practice"] * self.practice,
+            *["--pilot"] * self.pilot,
+            *["--accept-unread"] * self.accept_unread,
+        ]
 
     def figure(self, name: str, paradigm: str, file: str, asked: Sequence[str] = ()) -> str:
-        """The command for a figure; ``file`` is its name in the report's folder, ``asked`` holds further options."""
+        """The command for a figure; ``file`` is its name in the report's folder, ``asked`` holds
+        further options."""
         return self._with_rows(
-            shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, *asked, *self.margin_options, "-o", str(self.out / file)])
+            shlex.join(
+                [
+                    "spanlab",
+                    "figure",
+                    name,
+                    *self.data,
+                    "--paradigm",
+                    paradigm,
+                    *asked,
+                    *self.margin_options,
+                    "-o",
+                    str(self.out / file),
+                ]
+            )
         )
 
     def scores(self, file: str = "", against: str = "") -> str:
-        """The command for scores against people (published ones unless somebody is named). What goes beyond the paper is printed with them only."""
+        """The command for scores against people (published ones unless somebody is named). What
+        goes beyond the paper is printed with them only."""
         named = ["--against", against] if against else []
         written = ["-o", str(self.out / file)] if file else []
         return self._with_rows(shlex.join(["spanlab", "scores", *self.data, *named, *written]))
 
     def stats(self, paradigm: str) -> str:
         """The command for the mixed-effects model of a paradigm."""
-        return self._with_rows(shlex.join(["spanlab", "stats", *self.data, "--paradigm", paradigm, *self.margin_options]))
+        return self._with_rows(
+            shlex.join(["spanlab", "stats", *self.data, "--paradigm", paradigm, *self.margin_options])
+        )
 
     def added(self, name: str, *options: str) -> str:
-        """A command that another package adds, for these data and rules; ``options`` follow the data."""
+        """A command that another package adds, for these data and rules; ``options`` follow the
+        data."""
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
         return shlex.join(["spanlab", name, *self.data, *rules, *options])
 
@@ -77,7 +101,10 @@ class ReportCommands:
     def compare(self, models: bool | None = None) -> str:
         """The command for the whole report."""
         asked = {None: "", True: " --models", False: " --no-models"}[models] + " --all-figures" * self.all_figures
-        return self._with_rows(shlex.join(["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out)])) + asked
+        return (
+            self._with_rows(shlex.join(["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out)]))
+            + asked
+        )
 
     def _with_rows(self, command: str) -> str:
         return f"{command} {shlex.join(self.rows)}" if self.rows else command

@@ -1,4 +1,5 @@
-"""The effect for which a paradigm is used, in a sentence: a cost, a number of items held, the ends of a list, or a slope, for people and models."""
+"""The effect for which a paradigm is used, in a sentence: a cost, a number of items held, the ends
+of a list, or a slope, for people and models."""
 
 from __future__ import annotations
 
@@ -24,14 +25,18 @@ from .text import ranked, signed
 
 #: More than this many answerers make no sentence; people are still named.
 _MOST = 6
-#: Differences that are effects of their own, the first that there is; in points, as all are of shares.
+#: Differences that are effects of their own, the first that there is; in points, as all are of
+#: shares.
 _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect"))
 
 VERDICTS = (
     VerdictRule(
         name="an effect is there",
         says=("not distinguishable from 0",),
-        rests_on="the interval of the effect (a cost, items held, the ends of lists, or a slope) over the units of each answerer",
+        rests_on=(
+            "the interval of the effect (a cost, items held, the ends of lists, or a slope) over the units of each"
+            " answerer"
+        ),
         says_no_when="the interval holds 0, as where nothing was planted",
         tests=(
             "tests/analysis/report/test_effect_sentences.py::test_a_planted_effect_is_told_from_0",
@@ -41,19 +46,27 @@ VERDICTS = (
 )
 
 
-def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: Sequence[Margin] = ()) -> tuple[str, str]:
-    """The name of a paradigm's effect, and its value with a 95% interval for each answerer but yardsticks; empty where no effect is known or seen.
+def effect_sentence(
+    effects: Sequence[ComputedEffect], scored: Scored, margins: Sequence[Margin] = ()
+) -> tuple[str, str]:
+    """The name of a paradigm's effect, and its value with a 95% interval for each answerer but
+    yardsticks; empty where no effect is known or seen.
 
     Parameters
     ----------
     effects : that the paradigm shows
-    scored : its answers, in which the ends of lists are looked for also where there is one list length only
+    scored : its answers, in which the ends of lists are looked for also where there is one list
+        length only
     margins : within which differences count as none, as they were declared
     """
     if not scored.accept_unread:
         tested = testable(scored)
         if tested is not scored:
-            effects = [replace(one, table=one.effect.table(tested, paradigm, human="")) for one in effects for paradigm in tested.parts]
+            effects = [
+                replace(one, table=one.effect.table(tested, paradigm, human=""))
+                for one in effects
+                for paradigm in tested.parts
+            ]
         effects, scored = [replace(one, table=testable_cells(one.table)) for one in effects], tested
     by_name = {one.effect.name: one for one in effects}
     points = margin_of(margins, "points")
@@ -72,7 +85,8 @@ def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: 
 
 
 def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[str, str]:
-    """K, over the set sizes at which it can be told; where there are none, at the largest that everybody has."""
+    """K, over the set sizes at which it can be told; where there are none, at the largest that
+    everybody has."""
 
     if "capacity" not in by_name:
         return "", ""
@@ -93,7 +107,10 @@ def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[st
     text = _each(rows[~untold], lambda value: number(value, 1), above_0=True)
     parts = [text] if text else []
     if many := [_called(row) for row in ranked(_telling(rows[untold])).to_dict("records")]:
-        parts.append(f"it cannot be determined from these trials for {listed(many) if len(many) <= _MOST else f'{len(many)} agents'}")
+        parts.append(
+            "it cannot be determined from these trials for"
+            f" {listed(many) if len(many) <= _MOST else f'{len(many)} agents'}"
+        )
     most = sum(sizes) / len(sizes)
     full = [_called(row) for row in ranked(_telling(rows[~untold & (rows["high"] >= most)])).to_dict("records")]
     if 0 < len(full) <= _MOST:
@@ -132,14 +149,20 @@ def _slope(one: ComputedEffect) -> tuple[str, str]:
         names = panel_names(one.effect, one.table)
         of_panel = table.assign(_panel=[one.effect.panel(row) for row in table.to_dict("records")])
         everybody = _telling(of_panel)["agent"].nunique()
-        full = [name for name in names if _telling(of_panel[of_panel["_panel"] == name])["agent"].nunique() == everybody]
+        full = [
+            name for name in names if _telling(of_panel[of_panel["_panel"] == name])["agent"].nunique() == everybody
+        ]
         if not full:
             return "", ""
         table, where = of_panel[of_panel["_panel"] == full[-1]], f" ({full[-1]})"
     text = _each(table, _in_points)
     step = {"set_size": "item", "list_length": "item", "serial_position": "place in the list"}.get(one.effect.x, "unit")
     name = f"Slope of {one.effect.title}{where}"
-    return (name, f": for each further {step}{f' of {one.effect.x_title}' if step == 'unit' else ''}, {text}.") if text else ("", "")
+    return (
+        (name, f": for each further {step}{f' of {one.effect.x_title}' if step == 'unit' else ''}, {text}.")
+        if text
+        else ("", "")
+    )
 
 
 def _rows(table: pd.DataFrame, contrast: str) -> pd.DataFrame:
@@ -168,7 +191,8 @@ def _in_points(value: float) -> str:
 
 
 def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | None = None, above_0: bool = False) -> str:
-    """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not distinguishable from 0)``."""
+    """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not
+    distinguishable from 0)``."""
     rows = [row for row in ranked(_telling(table)).to_dict("records") if row["n_units"] > 1]  # one trial is no headline
     people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
     answerers = rows if len(rows) <= _MOST else people
@@ -190,7 +214,8 @@ def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | Non
 
 
 def _equivalence(row: Mapping[Any, Any], margin: Margin) -> Equivalence | None:
-    """The verdict that the table beside has, or where it has none, that of the value and its standard error."""
+    """The verdict that the table beside has, or where it has none, that of the value and its
+    standard error."""
     if str(row.get("alike") or ""):
         return equivalence_from(row["low_90"], row["high_90"], row["p_alike"], margin.scaled)
     return margin.judge(Contrast(row["value"], row["se"], row["df"], 0))

@@ -20,7 +20,8 @@ from .text import between, percent, ranked
 
 
 def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder) -> list[PageTable]:
-    """The tables of an effect: its numbers, and its slopes or differences, which are also written to files.
+    """The tables of an effect: its numbers, and its slopes or differences, which are also written
+    to files.
 
     Parameters
     ----------
@@ -30,7 +31,9 @@ def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder
     if len(computed.trends):
         tables.append(_trends(computed, computed.trends, folder.table(f"{name}_trends", computed.trends)))
     if len(computed.between):
-        tables.append(_trends(computed, computed.between, folder.table(f"{name}_panels", computed.between), between=True))
+        tables.append(
+            _trends(computed, computed.between, folder.table(f"{name}_panels", computed.between), between=True)
+        )
     return tables
 
 
@@ -79,12 +82,26 @@ def _numbers(computed: ComputedEffect, file: str) -> PageTable:
         ("s.e.m.", sem),
         ("95% interval", interval),
         ("chance", lambda row: "" if row["chance"] != row["chance"] else _value(row["chance"], shares)),
-        *[(name.replace("_", " "), lambda row, name=name: percent(row[name])) for name in (*RATES, *UNREAD_COLUMNS) if name in computed.table.columns],
-        ("n", lambda row: "not published" if row["agent_kind"] == GROUP_MEANS else counted(row["n_units"], row["unit"])),
+        *[
+            (name.replace("_", " "), lambda row, name=name: percent(row[name]))
+            for name in (*RATES, *UNREAD_COLUMNS)
+            if name in computed.table.columns
+        ],
+        (
+            "n",
+            lambda row: "not published" if row["agent_kind"] == GROUP_MEANS else counted(row["n_units"], row["unit"]),
+        ),
         words_of("note"),
     ]
     words = ["panel", *([effect.x_title] if effect.order else [])]
-    return page_table(_ordered(computed, computed.table), columns, "The numbers", "s.e.m. in percentage points." if shares else "", words=words, file=file)
+    return page_table(
+        _ordered(computed, computed.table),
+        columns,
+        "The numbers",
+        "s.e.m. in percentage points." if shares else "",
+        words=words,
+        file=file,
+    )
 
 
 def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between: bool = False) -> PageTable:
@@ -115,13 +132,25 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         words_of("note"),
     ]
     unit = "percentage points" if shares else "units of the vertical axis"
-    what = f"Differences of conditions, in {unit}." if effect.order else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
-    explanation = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number. {PRIOR}"
+    what = (
+        f"Differences of conditions, in {unit}."
+        if effect.order
+        else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
+    )
+    explanation = (
+        f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number. {PRIOR}"
+    )
     withheld = int(table["low"].isna().sum())
     if withheld:
-        explanation += f" {withheld} of {len(table)} {'has' if withheld == 1 else 'have'} no interval and no test; the note says why."
+        explanation += (
+            f" {withheld} of {len(table)} {'has' if withheld == 1 else 'have'} no interval and no test; the note says"
+            " why."
+        )
     if declared:
-        explanation += " Alike: two one-sided t-tests (TOST) at 5% within the margin that was declared; undecided is not a verdict."
+        explanation += (
+            " Alike: two one-sided t-tests (TOST) at 5% within the margin that was declared; undecided is not a"
+            " verdict."
+        )
     title = "Differences, with tests" if effect.order else "Slopes, with tests"
     if between:
         title, explanation = (
@@ -129,4 +158,6 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
             f"Means and slopes over conditions that both panels have, in {unit}. {explanation.partition('. ')[2]}",
         )
         return page_table(ranked(table), columns, title, explanation, words=("difference", "alike?"), file=file)
-    return page_table(_ordered(computed, table), columns, title, explanation, words=("panel", "difference", "alike?"), file=file)
+    return page_table(
+        _ordered(computed, table), columns, title, explanation, words=("panel", "difference", "alike?"), file=file
+    )

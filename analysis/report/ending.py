@@ -1,4 +1,5 @@
-"""What a session of a chat model came to, in a line for its end: accuracy, chance, people, and the share of replies that could not be read."""
+"""What a session of a chat model came to, in a line for its end: accuracy, chance, people, and the
+share of replies that could not be read."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from ..model_vs_human.differences import from_people
 
 
 def session_result(folder: Path) -> list[str]:
-    """Return the lines that end a session: its result, and a warning where more than :data:`.NOTED` of its replies could not be read.
+    """Return the lines that end a session: its result, and a warning where more than :data:`.NOTED`
+    of its replies could not be read.
 
     Without a scored answer there is no line.
     """
@@ -30,7 +32,10 @@ def session_result(folder: Path) -> list[str]:
         parts += [f"chance {row['chance']:.0%}"] if row["chance"] == row["chance"] else []
         people = next(iter(from_people(data, paradigm).values()), None)
         if people is not None and people.people == people.people:
-            parts.append(f"people {people.people:.0%} ({people.against}{f', over the same {people.over}' if people.over else ''})")
+            parts.append(
+                f"people {people.people:.0%}"
+                f" ({people.against}{f', over the same {people.over}' if people.over else ''})"
+            )
         share = float(unread["unread"].iloc[0]) if len(unread) else 0.0
         parts.append(f"{share:.0%} of {len(part.items):,} answers could not be read")
         lines.append(f"{row['agent']} in {paradigm}: {'; '.join(parts)}")
@@ -38,7 +43,7 @@ def session_result(folder: Path) -> list[str]:
             wrong, guessed = (float(unread[name].iloc[0]) for name in ("all_wrong", "if_guessed"))
             upper = f" and {guessed:.0%} if they were guesses" if guessed == guessed else ""
             lines.append(
-                f"WARNING: replies that could not be read count as wrong. The share of right answers is {wrong:.0%} if all of them are wrong{upper}: "
-                f"look at them with spanlab transcript {folder}"
+                f"WARNING: replies that could not be read count as wrong. The share of right answers is {wrong:.0%} if"
+                f" all of them are wrong{upper}: look at them with spanlab transcript {folder}"
             )
     return lines

@@ -1,4 +1,5 @@
-"""The figures of a paradigm on the page: all that are declared for it and that the data allow, each with its tables and the command that reproduces it."""
+"""The figures of a paradigm on the page: all that are declared for it and that the data allow, each
+with its tables and the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -55,23 +56,31 @@ class FigureOnPage:
 
 #: Figures of a paradigm that stand open; the others are drawn when they are opened.
 OPEN_FIGURES = 1
-#: Cells with fewer trials than this say little, and so does a figure of which most cells have fewer.
+#: Cells with fewer trials than this say little, and so does a figure of which most cells have
+#: fewer.
 FEWEST_TRIALS = 8
 
 
 def sparse(computed: Computed) -> str:
-    """Why the figure of an effect is folded on a page: most of its cells have few trials; empty where they have enough."""
+    """Why the figure of an effect is folded on a page: most of its cells have few trials; empty
+    where they have enough."""
     if not isinstance(computed, ComputedEffect) or "n_trials" not in computed.table.columns:
         return ""
     cells = competitors(computed.table)
     cells = cells[cells["mean"].notna() & (cells["agent_kind"] != GROUP_MEANS)]
     few = int((cells["n_trials"].astype(float) < FEWEST_TRIALS).sum())
-    return f"{few} of its {plural(len(cells), 'point')} are of fewer than {FEWEST_TRIALS} trials" if 2 * few > len(cells) else ""
+    return (
+        f"{few} of its {plural(len(cells), 'point')} are of fewer than {FEWEST_TRIALS} trials"
+        if 2 * few > len(cells)
+        else ""
+    )
 
 
-def compute_figures(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> tuple[dict[str, Computed], list[str], list[str]]:
-    """The numbers of all figures that a paradigm has, by name and in the page's order; why those are missing that the library's paradigm of this name has; and
-    why others could not be computed."""
+def compute_figures(
+    data: Data, paradigm: str, margins: tuple[Margin, ...] = ()
+) -> tuple[dict[str, Computed], list[str], list[str]]:
+    """The numbers of all figures that a paradigm has, by name and in the page's order; why those
+    are missing that the library's paradigm of this name has; and why others could not be computed."""
     computed: dict[str, Computed] = {}
     absent, failed = [], []
     for figure in FIGURES.on_page():
@@ -94,7 +103,11 @@ def compute_figures(data: Data, paradigm: str, margins: tuple[Margin, ...] = ())
         except Exception as error:
             failed.append(_without(f"{data.titles[paradigm]}: {wish.value}", "computed", error))
     effects = {name: one for name, one in computed.items() if isinstance(one, ComputedEffect)}
-    return {**effects, **further, **{name: one for name, one in computed.items() if name not in effects}}, absent, failed
+    return (
+        {**effects, **further, **{name: one for name, one in computed.items() if name not in effects}},
+        absent,
+        failed,
+    )
 
 
 def _without(title: str, verb: str, error: Exception, file: str = "") -> str:
@@ -103,7 +116,10 @@ def _without(title: str, verb: str, error: Exception, file: str = "") -> str:
         return str(error)
     known = isinstance(error, SpanLabError)
     numbers = f" Its numbers are in {file}." if file else ""
-    return f"No figure “{title}”: it could not be {verb} ({error if known else f'{type(error).__name__}: {error}'}).{numbers}"
+    return (
+        f"No figure “{title}”: it could not be {verb}"
+        f" ({error if known else f'{type(error).__name__}: {error}'}).{numbers}"
+    )
 
 
 def show_figures(
@@ -116,10 +132,12 @@ def show_figures(
     commands: ReportCommands,
     folded: bool = False,
 ) -> tuple[list[FigureOnPage], list[str]]:
-    """Make the figures of a paradigm (:func:`show_figure`), and say of those that cannot be drawn why they are missing.
+    """Make the figures of a paradigm (:func:`show_figure`), and say of those that cannot be drawn
+    why they are missing.
 
-    Sparse figures are folded. Where all are sparse, the first one is open, and says so. What a reader does not see at first is drawn by the page when it is
-    opened, and has no files of its own unless ``commands.all_figures`` asks for them.
+    Sparse figures are folded. Where all are sparse, the first one is open, and says so. What a
+    reader does not see at first is drawn by the page when it is opened, and has no files of its own
+    unless ``commands.all_figures`` asks for them.
 
     Parameters
     ----------
@@ -139,12 +157,22 @@ def show_figures(
         except Exception as error:
             failed.append(_without(figure.title, "drawn", error, folder.table(f"{stem}_{name}", figure.table)))
     if shown and all(one.sparse for one in shown):
-        shown[0] = replace(shown[0], sparse="", notes=(f"{shown[0].sparse[:1].upper()}{shown[0].sparse[1:]}.", *shown[0].notes))
+        shown[0] = replace(
+            shown[0], sparse="", notes=(f"{shown[0].sparse[:1].upper()}{shown[0].sparse[1:]}.", *shown[0].notes)
+        )
     return shown, failed
 
 
 def show_figure(
-    name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: ReportCommands, filed: bool = True
+    name: str,
+    computed: Computed,
+    paradigm: str,
+    title: str,
+    stem: str,
+    styles: Sequence[Look],
+    folder: Folder,
+    commands: ReportCommands,
+    filed: bool = True,
 ) -> FigureOnPage:
     """Make a figure for the page, and write its files.
 
@@ -173,17 +201,25 @@ def show_figure(
 
 
 def _shown(drawing: DrawnFigure) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool, bool]:
-    """Return who is in a figure, people first, who of them is not shown at first, who is one of a crowd, and whether it has intervals and a line of chance."""
+    """Return who is in a figure, people first, who of them is not shown at first, who is one of a
+    crowd, and whether it has intervals and a line of chance."""
     rows = [row for row in drawing.spec.get("data", {}).get("values", ()) if isinstance(row, Mapping)]
     there, roles = {row.get("agent") for row in rows}, {row.get("role") for row in rows}
     switches = {one["name"]: one.get("value") for one in drawing.spec.get("params", ())}
     who = tuple(look.label for look in reversed(drawing.agents) if look.label in there)
     thin = {row.get("agent") for row in rows if row.get("crowd")}
-    return who, tuple(switches.get("hidden") or ()), tuple(one for one in who if one in thin), "intervals" in switches, "chance" in roles
+    return (
+        who,
+        tuple(switches.get("hidden") or ()),
+        tuple(one for one in who if one in thin),
+        "intervals" in switches,
+        "chance" in roles,
+    )
 
 
 def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) -> list[PageTable]:
-    """Return the tables that are folded below a figure; those of N-back have their numbers in tables of the whole paradigm."""
+    """Return the tables that are folded below a figure; those of N-back have their numbers in
+    tables of the whole paradigm."""
     if isinstance(computed, ComputedEffect):
         return effect_tables(computed, file, key, folder)
     if isinstance(computed, ComputedTimes):
@@ -191,13 +227,16 @@ def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) 
     if FIGURES.get(name).section != "others":
         return []
     further = [
-        _numbers(table, folder.table(f"{key}_{number}", table), heading) for number, (heading, table) in enumerate(computed.further, start=1) if len(table)
+        _numbers(table, folder.table(f"{key}_{number}", table), heading)
+        for number, (heading, table) in enumerate(computed.further, start=1)
+        if len(table)
     ]
     return [_numbers(computed.shown, file), *further]
 
 
 def _numbers(shown: pd.DataFrame, file: str, heading: str = "The numbers") -> PageTable:
-    """Any table, as a terminal shows it; of its heading the first sentence is the title, and the rest stands below."""
+    """Any table, as a terminal shows it; of its heading the first sentence is the title, and the
+    rest stands below."""
     texts = [str(name) for name in shown.columns if shown[name].dtype.kind not in "if"]
 
     def column(name: str) -> PageColumn:
@@ -215,13 +254,25 @@ def _times(computed: ComputedTimes, file: str) -> PageTable:
         def format_time(row: Mapping[Any, Any]) -> str:
             if missing(row[name]):
                 return ""
-            limits = "" if missing(row.get(f"{name}_low")) else f" [{_whole(row[f'{name}_low'])}, {_whole(row[f'{name}_high'])}]"
+            limits = (
+                ""
+                if missing(row.get(f"{name}_low"))
+                else f" [{_whole(row[f'{name}_low'])}, {_whole(row[f'{name}_high'])}]"
+            )
             return f"{_whole(row[name])}{limits}"
 
         return name, format_time
 
-    columns = [("who", who), ("times", lambda row: whole(row["n_items"])), *map(milliseconds, ("mean", "median", "sd", "mu", "sigma", "tau")), words_of("note")]
-    caption = "In ms; 95% intervals in brackets. mu and sigma: the normal part of the fitted ex-Gaussian, tau: its exponential part."
+    columns = [
+        ("who", who),
+        ("times", lambda row: whole(row["n_items"])),
+        *map(milliseconds, ("mean", "median", "sd", "mu", "sigma", "tau")),
+        words_of("note"),
+    ]
+    caption = (
+        "In ms; 95% intervals in brackets. mu and sigma: the normal part of the fitted ex-Gaussian, tau: its"
+        " exponential part."
+    )
     return page_table(computed.table, columns, "The numbers", caption, file=file)
 
 

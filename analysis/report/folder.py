@@ -1,4 +1,5 @@
-"""The folder of a report: figures (SVG, PDF) and tables (CSV) beside the page. Folded figures have no files unless they are asked for."""
+"""The folder of a report: figures (SVG, PDF) and tables (CSV) beside the page. Folded figures have
+no files unless they are asked for."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ class FigureFiles:
 
 
 class Folder:
-    """Folder of a report. Figures that have not changed since this folder last drew them are not drawn again."""
+    """Folder of a report. Figures that have not changed since this folder last drew them are not
+    drawn again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,15 +58,27 @@ class Folder:
         write_whole(self.path / file, table.to_csv(index=False).encode())
         return file
 
-    def figure(self, name: str, spec: dict[str, Any], title: str, caption: str, table: str, styles: Sequence[Look], filed: bool = True) -> FigureFiles:
-        """Declare a figure for the page and, if it is ``filed``, write it as SVG and PDF; files of an earlier report would show other numbers, and go."""
+    def figure(
+        self,
+        name: str,
+        spec: dict[str, Any],
+        title: str,
+        caption: str,
+        table: str,
+        styles: Sequence[Look],
+        filed: bool = True,
+    ) -> FigureFiles:
+        """Declare a figure for the page and, if it is ``filed``, write it as SVG and PDF; files of
+        an earlier report would show other numbers, and go."""
         stem = self.path / "figures" / name
         if filed:
             self._write(name, stem, spec, styles)
         else:
             for ending in (".svg", ".pdf"):
                 stem.with_suffix(ending).unlink(missing_ok=True)
-        return FigureFiles(name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles), filed)
+        return FigureFiles(
+            name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles), filed
+        )
 
     def _write(self, name: str, stem: Path, spec: dict[str, Any], styles: Sequence[Look]) -> None:
         declared = json.dumps([spec, [asdict(look) for look in styles]], sort_keys=True)
@@ -74,13 +88,20 @@ class Folder:
 
 
 def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, Any]:
-    """A declaration whose colours of answerers are those of the page, which has one set for light and one for dark; conditions keep their own."""
+    """A declaration whose colours of answerers are those of the page, which has one set for light
+    and one for dark; conditions keep their own."""
     named = {look.light: f"var(--agent-{number})" for number, look in enumerate(styles) if look.kind != CONDITION}
 
     def changed(part: Any) -> Any:
         if isinstance(part, dict):
             return {key: changed(value) for key, value in part.items()}
-        return [changed(element) for element in part] if isinstance(part, list) else named.get(part, part) if isinstance(part, str) else part
+        return (
+            [changed(element) for element in part]
+            if isinstance(part, list)
+            else named.get(part, part)
+            if isinstance(part, str)
+            else part
+        )
 
     return {key: value if key == "data" else changed(value) for key, value in spec.items()}
 
@@ -90,6 +111,10 @@ def names_of_files(names: Iterable[str]) -> Mapping[str, str]:
     taken: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "paradigm"
-        free = next(candidate for number in range(1, len(taken) + 2) if (candidate := stem if number == 1 else f"{stem}_{number}") not in taken.values())
+        free = next(
+            candidate
+            for number in range(1, len(taken) + 2)
+            if (candidate := stem if number == 1 else f"{stem}_{number}") not in taken.values()
+        )
         taken[name] = free
     return taken

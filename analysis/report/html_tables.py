@@ -45,8 +45,17 @@ class PageTable:
 PageColumn = tuple[str, Callable[[Mapping[Any, Any]], str]]
 
 
-def page_table(frame: pd.DataFrame, columns: Sequence[PageColumn], title: str, caption: str = "", *, words: Sequence[str] = (), file: str = "") -> PageTable:
-    """A table of text. Columns that are empty in every row are left out, and rows beyond :data:`MOST_ROWS` are cut."""
+def page_table(
+    frame: pd.DataFrame,
+    columns: Sequence[PageColumn],
+    title: str,
+    caption: str = "",
+    *,
+    words: Sequence[str] = (),
+    file: str = "",
+) -> PageTable:
+    """A table of text. Columns that are empty in every row are left out, and rows beyond
+    :data:`MOST_ROWS` are cut."""
     cells = [[say(row) for _, say in columns] for row in records(frame.head(MOST_ROWS))]
     kept = [at for at in range(len(columns)) if not at or any(row[at] for row in cells)]
     return PageTable(
@@ -66,7 +75,8 @@ def words_of(column: str, name: str = "") -> PageColumn:
 
 
 def unread_columns(frame: pd.DataFrame) -> list[PageColumn]:
-    """The columns of a table of :func:`.beside_shares` that say how many replies could not be read, and what that leaves open; none where all could be read."""
+    """The columns of a table of :func:`.beside_shares` that say how many replies could not be read,
+    and what that leaves open; none where all could be read."""
 
     def share(row: Mapping[Any, Any]) -> str:
         return percent(row["unread"]) if row["unread"] > 0 else ""
@@ -78,7 +88,8 @@ def unread_columns(frame: pd.DataFrame) -> list[PageColumn]:
 
 
 def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the table "everything together"; ``mean``, ``low``, ``high`` and ``chance`` in percent for its gauge."""
+    """Rows of the table "everything together"; ``mean``, ``low``, ``high`` and ``chance`` in
+    percent for its gauge."""
 
     def hundred(value: float) -> float | None:
         return None if math.isnan(value) else round(100 * value, 2)
@@ -132,9 +143,9 @@ def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
         words_of("note"),
     ]
     caption = (
-        "The proportion of right answers is compared with the best blind guess: that of somebody who has not looked but knows how trials are made. With "
-        "two possible answers, the verdict rests on d′, which a preference for one of them does not raise. Two-sided, "
-        "corrected by Holm's method within a column."
+        "The proportion of right answers is compared with the best blind guess: that of somebody who has not looked but"
+        " knows how trials are made. With two possible answers, the verdict rests on d′, which a preference for one of"
+        " them does not raise. Two-sided, corrected by Holm's method within a column."
     )
     return page_table(guessed, columns, "Who is above guessing", caption, words=("guessing",), file=file)
 
@@ -151,4 +162,10 @@ def intrusion_table(intrusions: pd.DataFrame, file: str = "") -> PageTable:
     agents = list(dict.fromkeys(ranked(intrusions)["agent"]))
     rows = tuple((agent, *(cells.get((agent, length), "") for length in lengths)) for agent in agents)
     columns = ("list length", *(str(int(length)) for length in lengths))
-    return PageTable("Intrusions a trial by list length", "Answers that were not among the items, per trial.", columns, rows, file=file)
+    return PageTable(
+        "Intrusions a trial by list length",
+        "Answers that were not among the items, per trial.",
+        columns,
+        rows,
+        file=file,
+    )

@@ -1,4 +1,5 @@
-"""Origin of the data, for the report: what spoils the rest, timing verdicts of sessions at a window, and exclusions."""
+"""Origin of the data, for the report: what spoils the rest, timing verdicts of sessions at a
+window, and exclusions."""
 
 from __future__ import annotations
 
@@ -48,7 +49,10 @@ VERDICTS = (
     VerdictRule(
         name="cut off or interrupted",
         says=("Trials were cut off, or the session was interrupted, in …",),
-        rests_on="trials in a person's record that were cut off (a pause, a hidden or reloaded page), and sessions that were resumed",
+        rests_on=(
+            "trials in a person's record that were cut off (a pause, a hidden or reloaded page), and sessions that were"
+            " resumed"
+        ),
         says_no_when="no trial was cut off and no session was resumed",
         tests=(
             "tests/analysis/report/test_spoilers.py::test_cuts_and_reloads_are_named",
@@ -89,7 +93,10 @@ VERDICTS = (
         name="answers that are shifted by one",
         says=("Every answer of … is one above the right one",),
         rests_on="all answers that somebody gave, and the right ones",
-        says_no_when="one of them is no number or not one above the right one, there are fewer than 6, or the right ones are only one or two numbers",
+        says_no_when=(
+            "one of them is no number or not one above the right one, there are fewer than 6, or the right ones are"
+            " only one or two numbers"
+        ),
         tests=(
             "tests/analysis/report/test_spoilers.py::test_answers_that_are_shifted_by_one_are_named",
             "tests/analysis/report/test_spoilers.py::test_answers_that_are_nearly_all_shifted_are_not_mentioned",
@@ -121,7 +128,8 @@ _DAMAGE = (SpanLabError, KeyError, ValueError, TypeError, IndexError, AttributeE
 
 @dataclass(frozen=True)
 class Timed:
-    """The timing of a session: ``pass``, ``look`` or ``unknown``, the sentence with its numbers, and what to look at."""
+    """The timing of a session: ``pass``, ``look`` or ``unknown``, the sentence with its numbers,
+    and what to look at."""
 
     session: str
     who: str
@@ -142,7 +150,8 @@ class TimingPart:
 
 
 def timing_part(sessions: Sequence[SessionFacts], commands: ReportCommands) -> TimingPart | None:
-    """The verdicts on all sessions at a window, or at a page in a browser; None where there are none."""
+    """The verdicts on all sessions at a window, or at a page in a browser; None where there are
+    none."""
     shown = [facts for facts in sessions if facts.timing is not None]
     if not shown:
         return None
@@ -153,12 +162,21 @@ def timing_part(sessions: Sequence[SessionFacts], commands: ReportCommands) -> T
         notes.append(f"In a browser, {IN_BROWSERS}.")
     if any(facts.kind == SIMULATED.name for facts in shown):
         notes.append(
-            "Simulated participants usually run on an invisible screen without a graphics card; its timing says nothing about a screen in a laboratory."
+            "Simulated participants usually run on an invisible screen without a graphics card; its timing says nothing"
+            " about a screen in a laboratory."
         )
-    where = [f"{plural(count, 'session')} {what}" for count, what in ((len(shown) - pages, "at a window"), (pages, "in a browser")) if count]
-    title = "Timing " + listed([what for count, what in ((len(shown) - pages, "at the window"), (pages, "in browsers")) if count])
+    where = [
+        f"{plural(count, 'session')} {what}"
+        for count, what in ((len(shown) - pages, "at a window"), (pages, "in a browser"))
+        if count
+    ]
+    title = "Timing " + listed(
+        [what for count, what in ((len(shown) - pages, "at the window"), (pages, "in browsers")) if count]
+    )
     summary = f"{listed(where)}: {held} pass, {len(timed) - held} to look at."
-    return TimingPart(title, summary, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in shown]))
+    return TimingPart(
+        title, summary, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in shown])
+    )
 
 
 def _timed(facts: SessionFacts) -> Timed:
@@ -174,7 +192,8 @@ def _timed(facts: SessionFacts) -> Timed:
 
 
 def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: TimingPart | None) -> list[str]:
-    """Return what spoils the rest of a page, a sentence for each kind of fault; nothing where nothing does.
+    """Return what spoils the rest of a page, a sentence for each kind of fault; nothing where
+    nothing does.
 
     Parameters
     ----------
@@ -189,7 +208,10 @@ def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: Timi
             "Practice, a quiz or attention checks were not passed",
             {facts.name: (facts.participant, facts.conduct.missed) for facts in people},
         ),
-        *_of_people("Trials were cut off, or the session was interrupted,", {facts.name: (facts.participant, facts.conduct.upsets) for facts in people}),
+        *_of_people(
+            "Trials were cut off, or the session was interrupted,",
+            {facts.name: (facts.participant, facts.conduct.upsets) for facts in people},
+        ),
         *_alone(items),
         *_simulated(items),
         *_unread(items),
@@ -206,7 +228,10 @@ def _unheld(timing: TimingPart | None) -> list[str]:
     unknown = sum(session.verdict == "unknown" for session in off)
     of = f"{len(off)} of {plural(len(timing.sessions), 'session')}"
     tail = f" (of {unknown} it is unknown)" if unknown else ""
-    return [f"The timing of {of} did not pass{tail}: {_some(session.who for session in off)}. The section on timing gives the details."]
+    return [
+        f"The timing of {of} did not pass{tail}: {_some(session.who for session in off)}. The section on timing gives"
+        " the details."
+    ]
 
 
 def _of_people(what: str, faults: Mapping[str, tuple[str, Sequence[str]]]) -> list[str]:
@@ -217,54 +242,83 @@ def _of_people(what: str, faults: Mapping[str, tuple[str, Sequence[str]]]) -> li
 
 def _alone(items: pd.DataFrame) -> list[str]:
     """That only one person took a paradigm."""
-    people = items.loc[items["agent_kind"] == PARTICIPANT.name].groupby("paradigm", observed=True)["participant"].nunique()
+    people = (
+        items.loc[items["agent_kind"] == PARTICIPANT.name].groupby("paradigm", observed=True)["participant"].nunique()
+    )
     single = sorted(map(str, people.index[people == 1]))
     where = "" if len(single) == len(people) else f" in {listed(single)}"
-    return [f"A single person took part{where}: nothing here says how people differ, or what others would do."] if single else []
+    return (
+        [f"A single person took part{where}: nothing here says how people differ, or what others would do."]
+        if single
+        else []
+    )
 
 
 def _simulated(items: pd.DataFrame) -> list[str]:
     """That simulated participants are among the data."""
     kinds = items[["agent", "agent_kind"]].drop_duplicates()
-    names = sorted(str(name) for name, kind in kinds.itertuples(index=False, name=None) if kind_named(str(kind)).role == "stand-in")
+    names = sorted(
+        str(name) for name, kind in kinds.itertuples(index=False, name=None) if kind_named(str(kind)).role == "stand-in"
+    )
     return [f"{listed(names)}: no person answered there, or pressed a key."] if names else []
 
 
 def _unread(items: pd.DataFrame) -> list[str]:
-    """Return who gave answers that could not be read, or that were not allowed, more often than now and then."""
+    """Return who gave answers that could not be read, or that were not allowed, more often than now
+    and then."""
     share = items["outcome"].eq("invalid").groupby(items["agent"].astype(str)).mean()
     bounds = {row["agent"]: row for row in _bounds(items)}
     many = [
-        f"{name} {100 * value:.0f}%" + (f" ({bounds[name]['all_wrong']:.0%} to {bounds[name]['if_guessed']:.0%} right)" if name in bounds else "")
+        f"{name} {100 * value:.0f}%"
+        + (f" ({bounds[name]['all_wrong']:.0%} to {bounds[name]['if_guessed']:.0%} right)" if name in bounds else "")
         for name, value in share[share >= UNREAD].sort_values(ascending=False).items()
     ]
-    return [f"Answers that could not be read, or were not allowed, count as wrong: {_some(many)} of all answers."] if many else []
+    return (
+        [f"Answers that could not be read, or were not allowed, count as wrong: {_some(many)} of all answers."]
+        if many
+        else []
+    )
 
 
 def _bounds(items: pd.DataFrame) -> list[dict[Any, Any]]:
-    """Of everybody whose replies could not be read, the shares of right answers if all unread ones are wrong, or guesses; over all paradigms."""
+    """Of everybody whose replies could not be read, the shares of right answers if all unread ones
+    are wrong, or guesses; over all paradigms."""
     rows = unread_shares(items.assign(paradigm="")).to_dict("records") if len(items) else []
     return [row for row in rows if row["if_guessed"] == row["if_guessed"]]
 
 
 def _shifted(items: pd.DataFrame) -> list[str]:
-    """Return who answers one above the right number every time, as somebody does who takes the words of a question for values."""
+    """Return who answers one above the right number every time, as somebody does who takes the
+    words of a question for values."""
     if not {"answer", "correct_answer"} <= {*items.columns}:
         return []
     items = items[~items["outcome"].isin(["omitted", "invalid"])]
     right = numbers(items["correct_answer"])
-    by_agent = items.assign(_above=numbers(items["answer"]) - right == 1, _right=right).groupby(items["agent"].astype(str))
+    by_agent = items.assign(_above=numbers(items["answer"]) - right == 1, _right=right).groupby(
+        items["agent"].astype(str)
+    )
     shifted = by_agent["_above"].all() & (by_agent.size() >= SHIFTED) & (by_agent["_right"].nunique() >= SHIFTED // 2)
     names = [str(name) for name in shifted.index[shifted]]
-    return [f"Every answer of {_some(names)} is one above the right one: places count from 0 in values, and from 1 in words."] if names else []
+    return (
+        [
+            f"Every answer of {_some(names)} is one above the right one: places count from 0 in values, and from 1 in"
+            " words."
+        ]
+        if names
+        else []
+    )
 
 
 def _unequal(sessions: Sequence[SessionFacts]) -> list[str]:
-    """The paradigms in which people and chat models, or people among themselves, had other practice or memory."""
+    """The paradigms in which people and chat models, or people among themselves, had other practice
+    or memory."""
     names = sorted({facts.paradigm for facts in sessions})
     unequal = [name for name in names if unequal_protocols([facts for facts in sessions if facts.paradigm == name])]
     return (
-        [f"Not everybody had the same practice and memory of earlier trials in {listed(unequal)}: its section of the page says who had what."]
+        [
+            f"Not everybody had the same practice and memory of earlier trials in {listed(unequal)}: its section of the"
+            " page says who had what."
+        ]
         if unequal
         else []
     )
@@ -305,5 +359,7 @@ def exclusion_part(exclusions: Exclusions | None, folder: Folder) -> ExclusionPa
         ("answers", lambda row: whole(row["answers"])),
         words_of("reason"),
     ]
-    units = page_table(exclusions.units, columns, "What was left out", words=("session", "paradigm", "where", "reason"), file=file)
+    units = page_table(
+        exclusions.units, columns, "What was left out", words=("session", "paradigm", "where", "reason"), file=file
+    )
     return ExclusionPart(exclusions.notes, (units,) if units.rows else ())

@@ -18,9 +18,11 @@ from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
 
-#: Models of more answers than this take longer than most people wait for a page (they grow with the square); they are fitted on request.
+#: Models of more answers than this take longer than most people wait for a page (they grow with the
+#: square); they are fitted on request.
 MOST_ANSWERS = 5_000
-#: Kinds of contrasts on the page and what their tables are called, the headline first; the file has all.
+#: Kinds of contrasts on the page and what their tables are called, the headline first; the file has
+#: all.
 _KINDS = {
     "agents": "Who differs from whom",
     "trends": "Whose slopes differ",
@@ -34,7 +36,8 @@ _MANY = 30
 
 @dataclass(frozen=True)
 class Modelled:
-    """A paradigm's model: what it is, its tables, what was decided, why there is none, and the command that makes it again."""
+    """A paradigm's model: what it is, its tables, what was decided, why there is none, and the
+    command that makes it again."""
 
     formula: str
     tables: tuple[PageTable, ...]
@@ -43,14 +46,16 @@ class Modelled:
     command: str
 
 
-def modelled(data: Data, paradigm: str, stem: str, folder: Folder, commands: ReportCommands, always: bool = False) -> Modelled:
+def modelled(
+    data: Data, paradigm: str, stem: str, folder: Folder, commands: ReportCommands, always: bool = False
+) -> Modelled:
     """The model of a paradigm, or why there is none; of many answers only if ``always``."""
     command = commands.stats(paradigm)
     answers = len(data.scored.parts[paradigm].items)
     if answers > MOST_ANSWERS and not always:
         reason = (
-            f"Not fitted here: {answers:,} answers may take minutes, and a page fits models of up to {MOST_ANSWERS:,} unasked. The command below fits it; "
-            "spanlab compare --models puts it here."
+            f"Not fitted here: {answers:,} answers may take minutes, and a page fits models of up to {MOST_ANSWERS:,}"
+            " unasked. The command below fits it; spanlab compare --models puts it here."
         )
         return Modelled("", (), (), reason, command)
     try:
@@ -71,7 +76,11 @@ def _tables(model: Mixed, stem: str, folder: Folder) -> list[PageTable]:
         if 0 < len(part) <= _MANY:
             tables.append(_contrasts(part, kind, file))
         elif len(part):
-            tables.append(PageTable(_KINDS[kind], f"{KINDS[kind]}: {plural(len(part), 'contrast')}, in the file.", (), (), file=file))
+            tables.append(
+                PageTable(
+                    _KINDS[kind], f"{KINDS[kind]}: {plural(len(part), 'contrast')}, in the file.", (), (), file=file
+                )
+            )
     if len(random):
         columns: list[PageColumn] = [
             words_of("effect"),
@@ -80,7 +89,15 @@ def _tables(model: Mixed, stem: str, folder: Folder) -> list[PageTable]:
             ("about", lambda row: limits(row["low"], row["high"])),
         ]
         file = folder.table(f"{stem}_model_random", random)
-        tables.append(page_table(random, columns, "Random effects", "Limits: one standard error (of the logarithm) on either side.", file=file))
+        tables.append(
+            page_table(
+                random,
+                columns,
+                "Random effects",
+                "Limits: one standard error (of the logarithm) on either side.",
+                file=file,
+            )
+        )
     return tables
 
 
@@ -96,7 +113,11 @@ def _terms(tested: pd.DataFrame, file: str) -> PageTable:
         words_of("note"),
     ]
     return page_table(
-        tested, columns, "Do agents and conditions matter?", f"Likelihood-ratio tests (F); terms are not corrected for their number. {_EDGES}", file=file
+        tested,
+        columns,
+        "Do agents and conditions matter?",
+        f"Likelihood-ratio tests (F); terms are not corrected for their number. {_EDGES}",
+        file=file,
     )
 
 
@@ -113,7 +134,10 @@ def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
         ("Cohen's h", lambda row: "" if row["cohens_h"] != row["cohens_h"] else with_sign(row["cohens_h"])),
         words_of("note"),
     ]
-    caption = f"{KINDS[kind][:1].upper()}{KINDS[kind][1:]}. p values are corrected by Holm's method within this table; intervals are not. {_EDGES}"
+    caption = (
+        f"{KINDS[kind][:1].upper()}{KINDS[kind][1:]}. p values are corrected by Holm's method within this table;"
+        f" intervals are not. {_EDGES}"
+    )
     return page_table(part, columns, _KINDS[kind], caption, file=file)
 
 

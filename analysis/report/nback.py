@@ -1,4 +1,5 @@
-"""The text and tables of an N-back paradigm in a report: measures over N by our rules and by the published ones, the study's values, lures and tests."""
+"""The text and tables of an N-back paradigm in a report: measures over N by our rules and by the
+published ones, the study's values, lures and tests."""
 
 from __future__ import annotations
 
@@ -26,9 +27,11 @@ _ENOUGH = 5
 
 @dataclass(frozen=True)
 class NBack:
-    """N-back results of one paradigm: blocks and cells by both sets of rules, and the study's values beside them; apart by the size of the grid.
+    """N-back results of one paradigm: blocks and cells by both sets of rules, and the study's
+    values beside them; apart by the size of the grid.
 
-    ``accept_unread`` says whether levels at which many replies could not be read are tested all the same.
+    ``accept_unread`` says whether levels at which many replies could not be read are tested all the
+    same.
     """
 
     blocks: pd.DataFrame
@@ -46,7 +49,9 @@ def nback_results(scored: Scored, paradigm: str) -> NBack | None:
     blocks, theirs = gridded_blocks(scored, OURS), gridded_blocks(scored, PUBLISHED)
     by = (GRID,) if GRID in blocks.columns else ()
     over = (*by, "n")
-    grids: tuple[int | None, ...] = tuple(int(grid) for grid in sorted(blocks[GRID].dropna().unique())) if by else (None,)
+    grids: tuple[int | None, ...] = (
+        tuple(int(grid) for grid in sorted(blocks[GRID].dropna().unique())) if by else (None,)
+    )
     study = []
     for grid in grids:
         cells = recomputed_cells(paradigm, grid)
@@ -72,27 +77,45 @@ def nback_tables(results: NBack) -> list[PageTable]:
     tables = []
     for grid in results.grids:
         size = "" if grid is None or len(results.grids) == 1 else f", {grid} × {grid}"
-        ours, theirs, study = (_of_grid(table, grid) for table in (results.cells, results.published_cells, results.study))
-        number = "Of summed counts, log-linear correction; 95% interval in brackets. Zero is chance, below zero worse than chance."
+        ours, theirs, study = (
+            _of_grid(table, grid) for table in (results.cells, results.published_cells, results.study)
+        )
+        number = (
+            "Of summed counts, log-linear correction; 95% interval in brackets. Zero is chance, below zero worse than"
+            " chance."
+        )
         tables.append(_over_n(ours, "dprime_pooled", f"d′ over N{size}", number))
         criterion = "Above zero: rarely says that an item matches. Of summed counts; 95% interval in brackets."
         tables.append(_over_n(ours, "criterion_pooled", f"Criterion c over N{size}", criterion))
         for measure in ("hit_rate", "false_alarm_rate", "accuracy", "lure_rate", "plain_rate"):
             if (ours["measure"] == measure).any():
-                tables.append(_over_n(ours, measure, f"{TITLES[measure]} over N{size}", "In percent; 95% interval in brackets."))
+                tables.append(
+                    _over_n(ours, measure, f"{TITLES[measure]} over N{size}", "In percent; 95% interval in brackets.")
+                )
         both = pd.concat([theirs, study], ignore_index=True) if len(study) else theirs
         caption = (
-            "Mean of blocks ± s.e.m. by the published rules; (recomputed): the study's, from its raw answers." if len(study) else "Mean of blocks ± s.e.m."
+            "Mean of blocks ± s.e.m. by the published rules; (recomputed): the study's, from its raw answers."
+            if len(study)
+            else "Mean of blocks ± s.e.m."
         )
         for measure in ("hit_rate", "false_alarm_rate", "accuracy", "dprime_abs"):
             tables.append(_over_n(both, measure, f"By the published rules: {TITLES[measure]}{size}", caption, sem=True))
-        tables.append(_over_n(theirs, "dprime", f"By the published rules, but with its sign: d′{size}", "Mean of blocks ± s.e.m.", sem=True))
+        tables.append(
+            _over_n(
+                theirs,
+                "dprime",
+                f"By the published rules, but with its sign: d′{size}",
+                "Mean of blocks ± s.e.m.",
+                sem=True,
+            )
+        )
     tests = _tests(results)
     return [*tables, *([tests] if tests.rows else [])]
 
 
 def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bool = False) -> PageTable:
-    """A row for each answerer, a column for each N; with a number the share of replies that could not be read, where there are any."""
+    """A row for each answerer, a column for each N; with a number the share of replies that could
+    not be read, where there are any."""
     part = ranked(table[table["measure"] == measure])
     if "unread" in part.columns and (part["unread"] > 0).any():
         caption += " After a semicolon: the share of replies that could not be read" + (
@@ -128,7 +151,11 @@ def _unread(row: Mapping[Any, Any]) -> str:
 
 def _tests(results: NBack) -> PageTable:
     """Test whether d' differs over N, for whoever has enough independent blocks."""
-    blocks = results.blocks if results.accept_unread else testable_blocks(results.blocks, [name for name in (GRID, "n") if name in results.blocks.columns])
+    blocks = (
+        results.blocks
+        if results.accept_unread
+        else testable_blocks(results.blocks, [name for name in (GRID, "n") if name in results.blocks.columns])
+    )
     blocks = blocks_over_repeats(blocks)
     units = results.cells[results.cells["unit"] == "block"]["agent"].unique()
     rows: list[tuple[str, ...]] = []
@@ -144,12 +171,16 @@ def _tests(results: NBack) -> PageTable:
                 for row in mann_whitney(blocks_of, "dprime", WHO).to_dict("records")
             ]
             name = f"{agent}, {grid} × {grid}" if grid is not None and len(results.grids) > 1 else agent
-            kruskal = "–" if whole["h"] != whole["h"] else f"H({whole['df']}) = {whole['h']:.2f}, p {_p(whole['p'])}, ε² = {whole['epsilon_squared']:.2f}"
+            kruskal = (
+                "–"
+                if whole["h"] != whole["h"]
+                else f"H({whole['df']}) = {whole['h']:.2f}, p {_p(whole['p'])}, ε² = {whole['epsilon_squared']:.2f}"
+            )
             rows.append((name, kruskal, "; ".join(pairs)))
     caption = (
-        "Signed d′ of each block (log-linear). Kruskal–Wallis with ε² = H / (n − 1); two-sided Mann–Whitney between levels, times the number of "
-        f"pairs (Bonferroni), with the rank-biserial correlation r (negative: the lower N scores higher). For "
-        f"agents with {_ENOUGH} blocks or more at each N."
+        "Signed d′ of each block (log-linear). Kruskal–Wallis with ε² = H / (n − 1); two-sided Mann–Whitney between"
+        " levels, times the number of pairs (Bonferroni), with the rank-biserial correlation r (negative: the lower N"
+        f" scores higher). For agents with {_ENOUGH} blocks or more at each N."
     )
     columns = ("who", "Kruskal–Wallis", "pairs of N")
     return PageTable("Does d′ differ over N?", caption, columns, tuple(rows), words=columns)
@@ -161,7 +192,8 @@ def _p(value: float) -> str:
 
 
 def nback_ends(results: NBack) -> Mapping[str, str]:
-    """Return how d' changes from the lowest to the highest N, for each answerer, as the end of a sentence."""
+    """Return how d' changes from the lowest to the highest N, for each answerer, as the end of a
+    sentence."""
     if len(results.grids) > 1:
         return {}
     part = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["mean"].notna()]
@@ -179,12 +211,19 @@ def nback_notes(results: NBack) -> list[Remark]:
     notes = [Remark(text) for text in describe_exceptions(results.blocks, OURS)]
     if notes:
         notes.append(Remark("“Overall accuracy” counts all items."))
-    empty = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["note"].str.contains("its size is the correction")]
+    empty = results.cells[
+        (results.cells["measure"] == "dprime_pooled") & results.cells["note"].str.contains("its size is the correction")
+    ]
     if len(empty):
         whose = f"{plural(len(empty), 'd′', 'd′ values')} of somebody without any miss, hit or false alarm"
-        notes.append(Remark(f"{whose}: how large it is depends on the correction, and its interval is too narrow.", warning=True))
+        notes.append(
+            Remark(f"{whose}: how large it is depends on the correction, and its interval is too narrow.", warning=True)
+        )
     if len(results.study):
         notes.append(
-            Remark("The study's values are recomputed from its raw answers: other sessions of language models, in other blocks. They have no intervals here.")
+            Remark(
+                "The study's values are recomputed from its raw answers: other sessions of language models, in other"
+                " blocks. They have no intervals here."
+            )
         )
     return notes

@@ -1,4 +1,5 @@
-"""The opening of a page: one picture of people and models in every paradigm, and which model is closest to people over all of them."""
+"""The opening of a page: one picture of people and models in every paradigm, and which model is
+closest to people over all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 #: With more lines than this, differences are in the table alone, and lines are close to each other.
 _MANY_LINES = 32
-#: Of more models than this in one paradigm, each is a point without an interval, and all are on one line.
+#: Of more models than this in one paradigm, each is a point without an interval, and all are on one
+#: line.
 _MOST_LINES = 8
 #: Means that differ by less are the same in the picture.
 _SEEN = 0.005
@@ -61,7 +63,8 @@ class OverviewLine:
 
 @dataclass(frozen=True)
 class OverviewRow:
-    """A paradigm in the picture: over which conditions, its lines, points that share one line, and what a blind guess reaches (percent).
+    """A paradigm in the picture: over which conditions, its lines, points that share one line, and
+    what a blind guess reaches (percent).
 
     ``conditions`` is empty where marks are of all answers: everybody then has the same conditions.
     """
@@ -106,7 +109,8 @@ def overview(
 ) -> OverviewPicture | None:
     """Everybody who is not a yardstick in every paradigm; yardsticks where there is nobody else.
 
-    All marks of a paradigm are over the same conditions: where not everybody has the same, over those that all have, as the differences beside them.
+    All marks of a paradigm are over the same conditions: where not everybody has the same, over
+    those that all have, as the differences beside them.
 
     Parameters
     ----------
@@ -126,11 +130,26 @@ def overview(
         blind = one.blind if one.blind == one.blind else float(one.overall["chance"].mean())
         shown = tuple(() if apart else _published(differences, looks, table)) + tuple(people if crowded else lines)
         crowd = tuple(line for line in lines if line not in people) if crowded else ()
-        rows.append(OverviewRow(titles[paradigm], anchors[paradigm], conditions, shown, crowd, None if math.isnan(blind) else 100 * blind))
+        rows.append(
+            OverviewRow(
+                titles[paradigm],
+                anchors[paradigm],
+                conditions,
+                shown,
+                crowd,
+                None if math.isnan(blind) else 100 * blind,
+            )
+        )
         marks = {row["agent"]: row["mean"] for row in drawn}
         rest = {"conditions": conditions, "blind": blind}
         table_rows += [
-            _table_row(paradigm, row, differences.get(row["agent"], one.differences.get(row["agent"])), marks.get(row["agent"], math.nan), rest)
+            _table_row(
+                paradigm,
+                row,
+                differences.get(row["agent"], one.differences.get(row["agent"])),
+                marks.get(row["agent"], math.nan),
+                rest,
+            )
             for row in records
         ]
     if not any(row.lines or row.crowd for row in rows):
@@ -141,7 +160,9 @@ def overview(
     dense = sum(len(row.lines) for row in rows) > _MANY_LINES
     return OverviewPicture(
         rows=tuple(rows),
-        looks=tuple(sorted(there.values(), key=lambda look: -int(look["number"]))) if len(there) <= MOST_ANSWERERS else (),
+        looks=(
+            tuple(sorted(there.values(), key=lambda look: -int(look["number"]))) if len(there) <= MOST_ANSWERERS else ()
+        ),
         band=any(line.people_low is not None for line in everybody),
         line=any(line.people is not None for line in everybody),
         dense=dense,
@@ -152,9 +173,11 @@ def overview(
 def _over_common(
     records: Sequence[Mapping[Any, Any]], differences: Mapping[str, Difference], common: CommonConditions | None
 ) -> tuple[Sequence[Mapping[Any, Any]], Mapping[str, Difference], str]:
-    """Rows of the table of everybody with the means that the picture shows, the differences beside them, and their conditions in words.
+    """Rows of the table of everybody with the means that the picture shows, the differences beside
+    them, and their conditions in words.
 
-    Means are of all answers where everybody has the same conditions and weights make no difference that can be seen.
+    Means are of all answers where everybody has the same conditions and weights make no difference
+    that can be seen.
     """
     known = [row for row in records if row["mean"] == row["mean"]]
     if common is None:
@@ -162,13 +185,29 @@ def _over_common(
     if not common.shares:
         return known, differences, _NONE_IN_COMMON
     shares = {row["agent"]: common.shares[row["agent"]] for row in known if row["agent"] in common.shares}
-    if common.same and all(abs(row["mean"] - shares[row["agent"]][0]) < _SEEN for row in known if row["agent"] in shares):
+    if common.same and all(
+        abs(row["mean"] - shares[row["agent"]][0]) < _SEEN for row in known if row["agent"] in shares
+    ):
         return known, common.differences, ""
-    rows = [{**row, **dict(zip(("mean", "low", "high"), shares[row["agent"]], strict=True))} for row in known if row["agent"] in shares]
-    return rows, common.differences, f"at {common.words}, each with the same weight" if not common.same else "each condition with the same weight"
+    rows = [
+        {**row, **dict(zip(("mean", "low", "high"), shares[row["agent"]], strict=True))}
+        for row in known
+        if row["agent"] in shares
+    ]
+    return (
+        rows,
+        common.differences,
+        f"at {common.words}, each with the same weight" if not common.same else "each condition with the same weight",
+    )
 
 
-def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences: Mapping[str, Difference], looks: Any, conditions: str) -> OverviewLine:
+def _line(
+    row: Mapping[Any, Any],
+    people: Mapping[Any, Any] | None,
+    differences: Mapping[str, Difference],
+    looks: Any,
+    conditions: str,
+) -> OverviewLine:
     """Somebody in the picture, and beside it the difference from people over the same conditions."""
     mine = differences.get(row["agent"])
     known = mine is not None and mine.share == mine.share
@@ -182,18 +221,32 @@ def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences:
     description += f", {conditions}" if conditions else ""
     description += _unread(row, conditions)
     label = percent(row["mean"])
-    if mine is not None and known and (row["agent_kind"] != PARTICIPANT.name or all(one.against == mine.against for one in differences.values())):
+    if (
+        mine is not None
+        and known
+        and (row["agent_kind"] != PARTICIPANT.name or all(one.against == mine.against for one in differences.values()))
+    ):
         limits = f" ({_points(mine.low)} to {_points(mine.high)})" if mine.low == mine.low else ""
         label = f"{_points(mine.value)}{limits}"
         description += f"; difference from {mine.against} {label} points, over the same {mine.over or 'answers'}"
     places = [_hundred(one) for one in reference]
     return OverviewLine(
-        row["agent"], looks[row["agent"]], 100 * row["mean"], _hundred(row["low"]), _hundred(row["high"]), places[0], places[1], places[2], label, description
+        row["agent"],
+        looks[row["agent"]],
+        100 * row["mean"],
+        _hundred(row["low"]),
+        _hundred(row["high"]),
+        places[0],
+        places[1],
+        places[2],
+        label,
+        description,
     )
 
 
 def _unread(row: Mapping[Any, Any], conditions: str) -> str:
-    """What unread replies leave open; their share alone where the mark is over some of the conditions."""
+    """What unread replies leave open; their share alone where the mark is over some of the
+    conditions."""
     if not row.get("unread", 0.0) > 0:
         return ""
     bounds = bounds_in_words(row["unread"], row["mean"], row["if_guessed"])
@@ -202,7 +255,11 @@ def _unread(row: Mapping[Any, Any], conditions: str) -> str:
 
 def _published(differences: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[OverviewLine]:
     """Published people whom somebody is held against."""
-    against = {one.against: one for one in differences.values() if one.against in looks and one.against not in set(table["agent"])}
+    against = {
+        one.against: one
+        for one in differences.values()
+        if one.against in looks and one.against not in set(table["agent"])
+    }
     return [
         OverviewLine(
             name,
@@ -229,20 +286,36 @@ def _hundred(value: float) -> float | None:
     return None if value is None or value != value else round(100 * value, 2)
 
 
-def _table_row(paradigm: str, row: Mapping[Any, Any], difference: Difference | None, mark: float, rest: Mapping[str, Any]) -> dict[str, Any]:
-    columns = {"paradigm": paradigm, "agent": row["agent"], "agent_kind": row["agent_kind"], "correct": row["mean"], "low": row["low"], "high": row["high"]}
+def _table_row(
+    paradigm: str, row: Mapping[Any, Any], difference: Difference | None, mark: float, rest: Mapping[str, Any]
+) -> dict[str, Any]:
+    columns = {
+        "paradigm": paradigm,
+        "agent": row["agent"],
+        "agent_kind": row["agent_kind"],
+        "correct": row["mean"],
+        "low": row["low"],
+        "high": row["high"],
+    }
     columns |= {name: row[name] for name in UNREAD_COLUMNS if name in row}
     columns |= {**rest, "in_picture": mark, "unit": row["unit"], "n_units": row["n_units"]}
     names = ("against", "value", "low", "high", "share", "people", "over", "note")
     values = [getattr(difference, name) for name in names] if difference is not None else ["", *[math.nan] * 5, "", ""]
-    return columns | {f"difference_{name}" if name in ("value", "low", "high") else name: value for name, value in zip(names, values, strict=True)}
+    return columns | {
+        f"difference_{name}" if name in ("value", "low", "high") else name: value
+        for name, value in zip(names, values, strict=True)
+    }
 
 
 def _table(frame: pd.DataFrame, file: str) -> PageTable:
     def difference(row: Mapping[Any, Any]) -> str:
         if row["difference_value"] != row["difference_value"]:
             return ""
-        limits = "" if row["difference_low"] != row["difference_low"] else f" ({_points(row['difference_low'])} to {_points(row['difference_high'])})"
+        limits = (
+            ""
+            if row["difference_low"] != row["difference_low"]
+            else f" ({_points(row['difference_low'])} to {_points(row['difference_high'])})"
+        )
         return f"{_points(row['difference_value'])}{limits}"
 
     columns: list[PageColumn] = [
@@ -262,7 +335,10 @@ def _table(frame: pd.DataFrame, file: str) -> PageTable:
         ("best blind guess", lambda row: percent(row["blind"])),
         words_of("note"),
     ]
-    caption = "Differences are of mean accuracies over the conditions that both have, each with the same weight; they are not corrected for their number."
+    caption = (
+        "Differences are of mean accuracies over the conditions that both have, each with the same weight; they are not"
+        " corrected for their number."
+    )
     return page_table(frame, columns, "The numbers", caption, words=("who", "against", "over the same"), file=file)
 
 
@@ -274,11 +350,19 @@ def leaderboard(data: Data, folder: Folder, commands: ReportCommands) -> Leaderb
     crowds = data.scored.items[data.scored.items["agent_kind"] == PARTICIPANT.name]["participant"].nunique()
     if crowds < FEWEST:
         why = {0: "no people were measured", 1: "one person was measured"}.get(crowds, f"{crowds} people were measured")
-        reason = f"There is no leaderboard: {why}, and at least {FEWEST} are needed to know how close a model can come to people."
+        reason = (
+            f"There is no leaderboard: {why}, and at least {FEWEST} are needed to know how close a model can come to"
+            " people."
+        )
         return Leaderboard(None, None, f"{reason} Published results are group means.", "")
     fits_of = fits(data.scored, data.human)
     if not len(fits_of):
-        return Leaderboard(None, None, "There is no leaderboard: people and models have no curve of three points or more in common.", "")
+        return Leaderboard(
+            None,
+            None,
+            "There is no leaderboard: people and models have no curve of three points or more in common.",
+            "",
+        )
     order = standings(fits_of)
     if order["fit"].isna().all():
         reasons = "; ".join(dict.fromkeys(f"{row.agent}: {row.note}" for row in order.head(3).itertuples(index=False)))
@@ -298,7 +382,11 @@ def _leaderboard_tables(order: pd.DataFrame, fits_of: pd.DataFrame, folder: Fold
         return "no score" if row["fit"] != row["fit"] else f"{row['fit']:.2f}"
 
     def ceiling(row: Mapping[Any, Any]) -> str:
-        return "" if row["ceiling"] != row["ceiling"] else f"{row['ceiling']:.2f} ({row['ceiling_low']:.2f} to {row['ceiling_high']:.2f})"
+        return (
+            ""
+            if row["ceiling"] != row["ceiling"]
+            else f"{row['ceiling']:.2f} ({row['ceiling_low']:.2f} to {row['ceiling_high']:.2f})"
+        )
 
     best: list[PageColumn] = [
         words_of("agent", "who"),
@@ -309,10 +397,10 @@ def _leaderboard_tables(order: pd.DataFrame, fits_of: pd.DataFrame, folder: Fold
         words_of("note"),
     ]
     caption = (
-        "Fit: how closely a model's curve correlates with the curve of each person, relative to how closely each person's "
-        "curve correlates with the mean of the others. "
-        "With a fit of 1, the model is as close to people as their mean is to another person. Means over paradigms; intervals treat people as a sample. "
-        "Fit is about the shape of curves; the picture shows how many answers are right."
+        "Fit: how closely a model's curve correlates with the curve of each person, relative to how closely each"
+        " person's curve correlates with the mean of the others. With a fit of 1, the model is as close to people as"
+        " their mean is to another person. Means over paradigms; intervals treat people as a sample. Fit is about the"
+        " shape of curves; the picture shows how many answers are right."
     )
     each: list[PageColumn] = [
         words_of("paradigm"),
@@ -328,5 +416,7 @@ def _leaderboard_tables(order: pd.DataFrame, fits_of: pd.DataFrame, folder: Fold
     ]
     return (
         page_table(order, best, "Fit to people", caption, file=folder.table("leaderboard", order)),
-        page_table(fits_of, each, "By paradigm", words=("who", "curve"), file=folder.table("leaderboard_paradigms", fits_of)),
+        page_table(
+            fits_of, each, "By paradigm", words=("who", "curve"), file=folder.table("leaderboard_paradigms", fits_of)
+        ),
     )

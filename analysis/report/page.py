@@ -1,4 +1,5 @@
-"""The report: one self-contained page that opens offline, with the figures (SVG, PDF) and tables (CSV) beside it."""
+"""The report: one self-contained page that opens offline, with the figures (SVG, PDF) and tables
+(CSV) beside it."""
 
 from __future__ import annotations
 
@@ -47,8 +48,10 @@ class Options:
     Parameters
     ----------
     practice, pilot : use these rows, too
-    rules, rules_file : of exclusion, and the file that they were read from (for the commands that the page prints)
-    models : fit a mixed-effects model to each paradigm: always, never, or (None) where it takes seconds
+    rules, rules_file : of exclusion, and the file that they were read from (for the commands that
+        the page prints)
+    models : fit a mixed-effects model to each paradigm: always, never, or (None) where it takes
+        seconds
     watched : the page loads itself again whenever it has been made again
     margins : within which differences count as none, as they were declared
     columns : the names of columns of files in the response table
@@ -76,14 +79,17 @@ def compare(
     folder: Folder | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Path:
-    """Compare data: read them, draw the effects that they show beside published human curves, and write ``report.html``.
+    """Compare data: read them, draw the effects that they show beside published human curves, and
+    write ``report.html``.
 
     Parameters
     ----------
-    paths : session folders, data folders that hold sessions, or response tables (``.parquet``, ``.csv``)
+    paths : session folders, data folders that hold sessions, or response tables (``.parquet``,
+        ``.csv``)
     out : folder for the report, its figures and tables; made when needed
-    conversations : pages with conversations of chat models that stand in ``out`` by now: ``session``, ``agent``, ``account`` (a sentence on what the session
-        took), ``href`` (empty when there is no page), ``trial`` and ``problem`` of each
+    conversations : pages with conversations of chat models that stand in ``out`` by now:
+        ``session``, ``agent``, ``account`` (a sentence on what the session took), ``href`` (empty
+        when there is no page), ``trial`` and ``problem`` of each
     folder : that of an earlier report, in which figures that have not changed are not drawn again
     say : gets what looks like a mistake in the data and was used all the same
 
@@ -101,11 +107,19 @@ def compare(
         raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
     import pandas as pd
 
-    with pd.option_context("mode.string_storage", "python"):  # a page has thousands of small tables, for each of which Arrow takes longer
+    with pd.option_context(
+        "mode.string_storage", "python"
+    ):  # a page has thousands of small tables, for each of which Arrow takes longer
         return _compare(paths, folder or Folder(Path(out)), options, conversations, say)
 
 
-def _compare(paths: Sequence[str | Path], folder: Folder, options: Options, conversations: Sequence[Mapping[str, str]], say: Callable[[str], None]) -> Path:
+def _compare(
+    paths: Sequence[str | Path],
+    folder: Folder,
+    options: Options,
+    conversations: Sequence[Mapping[str, str]],
+    say: Callable[[str], None],
+) -> Path:
     data = load(
         paths,
         include_practice=options.practice,
@@ -139,11 +153,15 @@ def _compare(paths: Sequence[str | Path], folder: Folder, options: Options, conv
         else:
             (folder.path / STAMP_FILE).unlink(missing_ok=True)
     except OSError as error:
-        raise SpanLabError(f"cannot write the report to {folder.path}: {error.strerror or error}; choose another folder with -o") from None
+        raise SpanLabError(
+            f"cannot write the report to {folder.path}: {error.strerror or error}; choose another folder with -o"
+        ) from None
     return report
 
 
-def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options, conversations: Sequence[Mapping[str, str]]) -> str:
+def _page(
+    data: Data, folder: Folder, commands: ReportCommands, options: Options, conversations: Sequence[Mapping[str, str]]
+) -> str:
     import jinja2
 
     items = data.scored.items
@@ -152,14 +170,34 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
     stems = names_of_files(names)
     numbers = {name: numbers_of(data, name, options.margins) for name in names}
     met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
-    styles = looks([*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)])
-    drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
+    styles = looks(
+        [*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)]
+    )
+    drawn = {
+        look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])}
+        for place, look in enumerate(styles)
+    }
     parts = [
-        part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models, folded=number >= OPEN_SECTIONS)
+        part_of(
+            data,
+            name,
+            numbers[name],
+            styles,
+            drawn,
+            stems[name],
+            folder,
+            commands,
+            options.models,
+            folded=number >= OPEN_SECTIONS,
+        )
         for number, name in enumerate(names)
     ]
     common = {name: at_common_conditions(data, name, one.differences) for name, one in numbers.items()}
-    first = overview(numbers, common, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder) if names else None
+    first = (
+        overview(numbers, common, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder)
+        if names
+        else None
+    )
     spans = [one for one in data.spans if options.pilot or not one.facts.pilot]
     every = (*data.sessions, *(one.facts for one in spans))
     timing = timing_part(every, commands)
@@ -168,13 +206,23 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
     folders = [*map(Path, tables_and_folders(commands.data)[1])]
     figure = partial(folder.figure, table="", styles=styles)
     added = added_sections(SectionRequest(folders, data, options.rules, folder.table, figure, commands.added))
-    drawings = [*(figure.figure for part in parts for figure in part.figures), *(figure for one in added for figure in one.figures)]
+    drawings = [
+        *(figure.figure for part in parts for figure in part.figures),
+        *(figure for one in added for figure in one.figures),
+    ]
     specs = {one.key: one.spec for one in drawings}
     named = {one.figure.key: one.named for part in parts for one in part.figures}
-    drawn_by_the_page = {"specs": specs, "config": page_theme(styles), "named": named, "answerers": sorted(map(str, items["agent"].unique()))}
+    drawn_by_the_page = {
+        "specs": specs,
+        "config": page_theme(styles),
+        "named": named,
+        "answerers": sorted(map(str, items["agent"].unique())),
+    }
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     here = files(__name__.rpartition(".")[0])
     return environment.from_string(here.joinpath("page.html.jinja").read_text("utf-8")).render(
         title=title,
@@ -223,12 +271,20 @@ def _notes(data: Data, names: Sequence[str], spans: int) -> list[Remark]:
     if pilots := len(data.spans) - spans:
         notes.append(Remark(f"{plural(pilots, 'adaptive session')} left out: pilot."))
     exclusion_notes = data.exclusions.notes if data.exclusions else ()
-    scored_notes = data.scored.notes if names or data.sessions or not spans else ()  # of spans alone, there is no table to say anything about
+    scored_notes = (
+        data.scored.notes if names or data.sessions or not spans else ()
+    )  # of spans alone, there is no table to say anything about
     people = [facts for facts in data.sessions if facts.kind == PARTICIPANT.name]
     at_page = {facts.participant for facts in people if facts.browser}
     if at_page and (at_window := {facts.participant for facts in people if not facts.browser}):
         text = f"{plural(len(at_page), 'person', 'people')} took part in a browser, and {len(at_window)} at a window"
-        notes.append(Remark(f"{text}. They are together in every figure. Their reaction times contain other delays: do not compare them.", warning=True))
+        notes.append(
+            Remark(
+                f"{text}. They are together in every figure. Their reaction times contain other delays: do not compare"
+                " them.",
+                warning=True,
+            )
+        )
     return [*notes, *map(Remark, (*exclusion_notes, *scored_notes))]
 
 

@@ -1,4 +1,5 @@
-"""One paradigm of a report: its figures, tables, model and notes; figures and tables are written on the way."""
+"""One paradigm of a report: its figures, tables, model and notes; figures and tables are written on
+the way."""
 
 from __future__ import annotations
 
@@ -61,18 +62,25 @@ class Numbers:
 
     @property
     def blind(self) -> float:
-        """The share of right answers of the best blind guess, averaged within trials first, as that of everybody; NaN where the record does not give it."""
+        """The share of right answers of the best blind guess, averaged within trials first, as that
+        of everybody; NaN where the record does not give it."""
         items = self.scored.items
         if "blind" not in items.columns:
             return float("nan")
         known = items[items["blind"].astype(float).notna() & items["chance"].astype(float).notna()]
-        trials = known["unit_trial"].where(known["unit_trial"] >= 0, -1 - np.arange(len(known)))  # an answer whose trial is not known counts by itself
-        return float(known["blind"].astype(float).groupby(trials.to_numpy()).mean().mean()) if len(known) else float("nan")
+        trials = known["unit_trial"].where(
+            known["unit_trial"] >= 0, -1 - np.arange(len(known))
+        )  # an answer whose trial is not known counts by itself
+        return (
+            float(known["blind"].astype(float).groupby(trials.to_numpy()).mean().mean()) if len(known) else float("nan")
+        )
 
     @property
     def printed(self) -> list[str]:
         """Names of the published curves that its figures show."""
-        return sorted({look.label for figure in self.figures.values() for look in figure.looks if look.kind == GROUP_MEANS})
+        return sorted(
+            {look.label for figure in self.figures.values() for look in figure.looks if look.kind == GROUP_MEANS}
+        )
 
     @property
     def effects(self) -> list[ComputedEffect]:
@@ -87,12 +95,15 @@ class ParadigmPart:
     Parameters
     ----------
     paradigm, title, anchor : its names
-    same : that everybody took the same trials, in a sentence; empty where a warning says that it is not so
+    same : that everybody took the same trials, in a sentence; empty where a warning says that it is
+        not so
     effect : what the paradigm is taken for, in a sentence: its name, and the rest
     headline : sentences: a name, and what is said of it
-    instructions, instructions_note : what people and models were told, and how far this holds for all of them; empty where it does
+    instructions, instructions_note : what people and models were told, and how far this holds for
+        all of them; empty where it does
     figures : with their tables
-    overall, lost, unread, intruded : rows of the table of everything together, and whether it has columns for lost answers, unread replies and intrusions
+    overall, lost, unread, intruded : rows of the table of everything together, and whether it has
+        columns for lost answers, unread replies and intrusions
     tables : further tables
     model : the mixed-effects model, None where it was not asked for
     warnings, notes : what limits the comparison
@@ -167,7 +178,12 @@ def part_of(
     notes = [*limits, *_notes(data, paradigm, numbers), *map(Remark, numbers.failed)]
     sizes = numbers.figures.get("set_size")
     sentences = headline(
-        total, total.iloc[:0] if sizes is None else sizes.table, numbers.differences, numbers.guessed, numbers.blind, margin_of(numbers.margins, "points")
+        total,
+        total.iloc[:0] if sizes is None else sizes.table,
+        numbers.differences,
+        numbers.guessed,
+        numbers.blind,
+        margin_of(numbers.margins, "points"),
     )
     if numbers.nback is not None:
         folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)
@@ -195,7 +211,11 @@ def part_of(
         warnings=[note for note in notes if note.warning],
         notes=[note for note in notes if not note.warning],
         nback=numbers.nback is not None,
-        references=sorted({reference for _, reference in sources(data.human.get(paradigm, paradigm))}) if numbers.printed else [],
+        references=(
+            sorted({reference for _, reference in sources(data.human.get(paradigm, paradigm))})
+            if numbers.printed
+            else []
+        ),
     )
 
 
@@ -205,13 +225,22 @@ def anchor_of(stem: str) -> str:
 
 
 def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
-    """The instructions, and a sentence in case they were not the same in all sessions and all the time."""
+    """The instructions, and a sentence in case they were not the same in all sessions and all the
+    time."""
     sessions = [facts for facts in data.sessions if facts.paradigm == paradigm and facts.instructions]
     texts = list(dict.fromkeys(facts.instructions for facts in sessions))
     if not texts:
         return "", ""
-    remark = "As shown before the first trial; the text changes with the conditions." if any(facts.changing for facts in sessions) else ""
-    several = f"Sessions were told {len(texts)} different texts; this is that of {sessions[0].name}." if len(texts) > 1 else ""
+    remark = (
+        "As shown before the first trial; the text changes with the conditions."
+        if any(facts.changing for facts in sessions)
+        else ""
+    )
+    several = (
+        f"Sessions were told {len(texts)} different texts; this is that of {sessions[0].name}."
+        if len(texts) > 1
+        else ""
+    )
     return texts[0], " ".join(filter(None, (several, remark)))
 
 
@@ -219,10 +248,22 @@ def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Remark]:
     cells = [effect.table for effect in numbers.effects if effect.effect.value == "correct"]
     published = bool(numbers.printed) and numbers.nback is None
     notes = like_for_like(
-        data.scored, paradigm, numbers.overall, cells[0] if cells else numbers.overall, data.sessions, published, data.readouts.get(paradigm, ())
+        data.scored,
+        paradigm,
+        numbers.overall,
+        cells[0] if cells else numbers.overall,
+        data.sessions,
+        published,
+        data.readouts.get(paradigm, ()),
     )
     if not numbers.effects and numbers.nback is None:
-        notes.append(Remark("No condition varies in these answers in a way that any figure shows, so there are only overall numbers.", warning=True))
+        notes.append(
+            Remark(
+                "No condition varies in these answers in a way that any figure shows, so there are only overall"
+                " numbers.",
+                warning=True,
+            )
+        )
     return [*notes, *map(Remark, numbers.absent)]
 
 

@@ -1,4 +1,5 @@
-"""Distances of answerers from people, on the page: scores A and B, distances of curves, errors on the same trials, how alike people are among themselves."""
+"""Distances of answerers from people, on the page: scores A and B, distances of curves, errors on
+the same trials, how alike people are among themselves."""
 
 from __future__ import annotations
 
@@ -17,18 +18,20 @@ from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
 
 _EACH = (
-    "Pearson's correlation of each curve with the curve of every person, averaged over people, and the root of the mean squared difference; over the points "
-    "that everybody has. People themselves are scored in the same way: their noise ceiling is given, too."
+    "Pearson's correlation of each curve with the curve of every person, averaged over people, and the root of the mean"
+    " squared difference; over the points that everybody has. People themselves are scored in the same way: their noise"
+    " ceiling is given, too."
 )
 _PUBLISHED = (
-    "Pearson's correlation and root mean square difference of each curve and people's, over the points that both have. Only the means of published people are "
-    "known, so there is no noise ceiling."
+    "Pearson's correlation and root mean square difference of each curve and people's, over the points that both have."
+    " Only the means of published people are known, so there is no noise ceiling."
 )
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One comparison: what it is, its tables, what was decided, and the command that makes it again."""
+    """One comparison: what it is, its tables, what was decided, and the command that makes it
+    again."""
 
     title: str
     text: str
@@ -59,7 +62,8 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
     rows = wide.assign(score=wide["task"] + " " + wide["score"]).drop(columns="task")
     side_by_side = PageTable(
         "Side by side",
-        "0 means the same as people. * p < .01 against guessing." + ("" if against else " From RNN-96 on: as published (Sikarwar & Zhang, 2023, Table A3)."),
+        "0 means the same as people. * p < .01 against guessing."
+        + ("" if against else " From RNN-96 on: as published (Sikarwar & Zhang, 2023, Table A3)."),
         tuple(map(str, rows.columns)),
         tuple(tuple(map(str, row)) for row in rows.itertuples(index=False, name=None)),
     )
@@ -78,10 +82,13 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
         words_of("note"),
     ]
     caption = (
-        "The slopes (A) or means (B) behind each score, of the agent, people and guessing; p: two-tailed t-test against guessing, not corrected. From few "
-        "trials with a chance level near 0 it rejects a little too often (7 of 100 where 5 are right, from 48 trials)."
+        "The slopes (A) or means (B) behind each score, of the agent, people and guessing; p: two-tailed t-test against"
+        " guessing, not corrected. From few trials with a chance level near 0 it rejects a little too often (7 of 100"
+        " where 5 are right, from 48 trials)."
     )
-    details = page_table(table, columns, "Intervals, and the values behind each score", caption, words=("who", "conditions"), file=file)
+    details = page_table(
+        table, columns, "Intervals, and the values behind each score", caption, words=("who", "conditions"), file=file
+    )
     who = f"“{against}”, measured here" if against else "published people"
     return Compared(
         f"Scores against {who}",
@@ -103,7 +110,10 @@ def _curves(data: Data, against: str, folder: Folder, commands: ReportCommands) 
         ("points", lambda row: whole(row["n_points"])),
         ("r", lambda row: number(row["r"])),
         ("95% interval", lambda row: "" if missing(row["r_low"]) else limits(row["r_low"], row["r_high"])),
-        ("noise ceiling", lambda row: "" if missing(row["ceiling_low"]) else limits(row["ceiling_low"], row["ceiling_high"])),
+        (
+            "noise ceiling",
+            lambda row: "" if missing(row["ceiling_low"]) else limits(row["ceiling_low"], row["ceiling_high"]),
+        ),
         ("RMSE", lambda row: number(row["rmse"], 3)),
         *unread_columns(far),
         words_of("note"),
@@ -144,24 +154,32 @@ def _agreement(data: Data, folder: Folder, commands: ReportCommands) -> list[Com
         ("people", lambda row: whole(row["people"])),
         ("points", lambda row: whole(row["n_points"])),
         ("r: lower to upper", lambda row: limits(row["r_low"], row["r_high"])),
-        ("RMSE: of all, of the others", lambda row: "–" if missing(row["rmse_low"]) else f"{number(row['rmse_low'], 3)}, {number(row['rmse_high'], 3)}"),
+        (
+            "RMSE: of all, of the others",
+            lambda row: (
+                "–" if missing(row["rmse_low"]) else f"{number(row['rmse_low'], 3)}, {number(row['rmse_high'], 3)}"
+            ),
+        ),
     ]
     names = ("paradigm", "curve", "and")
     return [
         _part(
             "Errors on the same trials",
-            "Cohen's kappa of right and wrong on the same items: 0 for two independent agents, 1 for the same errors. It is undefined for somebody "
-            "who is always right or always wrong. Kappa with people is given together with that of people among themselves, computed in the same way: the "
-            "mean over pairs of one person and another; its interval is wider than it need be."
+            "Cohen's kappa of right and wrong on the same items: 0 for two independent agents, 1 for the same errors."
+            " It is undefined for somebody who is always right or always wrong. Kappa with people is given together"
+            " with that of people among themselves, computed in the same way: the mean over pairs of one person and"
+            " another; its interval is wider than it need be."
             + "".join(f" {sentence}" for sentence in pairs_left_out(data.scored)),
             page_table(kappa, errors, "Error consistency", words=names, file=folder.table("error_consistency", kappa)),
             command,
         ),
         _part(
             "People among themselves",
-            "How close a curve can come to the curves of these people, who differ and took few trials. On average, no curve correlates with them more than the "
-            "upper ceiling; the lower one is the correlation of each person with the mean of the others (Nili et al., 2014). In simulations people's own true "
-            "curve was between the two in more than four of five samples, and never above. No curve has a smaller RMSE than the mean of all.",
+            "How close a curve can come to the curves of these people, who differ and took few trials. On average, no"
+            " curve correlates with them more than the upper ceiling; the lower one is the correlation of each person"
+            " with the mean of the others (Nili et al., 2014). In simulations people's own true curve was between the"
+            " two in more than four of five samples, and never above. No curve has a smaller RMSE than the mean of"
+            " all.",
             page_table(ceiling, among, "Noise ceilings", words=names, file=folder.table("noise_ceiling", ceiling)),
             command,
         ),

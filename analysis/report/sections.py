@@ -1,4 +1,5 @@
-"""Sections of the report that other packages add, through the entry point group ``spanlab.report_sections``."""
+"""Sections of the report that other packages add, through the entry point group
+``spanlab.report_sections``."""
 
 from __future__ import annotations
 
@@ -49,13 +50,16 @@ class SectionRequest:
 
     Parameters
     ----------
-    folders : those of sessions, or full of them, that were given; tables in files are not among them
+    folders : those of sessions, or full of them, that were given; tables in files are not among
+        them
     data : everything that was read
     rules : of exclusion, which are applied to ``data`` already
     table : writes a table into the folder of the report, and returns its address for the page
-    figure : writes a figure into the folder of the report, and returns it for the page: ``figure(name, spec, title, caption)``. The page strips
-        legends, and stands the panels of a ``concat`` in as many columns as it has room for
-    command : a line of ``spanlab`` with the data of the report: ``command("scores-by-person", "-o", "scores")``
+    figure : writes a figure into the folder of the report, and returns it for the page:
+        ``figure(name, spec, title, caption)``. The page strips legends, and stands the panels of a
+        ``concat`` in as many columns as it has room for
+    command : a line of ``spanlab`` with the data of the report: ``command("scores-by-person", "-o",
+        "scores")``
     """
 
     folders: Sequence[Path]
@@ -71,7 +75,8 @@ MakeSection = Callable[[SectionRequest], ReportSection | None]
 
 
 def added_sections(request: SectionRequest) -> list[ReportSection]:
-    """Return the sections that installed packages add, by the names of their entry points; one that cannot be made is reported, and the others still are."""
+    """Return the sections that installed packages add, by the names of their entry points; one that
+    cannot be made is reported, and the others still are."""
     from importlib.metadata import entry_points
 
     sections: list[ReportSection] = []
@@ -80,9 +85,14 @@ def added_sections(request: SectionRequest) -> list[ReportSection]:
             make: MakeSection = point.load()
             made = make(request)
         except SpanLabError as error:
-            made = ReportSection(point.name.replace("_", " ").capitalize(), notes=(f"This section could not be made: {error}.",))
+            made = ReportSection(
+                point.name.replace("_", " ").capitalize(), notes=(f"This section could not be made: {error}.",)
+            )
         except Exception as error:
-            print(f"NOTE the section '{point.name}' of the report could not be made ({type(error).__name__}: {error})", file=sys.stderr)
+            print(
+                f"NOTE the section '{point.name}' of the report could not be made ({type(error).__name__}: {error})",
+                file=sys.stderr,
+            )
             made = None
         if made is not None:
             sections.append(made)

@@ -1,4 +1,5 @@
-"""Spans of adaptive sessions, for the report: one for each session, and means over people and over the sessions of a machine."""
+"""Spans of adaptive sessions, for the report: one for each session, and means over people and over
+the sessions of a machine."""
 
 from __future__ import annotations
 
@@ -26,9 +27,16 @@ _ALIKE = ["title", "conditions", "factor", "rule"]
 VERDICTS = (
     VerdictRule(
         name="a span was reached",
-        says=("the longest list was passed: the span may be higher", "too few for an estimate", "so the mean is too high"),
+        says=(
+            "the longest list was passed: the span may be higher",
+            "too few for an estimate",
+            "so the mean is too high",
+        ),
         rests_on="the staircase's reversals, or the longest list that was passed, of a session that is over",
-        says_no_when="the session is unfinished, has too few reversals, has not passed the first level, or passed the longest list: the table says which",
+        says_no_when=(
+            "the session is unfinished, has too few reversals, has not passed the first level, or passed the longest"
+            " list: the table says which"
+        ),
         tests=(
             "tests/analysis/report/test_spans.py::test_a_span_that_was_reached_has_no_reservation",
             "tests/analysis/report/test_spans.py::test_a_span_that_was_not_reached_has_a_note_that_says_why",
@@ -39,7 +47,8 @@ VERDICTS = (
 
 @dataclass(frozen=True)
 class SpansPart:
-    """All spans: for each paradigm and condition the means where somebody has several, and a row for each session; and how they were found."""
+    """All spans: for each paradigm and condition the means where somebody has several, and a row
+    for each session; and how they were found."""
 
     tables: tuple[PageTable, ...]
     notes: tuple[str, ...]
@@ -64,13 +73,27 @@ def spans_part(spans: Sequence[SpanFacts], folder: Folder, with_rules: bool = Fa
         together = means[(means[_ALIKE] == list(alike)).all(axis=1)] if len(means) else means
         if len(together):
             tables.append(
-                page_table(together, _MEANS, f"{heading}: means", "Student's t intervals over people, or over the sessions of a machine.", file=means_file)
+                page_table(
+                    together,
+                    _MEANS,
+                    f"{heading}: means",
+                    "Student's t intervals over people, or over the sessions of a machine.",
+                    file=means_file,
+                )
             )
         tables.append(page_table(sessions, _SESSIONS, f"{heading}: each session", words=("what", "session"), file=file))
     notes = [
-        "The levels of these sessions depended on the answers. Proportions correct would not mean the same as in other sessions, so these sessions are left "
-        "out of all figures and other tables.",
-        *sorted({f"{one.rule.capitalize()}: the span is the {one.result['formula']}." for one in spans if one.result is not None}),
+        (
+            "The levels of these sessions depended on the answers. Proportions correct would not mean the same as in"
+            " other sessions, so these sessions are left out of all figures and other tables."
+        ),
+        *sorted(
+            {
+                f"{one.rule.capitalize()}: the span is the {one.result['formula']}."
+                for one in spans
+                if one.result is not None
+            }
+        ),
     ]
     if with_rules:
         notes.append("Exclusion rules are not applied to spans.")
@@ -82,8 +105,18 @@ def _heading(title: str, conditions: str, factor: str, rule: str) -> str:
 
 
 def span_table(spans: Sequence[SpanFacts]) -> pd.DataFrame:
-    """One row for each adaptive session: who, in which paradigm and conditions, and its span (``value``; missing where there is none)."""
-    ordered = sorted(spans, key=lambda one: (one.facts.title, one.conditions, kind_named(one.facts.kind).order, _who(one.facts), one.facts.name))
+    """One row for each adaptive session: who, in which paradigm and conditions, and its span
+    (``value``; missing where there is none)."""
+    ordered = sorted(
+        spans,
+        key=lambda one: (
+            one.facts.title,
+            one.conditions,
+            kind_named(one.facts.kind).order,
+            _who(one.facts),
+            one.facts.name,
+        ),
+    )
     return pd.DataFrame([_row(one) for one in ordered])
 
 
@@ -135,7 +168,8 @@ def _who(facts: SessionFacts) -> str:
 
 
 def mean_spans(frame: pd.DataFrame) -> pd.DataFrame:
-    """Means over people, and over the sessions of a machine, wherever there are two or more; a person's sessions are averaged first."""
+    """Means over people, and over the sessions of a machine, wherever there are two or more; a
+    person's sessions are averaged first."""
     from scipy.special import stdtrit
 
     people = frame["agent_kind"] == PARTICIPANT.name
@@ -160,7 +194,11 @@ def mean_spans(frame: pd.DataFrame) -> pd.DataFrame:
                 "high": mean + reach,
                 "lowest": float(spans.min()),
                 "highest": float(spans.max()),
-                "note": f"without {plural(below, 'session')} below the first level, so the mean is too high" if below else "",
+                "note": (
+                    f"without {plural(below, 'session')} below the first level, so the mean is too high"
+                    if below
+                    else ""
+                ),
             }
         )
     return pd.DataFrame(rows)

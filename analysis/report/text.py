@@ -1,4 +1,5 @@
-"""A comparison in plain sentences: headline numbers, and everything that makes it less than like for like."""
+"""A comparison in plain sentences: headline numbers, and everything that makes it less than like
+for like."""
 
 from __future__ import annotations
 
@@ -48,9 +49,14 @@ VERDICTS = (
             "are above it",
             "are below it",
         ),
-        rests_on="the difference of mean accuracies over the conditions that both have, each with the same weight, and its interval over the units of both",
-        says_no_when="the interval holds 0: not distinguishable; a difference below half a point is called as many; "
-        "of one trial, or trials that cannot be told apart, there is no interval and no verdict",
+        rests_on=(
+            "the difference of mean accuracies over the conditions that both have, each with the same weight, and its"
+            " interval over the units of both"
+        ),
+        says_no_when=(
+            "the interval holds 0: not distinguishable; a difference below half a point is called as many; "
+            "of one trial, or trials that cannot be told apart, there is no interval and no verdict"
+        ),
         tests=(
             "tests/analysis/report/test_differences.py::test_sentences_of_differences_are_true",
             "tests/analysis/report/test_differences.py::test_a_network_that_is_as_right_as_people_is_not_distinguishable_from_them",
@@ -84,16 +90,23 @@ def ranked(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(
-    overall: pd.DataFrame, by_set_size: pd.DataFrame, differences: Mapping[str, Difference], guessed: pd.DataFrame, blind: float, margin: Margin | None = None
+    overall: pd.DataFrame,
+    by_set_size: pd.DataFrame,
+    differences: Mapping[str, Difference],
+    guessed: pd.DataFrame,
+    blind: float,
+    margin: Margin | None = None,
 ) -> list[tuple[str, str]]:
-    """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks (simulated observers, guessing) together.
+    """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks
+    (simulated observers, guessing) together.
 
     Parameters
     ----------
     overall, by_set_size : curve tables of the paradigm
     differences : how far somebody is from people, by ``agent``
     guessed : everybody against guessing
-    blind : the share of right answers of the best blind guess; NaN where the record does not give it
+    blind : the share of right answers of the best blind guess; NaN where the record does not give
+        it
     margin : of right answers within which differences count as none, where one was declared
 
     Returns
@@ -119,7 +132,12 @@ def headline(
         text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
         sentences.append((row["agent"], text + _from_people(differences.get(row["agent"]), margin) + "."))
     if several:
-        sentences.append(("", _all_together(machines, [verdicts[row["agent"]].where for row in machines if row["agent"] in verdicts])))
+        sentences.append(
+            (
+                "",
+                _all_together(machines, [verdicts[row["agent"]].where for row in machines if row["agent"] in verdicts]),
+            )
+        )
     chance = overall["chance"].mean()
     if chance == chance:
         yardsticks.append(f"a uniform guess {percent(chance)}")
@@ -142,9 +160,14 @@ def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) ->
     lowest, highest = ordered[0], ordered[-1]
     low, high = (percent(ordered[round(share * (len(ordered) - 1))]["mean"]) for share in (0.25, 0.75))
     counts = [f"{verdicts.count(where)} {words}" for where, words in _WHERE.items() if verdicts.count(where)]
-    text = f"{len(rows)} agents got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right ({highest['agent']})"
+    text = (
+        f"{len(rows)} agents got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right"
+        f" ({highest['agent']})"
+    )
     text += f", half of them from {low} to {high}."
-    return text + (f" Compared with guessing, {listed(counts)}." if counts else "") + " The tables below list all of them."
+    return (
+        text + (f" Compared with guessing, {listed(counts)}." if counts else "") + " The tables below list all of them."
+    )
 
 
 def _from_people(difference: Difference | None, margin: Margin | None = None) -> str:
@@ -162,9 +185,14 @@ def _from_people(difference: Difference | None, margin: Margin | None = None) ->
     interval = f"95% interval {signed(low)} to {signed(high)}; {difference.units}"
     tested = margin.judge(difference.tested) if margin is not None and difference.tested is not None else None
     if margin is not None and tested is not None:
-        interval += f"; 90% interval {signed(100 * tested.low)} to {signed(100 * tested.high)}: {verdict_in_words(tested, margin)}"
+        interval += (
+            f"; 90% interval {signed(100 * tested.low)} to {signed(100 * tested.high)}:"
+            f" {verdict_in_words(tested, margin)}"
+        )
     if low <= 0 <= high:
-        return f"; not distinguishable from {difference.against} {where} (difference {signed(points)} points, {interval})"
+        return (
+            f"; not distinguishable from {difference.against} {where} (difference {signed(points)} points, {interval})"
+        )
     return f"; {far} ({interval})"
 
 
@@ -182,8 +210,15 @@ def _fall(curve: pd.DataFrame) -> str:
     curve = curve.sort_values("set_size")
     first, last = curve.iloc[0], curve.iloc[-1]
     if abs(first["mean"] - last["mean"]) < 0.005:
-        return f"; {percent(first['mean'])} at {first['set_size']} and at {last['set_size']} items" if first["mean"] < 1 else ""
-    return f"; {percent(first['mean'])} at {plural(first['set_size'], 'item')}, {percent(last['mean'])} at {last['set_size']}"
+        return (
+            f"; {percent(first['mean'])} at {first['set_size']} and at {last['set_size']} items"
+            if first["mean"] < 1
+            else ""
+        )
+    return (
+        f"; {percent(first['mean'])} at {plural(first['set_size'], 'item')}, {percent(last['mean'])} at"
+        f" {last['set_size']}"
+    )
 
 
 def like_for_like(
@@ -211,25 +246,37 @@ def like_for_like(
     notes += [*_protocols(there, names), *_contexts(there, names)]
     software = sorted({facts.software for facts in there if facts.software})
     if len(software) > 1:
-        notes.append(Remark(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True))
+        notes.append(
+            Remark(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True)
+        )
     notes += [Remark(text, warning=ALL_CLASSES in text) for text in readouts]
     notes += [*_on_cells(cells), *_on_items(items)]
     if has_published:
         notes.append(
-            Remark("Published people saw other trials under other conditions; their points are group means read off printed figures, without a spread.")
+            Remark(
+                "Published people saw other trials under other conditions; their points are group means read off"
+                " printed figures, without a spread."
+            )
         )
     else:
-        notes.append(Remark("No digitised human data are published for this paradigm, so no published human curve is drawn."))
+        notes.append(
+            Remark("No digitised human data are published for this paradigm, so no published human curve is drawn.")
+        )
     notes += [Remark(text) for text in guessing_notes(tally(items), paradigm)]
     return sorted(notes, key=lambda note: not note.warning)
 
 
 def _on_trials(scored: Scored, paradigm: str, items: pd.DataFrame) -> Iterator[Remark]:
-    """Yield remarks on the trials: whether they were the same, who took them, and from which files they are."""
+    """Yield remarks on the trials: whether they were the same, who took them, and from which files
+    they are."""
     same, sentence = same_trials(items)
     if same is False or same is None:
         yield Remark(sentence, warning=True)
-    people = scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name].groupby("paradigm", observed=True)["participant"].nunique()
+    people = (
+        scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name]
+        .groupby("paradigm", observed=True)["participant"]
+        .nunique()
+    )
     if people.nunique() > 1 and paradigm in people.index:
         yield Remark(f"{plural(int(people[paradigm]), 'person', 'people')} took part in this paradigm.")
     for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
@@ -241,16 +288,26 @@ def _on_trials(scored: Scored, paradigm: str, items: pd.DataFrame) -> Iterator[R
 
 def _on_answerers(overall: pd.DataFrame) -> Iterator[Remark]:
     """Yield remarks on answerers that are neither people nor models."""
-    oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | of_kinds(overall["agent_kind"], lambda kind: kind.oracle), "agent"])
+    oracles = sorted(
+        overall.loc[
+            overall["oracle"].fillna(False).astype(bool) | of_kinds(overall["agent_kind"], lambda kind: kind.oracle),
+            "agent",
+        ]
+    )
     if oracles:
         were = "is a simulated observer that was" if len(oracles) == 1 else "are simulated observers that were"
         yield Remark(
-            f"{listed(oracles)} {were} given the correct answers. Such results are yardsticks and say nothing about people or models.",
+            f"{listed(oracles)} {were} given the correct answers. Such results are yardsticks and say nothing about"
+            " people or models.",
             warning=True,
         )
     scripted = sorted(overall.loc[of_kinds(overall["agent_kind"], lambda kind: kind.role == "script"), "agent"])
     if scripted:
-        yield Remark(f"{listed(scripted)} comes from a scripted server. This shows that the software works, not what a model can do.", warning=True)
+        yield Remark(
+            f"{listed(scripted)} comes from a scripted server. This shows that the software works, not what a model"
+            " can do.",
+            warning=True,
+        )
 
 
 def _on_cells(cells: pd.DataFrame) -> Iterator[Remark]:
@@ -268,17 +325,22 @@ def _on_items(items: pd.DataFrame) -> Iterator[Remark]:
     """Yield remarks on what items lack, and on what they are averaged over."""
     unplaced = int(items["serial_position"].isna().sum())
     if 0 < unplaced < len(items):
-        yield Remark(f"{plural(unplaced, 'item')} without a serial position: left out of serial-position curves.", warning=True)
+        yield Remark(
+            f"{plural(unplaced, 'item')} without a serial position: left out of serial-position curves.", warning=True
+        )
     if len(items) and items["chance"].isna().all():
         yield Remark("The record has no chance level, so no chance line is drawn.", warning=True)
     factors = [name for name in items.columns if name.startswith("factor_")]
-    averaged = [name.removeprefix("factor_") for name in factors if items[name].astype(str)[items[name].notna()].nunique() > 1]
+    averaged = [
+        name.removeprefix("factor_") for name in factors if items[name].astype(str)[items[name].notna()].nunique() > 1
+    ]
     if averaged:
         yield Remark(f"Averaged over {listed(averaged)}.")
 
 
 def protocols_of(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None = None) -> dict[str, list[str]]:
-    """By practice and memory, who had them: people and chat models. A model that had several has the names of its settings beside its own.
+    """By practice and memory, who had them: people and chat models. A model that had several has
+    the names of its settings beside its own.
 
     Parameters
     ----------
@@ -289,7 +351,11 @@ def protocols_of(sessions: Sequence[SessionFacts], names: Mapping[str, str] | No
 
 def _had(conditions: Sequence[tuple[SessionFacts, str]], names: Mapping[str, str] | None) -> dict[str, list[str]]:
     """By condition, in words, who had it."""
-    several = {agent for agent, count in Counter(agent for agent, _ in {(facts.agent, words) for facts, words in conditions}).items() if count > 1}
+    several = {
+        agent
+        for agent, count in Counter(agent for agent, _ in {(facts.agent, words) for facts, words in conditions}).items()
+        if count > 1
+    }
     found: dict[str, set[str]] = {}
     for facts, words in conditions:
         label = _REPEAT.sub("", facts.label)
@@ -300,29 +366,46 @@ def _had(conditions: Sequence[tuple[SessionFacts, str]], names: Mapping[str, str
 
 
 def _contexts(sessions: Sequence[SessionFacts], names: Mapping[str, str]) -> list[Remark]:
-    """Return what this comparison is where chat models take part: their prompt, and whether they could still read what people had to remember."""
+    """Return what this comparison is where chat models take part: their prompt, and whether they
+    could still read what people had to remember."""
     contexts = _had([(facts, facts.context) for facts in sessions if facts.context], names)
     if not contexts:
         return []
-    had = "; ".join(f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {words}" for words, who in contexts.items())
+    had = "; ".join(
+        f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {words}"
+        for words, who in contexts.items()
+    )
     people = any(facts.kind == PARTICIPANT.name or facts.human for facts in sessions)
     beside = " People had only their memory." if people else ""
-    return [Remark(f"What this comparison is: {had}.{beside}", warning=people and any(READABLE in words for words in contexts))]
+    return [
+        Remark(
+            f"What this comparison is: {had}.{beside}", warning=people and any(READABLE in words for words in contexts)
+        )
+    ]
 
 
 def _protocols(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None = None) -> list[Remark]:
-    """Return what practice and memory people and chat models had: a warning where these are not the same."""
+    """Return what practice and memory people and chat models had: a warning where these are not the
+    same."""
     alike = protocols_of(sessions, names)
-    protocols = "; ".join(f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in alike.items())
+    protocols = "; ".join(
+        f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}"
+        for what, who in alike.items()
+    )
     models, unequal = any({*who} - {"people"} for who in alike.values()), unequal_protocols(sessions)
     return [Remark(f"Practice and memory: {protocols}.", warning=unequal)] if models or unequal else []
 
 
 def unequal_protocols(sessions: Sequence[SessionFacts]) -> bool:
-    """Return whether people had other practice or memory of earlier trials than chat models, or than other people."""
+    """Return whether people had other practice or memory of earlier trials than chat models, or
+    than other people."""
     alike = protocols_of(sessions)
     people = {what for what, who in alike.items() if "people" in who}
-    models = {what.replace(WHOLE_BLOCK, ONE_SITTING) if what.endswith(WHOLE_BLOCK) else what for what, who in alike.items() if {*who} - {"people"}}
+    models = {
+        what.replace(WHOLE_BLOCK, ONE_SITTING) if what.endswith(WHOLE_BLOCK) else what
+        for what, who in alike.items()
+        if {*who} - {"people"}
+    }
     return len(people) > 1 or bool(people and models and people != models)
 
 
@@ -347,11 +430,27 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
     verdicts = [same_trials(items[items["paradigm"] == name])[0] for name in names]
     if not names:
         return "Nothing to compare yet", "There is no scored answer in these data.", [plural(len(sessions), "session")]
-    who = "People and machines" if people and agents["agent_kind"].ne(PARTICIPANT.name).any() else "People" if people else "Machines"
+    who = (
+        "People and machines"
+        if people and agents["agent_kind"].ne(PARTICIPANT.name).any()
+        else "People"
+        if people
+        else "Machines"
+    )
     alone = len(agents) == 1
-    title = f"{agents['agent'].iloc[0]}" if alone else f"{who}, the same trials" if all(verdicts) else f"{who}, side by side"
+    title = (
+        f"{agents['agent'].iloc[0]}"
+        if alone
+        else f"{who}, the same trials"
+        if all(verdicts)
+        else f"{who}, side by side"
+    )
     words = [
-        f"{agent} ({what})" if kind_named(kind).role in ("model", "replay") and (what := kind_named(kind).label) else agent
+        (
+            f"{agent} ({what})"
+            if kind_named(kind).role in ("model", "replay") and (what := kind_named(kind).label)
+            else agent
+        )
         for agent, kind in agents.itertuples(index=False, name=None)
     ]
     if len(words) > MOST_ANSWERERS:
@@ -363,7 +462,12 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
     elif all(verdicts) and not alone:
         lead += " Within each paradigm everybody took exactly the same trials, so the curves can be read side by side."
     days = sorted({facts.started[:10] for facts in sessions if facts.started})
-    facts = [plural(items["session"].nunique(), "session"), plural(len(agents), "agent"), plural(len(names), "paradigm"), f"{len(items):,} scored items"]
+    facts = [
+        plural(items["session"].nunique(), "session"),
+        plural(len(agents), "agent"),
+        plural(len(names), "paradigm"),
+        f"{len(items):,} scored items",
+    ]
     return title, lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])
 
 
@@ -373,9 +477,21 @@ def opening_of_spans(spans: Sequence[SpanFacts]) -> tuple[str, str, list[str]]:
     people = sorted({facts.participant for facts in sessions if facts.kind == PARTICIPANT.name})
     machines = sorted({facts.agent for facts in sessions if facts.kind != PARTICIPANT.name})
     who = "People and machines" if people and machines else "People" if people else "Machines"
-    answerers = [plural(len(people), "participant")] * bool(people) + (machines if len(machines) <= MOST_ANSWERERS else [f"{len(machines)} machines"])
+    answerers = [plural(len(people), "participant")] * bool(people) + (
+        machines if len(machines) <= MOST_ANSWERERS else [f"{len(machines)} machines"]
+    )
     titles = sorted({facts.title or facts.paradigm for facts in sessions})
-    lead = f"{listed(answerers)} took {_listed_titles(titles)}. All sessions are adaptive: the result of each is a span."
+    lead = (
+        f"{listed(answerers)} took {_listed_titles(titles)}. All sessions are adaptive: the result of each is a span."
+    )
     days = sorted({facts.started[:10] for facts in sessions if facts.started})
-    facts = [plural(len(sessions), "session"), plural(len(people) + len(machines), "agent"), plural(len(titles), "paradigm")]
-    return f"{who}: spans", lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])
+    facts = [
+        plural(len(sessions), "session"),
+        plural(len(people) + len(machines), "agent"),
+        plural(len(titles), "paradigm"),
+    ]
+    return (
+        f"{who}: spans",
+        lead,
+        facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else []),
+    )

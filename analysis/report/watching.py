@@ -1,4 +1,5 @@
-"""Run something again whenever the data behind it change: this polls their folders, so it works on every disk and over networks."""
+"""Run something again whenever the data behind it change: this polls their folders, so it works on
+every disk and over networks."""
 
 from __future__ import annotations
 
@@ -15,14 +16,19 @@ Seen = frozenset[tuple[str, int, int]]
 
 
 def seen(paths: Sequence[str | Path], but: Path | None = None) -> Seen:
-    """Every file of the data with its size and time of change, those in the folder ``but`` left out. Files that disappear meanwhile are left out."""
+    """Every file of the data with its size and time of change, those in the folder ``but`` left
+    out. Files that disappear meanwhile are left out."""
     return frozenset(state for path in paths for state in _files(Path(path), but))
 
 
 def _files(path: Path, but: Path | None) -> Iterator[tuple[str, int, int]]:
     left_out = None if but is None else os.path.realpath(but)
-    folders = ((folder, names) for folder, _, names in os.walk(path) if left_out is None or not _inside(folder, left_out))
-    inside = (os.path.join(folder, name) for folder, names in folders for name in names) if path.is_dir() else [str(path)]
+    folders = (
+        (folder, names) for folder, _, names in os.walk(path) if left_out is None or not _inside(folder, left_out)
+    )
+    inside = (
+        (os.path.join(folder, name) for folder, names in folders for name in names) if path.is_dir() else [str(path)]
+    )
     for file in inside:
         if not file.endswith(_ENDINGS):
             continue
@@ -49,7 +55,8 @@ def watch(
 ) -> int:
     """Run something now and whenever its data have changed, until interrupted (Ctrl-C).
 
-    Data that cannot be used yet (no session has begun) are reported once, and read again when they change.
+    Data that cannot be used yet (no session has begun) are reported once, and read again when they
+    change.
 
     Parameters
     ----------

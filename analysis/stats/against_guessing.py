@@ -1,19 +1,27 @@
-"""Tests whether an answerer is better than guessing: right answers against the best blind guess, and sensitivity where a preference looks like knowledge.
+"""Tests whether an answerer is better than guessing: right answers against the best blind guess,
+and sensitivity where a preference looks like knowledge.
 
-The level to beat is what the record calls ``blind``, the share of right answers of somebody who has not looked but knows how trials are made; where the record
-tells none, ``chance``, that of a uniform guess. Shares are compared as they are (marginally), never on the log odds of a model.
+The level to beat is what the record calls ``blind``, the share of right answers of somebody who has
+not looked but knows how trials are made; where the record tells none, ``chance``, that of a uniform
+guess. Shares are compared as they are (marginally), never on the log odds of a model.
 
-* Several people: one-sample t-test of their own differences from that level. Where guessing leaves little to count (the number of right answers of all people
-  has a variance below 10), or people do not vary: the exact test below.
-* One person, or a machine: the exact distribution of the number of right answers of somebody who guesses (each answer right with its own level, by itself),
-  with mid-p, whose size is closest to 5 % on average. Where a chat model took the same trials in several wordings or repeats, each question counts once: the
-  number is that of its mean over them, rounded, and of two words it is the one that was said more often. Who guesses is then found out less often than that.
-* Where an answer is one of two words (``same`` and ``different``), a share above the level says little: whoever prefers the more frequent word has it. There
-  the verdict is that of sensitivity: do answers depend on the truth at all? People: one-sample t-test of hit minus false-alarm rate. One person or a machine,
-  and where one word is rare: Fisher's exact test with mid-p, within questions that have the same level. d' stands beside it, with an interval over people,
-  over the sessions of a machine that took several, or over trials.
+* Several people: one-sample t-test of their own differences from that level. Where guessing leaves
+  little to count (the number of right answers of all people has a variance below 10), or people do
+  not vary: the exact test below.
+* One person, or a machine: the exact distribution of the number of right answers of somebody who
+  guesses (each answer right with its own level, by itself), with mid-p, whose size is closest to 5
+  % on average. Where a chat model took the same trials in several wordings or repeats, each
+  question counts once: the number is that of its mean over them, rounded, and of two words it is
+  the one that was said more often. Who guesses is then found out less often than that.
+* Where an answer is one of two words (``same`` and ``different``), a share above the level says
+  little: whoever prefers the more frequent word has it. There the verdict is that of sensitivity:
+  do answers depend on the truth at all? People: one-sample t-test of hit minus false-alarm rate.
+  One person or a machine, and where one word is rare: Fisher's exact test with mid-p, within
+  questions that have the same level. d' stands beside it, with an interval over people, over the
+  sessions of a machine that took several, or over trials.
 
-p values are two-sided, and Holm's within the answerers of a paradigm. Yardsticks (simulated observers, guessing) are not tested.
+p values are two-sided, and Holm's within the answerers of a paradigm. Yardsticks (simulated
+observers, guessing) are not tested.
 """
 
 from __future__ import annotations
@@ -39,11 +47,22 @@ from .signal_detection import SIDES, detection
 #: Columns of the table.
 COLUMNS = (
     *("agent", "agent_kind", "unit", "n_units", "n_items", "share", "chance", "blind", "p_share", "p_share_holm"),
-    *("hit_rate", "false_alarm_rate", "dprime", "dprime_low", "dprime_high", "p_dprime", "p_dprime_holm", "verdict", "note"),
+    *(
+        "hit_rate",
+        "false_alarm_rate",
+        "dprime",
+        "dprime_low",
+        "dprime_high",
+        "p_dprime",
+        "p_dprime_holm",
+        "verdict",
+        "note",
+    ),
 )
 #: Columns of the answers that an answerer is compared by.
 _READ = ("agent", "agent_kind", "participant", "session", "unit_trial", "correct", "chance", "blind", "outcome")
-#: Below this variance of the number of right answers that guessing gives, people's t-test has another size than it says.
+#: Below this variance of the number of right answers that guessing gives, people's t-test has
+#: another size than it says.
 _FEW_EXPECTED = 10.0
 #: Above so many answers the number of right ones is as good as normal.
 _MANY = 20_000
@@ -110,18 +129,23 @@ class GuessingVerdict:
         return f", {place} {name} ({self.level:.0%}; {p})"
 
 
-def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+def against_guessing(
+    scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
+) -> pd.DataFrame:
     """Compare each answerer in one paradigm with guessing.
 
     Returns
     -------
     pandas.DataFrame
-        :data:`COLUMNS` (and :data:`.BOUND_COLUMNS` where replies could not be read), a row for each answerer that is not a yardstick and whose chance is
-        recorded. ``share``, ``chance`` and ``blind`` are means over units;
-        ``verdict`` is ``above``, ``below`` or ``not told apart``, by Holm's p of sensitivity where there is one, else of the share.
+        :data:`COLUMNS` (and :data:`.BOUND_COLUMNS` where replies could not be read), a row for each
+        answerer that is not a yardstick and whose chance is recorded. ``share``, ``chance`` and
+        ``blind`` are means over units; ``verdict`` is ``above``, ``below`` or ``not told apart``,
+        by Holm's p of sensitivity where there is one, else of the share.
     """
     items = testable(scored).items
-    items = items[~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()]
+    items = items[
+        ~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()
+    ]
     signal = _signal(items)
     needed = items if SAME_TRIAL in items.columns else items[[name for name in _READ if name in items.columns]]
     rows = []
@@ -133,7 +157,9 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     table = pd.DataFrame(rows, columns=[*COLUMNS])
     for name in ("p_share", "p_dprime"):
         table[f"{name}_holm"] = holm(table[name].to_numpy(float))
-    return beside_shares(table.assign(verdict=[verdict_of(row).where for row in table.to_dict("records")]), items.assign(paradigm=""))
+    return beside_shares(
+        table.assign(verdict=[verdict_of(row).where for row in table.to_dict("records")]), items.assign(paradigm="")
+    )
 
 
 def verdict_of(row: Any) -> GuessingVerdict:
@@ -144,7 +170,9 @@ def verdict_of(row: Any) -> GuessingVerdict:
     else:
         p, over, against = row["p_share_holm"], row["share"] > row["blind"], "blind" if better else "chance"
     side = "above" if over else "below"
-    return GuessingVerdict(side if p < 1 - LEVEL else "not told apart", against, float(row["blind"]), float(p), float(row["dprime"]))
+    return GuessingVerdict(
+        side if p < 1 - LEVEL else "not told apart", against, float(row["blind"]), float(p), float(row["dprime"])
+    )
 
 
 def _levels(answers: pd.DataFrame) -> np.ndarray:
@@ -161,7 +189,8 @@ def _several(names: pd.Series) -> bool:
 
 
 def _share(answers: pd.DataFrame) -> dict[str, Any]:
-    """The share of right answers against the level of the best guess; averaged over trials, then over people."""
+    """The share of right answers against the level of the best guess; averaged over trials, then
+    over people."""
     levels = _levels(answers)
     people = _several(answers["participant"])
     trial = same_trial(answers).to_numpy(np.int64)
@@ -172,8 +201,16 @@ def _share(answers: pd.DataFrame) -> dict[str, Any]:
         (unit, _), means = _averaged(means, [unit, trial])
     _, means = _averaged(means, [unit])
     correct, chance, level = means
-    row: dict[str, Any] = {"unit": "participant" if people else "trial" if known else "answer", "n_units": len(level) if known or people else len(answers)}
-    row |= {"n_items": len(answers), "share": float(np.nanmean(correct)), "chance": float(np.nanmean(chance)), "blind": float(np.nanmean(level))}
+    row: dict[str, Any] = {
+        "unit": "participant" if people else "trial" if known else "answer",
+        "n_units": len(level) if known or people else len(answers),
+    }
+    row |= {
+        "n_items": len(answers),
+        "share": float(np.nanmean(correct)),
+        "chance": float(np.nanmean(chance)),
+        "blind": float(np.nanmean(level)),
+    }
     away = correct - level
     if people and float((levels * (1 - levels)).sum()) >= _FEW_EXPECTED and np.ptp(away) > 1e-9:
         return row | {"p_share": t_test(away)}
@@ -182,7 +219,8 @@ def _share(answers: pd.DataFrame) -> dict[str, Any]:
 
 
 def _each_question(answers: pd.DataFrame) -> pd.DataFrame:
-    """Answers with one row for each question, whose ``correct`` is the mean over all wordings and repeats."""
+    """Answers with one row for each question, whose ``correct`` is the mean over all wordings and
+    repeats."""
     if SAME_TRIAL not in answers.columns:
         return answers
     return over_repeats(answers.assign(**{UNIT_SESSION: ""}))
@@ -204,7 +242,9 @@ def _averaged(values: np.ndarray, groups: Sequence[np.ndarray]) -> tuple[list[np
     starts = np.flatnonzero(np.any([np.append(True, np.diff(group[order]) != 0) for group in groups], axis=0))
     there = ~np.isnan(values[:, order])
     with np.errstate(invalid="ignore"):
-        means = np.add.reduceat(np.where(there, values[:, order], 0.0), starts, axis=1) / np.add.reduceat(there.astype(np.int64), starts, axis=1)
+        means = np.add.reduceat(np.where(there, values[:, order], 0.0), starts, axis=1) / np.add.reduceat(
+            there.astype(np.int64), starts, axis=1
+        )
     return [group[order][starts] for group in groups], means
 
 
@@ -217,7 +257,8 @@ def t_test(values: np.ndarray) -> float:
 
 
 def exact(right: int, levels: np.ndarray) -> float:
-    """Two-sided mid-p of a number of right answers, each of which is right with its own probability, by itself."""
+    """Two-sided mid-p of a number of right answers, each of which is right with its own
+    probability, by itself."""
     from scipy.special import ndtr
 
     known, many = np.unique(np.round(levels, 9), return_counts=True)
@@ -226,7 +267,10 @@ def exact(right: int, levels: np.ndarray) -> float:
         return 1.0 if abs(away) < 1e-6 else 0.0
     if len(levels) <= _MANY:
         turns = np.exp(2j * np.pi * np.arange(len(levels) + 1) / (len(levels) + 1))
-        logs = sum((times * np.log(1 - share + share * turns + 1e-300) for share, times in zip(known, many, strict=True)), np.zeros(len(turns), complex))
+        logs = sum(
+            (times * np.log(1 - share + share * turns + 1e-300) for share, times in zip(known, many, strict=True)),
+            np.zeros(len(turns), complex),
+        )
         p = _two_sided(np.clip(np.fft.fft(np.exp(logs)).real / len(turns), 0, None), right)
         if p > 1e-9:  # below, it is rounding
             return p
@@ -239,7 +283,8 @@ def _two_sided(chances: np.ndarray, at: int) -> float:
 
 
 def _signal(items: pd.DataFrame) -> pd.Series | None:
-    """Of questions with two words as answers, whether the truth is the second one; None for other questions."""
+    """Of questions with two words as answers, whether the truth is the second one; None for other
+    questions."""
     if "correct_answer" not in items.columns or not len(items) or not np.allclose(items["chance"], 0.5):
         return None
     answers = decoded(items["correct_answer"])
@@ -250,14 +295,17 @@ def _signal(items: pd.DataFrame) -> pd.Series | None:
 
 
 def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
-    """d' and the test of whether answers depend on the truth; which of the two words is the signal does not matter."""
+    """d' and the test of whether answers depend on the truth; which of the two words is the signal
+    does not matter."""
     given = ~answers["outcome"].isin(["omitted", "invalid"]).to_numpy()  # who says nothing says neither word
     answers, signal = answers[given], signal[given]
     right = answers["correct"].to_numpy(float) == 1
     response = np.where(signal, right, ~right)
     if not (signal.any() and (~signal).any()):
         return {"note": "no d′: there was only one right answer"}
-    counts = np.stack([signal & response, signal & ~response, ~signal & response, ~signal & ~response], axis=1).astype(float)
+    counts = np.stack([signal & response, signal & ~response, ~signal & response, ~signal & ~response], axis=1).astype(
+        float
+    )
     people = _several(answers["participant"])
     own = unit_session(answers)
     sessions = not people and (answers["participant"].astype(str) == "").all() and _several(own)
@@ -269,37 +317,51 @@ def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamp
     row: dict[str, Any] = {"hit_rate": total[0] / total[:2].sum(), "false_alarm_rate": total[2] / total[2:].sum()}
     whose = unit if people else np.zeros(len(answers))
     said = _each_question(answers.assign(correct=response.astype(float), _signal=signal, _whose=pd.factorize(whose)[0]))
-    p = p_depends(said["correct"].to_numpy(float) > 0.5, said["_signal"].to_numpy(bool), [said["_whose"].to_numpy(), np.round(_levels(said), 6)])
+    p = p_depends(
+        said["correct"].to_numpy(float) > 0.5,
+        said["_signal"].to_numpy(bool),
+        [said["_whose"].to_numpy(), np.round(_levels(said), 6)],
+    )
     both = each[(each[:, :2].sum(axis=1) > 0) & (each[:, 2:].sum(axis=1) > 0)]
     if people:
         rates = both[:, 0] / both[:, :2].sum(axis=1) - both[:, 2] / both[:, 2:].sum(axis=1)
-        row |= {"hit_rate": float((both[:, 0] / both[:, :2].sum(axis=1)).mean()), "false_alarm_rate": float((both[:, 2] / both[:, 2:].sum(axis=1)).mean())}
+        row |= {
+            "hit_rate": float((both[:, 0] / both[:, :2].sum(axis=1)).mean()),
+            "false_alarm_rate": float((both[:, 2] / both[:, 2:].sum(axis=1)).mean()),
+        }
         rare = min(response.sum(), (~response).sum())
         if len(rates) > 1 and np.ptp(rates) > 1e-9 and rare >= _FEW_EXPECTED:
             p = t_test(rates)
     if people or sessions:
         dprime = estimate(detection(*both.T).dprime, proportion=False, level=level)
     else:
-        dprime = estimate_pooled(each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed)
+        dprime = estimate_pooled(
+            each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed
+        )
     if response.all() or not response.any():
         return row | {"p_dprime": 1.0, "note": "always the same answer: no d′"}
     return row | {"dprime": dprime.mean, "dprime_low": dprime.low, "dprime_high": dprime.high, "p_dprime": p}
 
 
 def p_depends(response: np.ndarray, signal: np.ndarray, strata: Sequence[np.ndarray]) -> float:
-    """Two-sided mid-p of Fisher's exact test within strata: whether responses depend on the truth, whatever word somebody prefers."""
+    """Two-sided mid-p of Fisher's exact test within strata: whether responses depend on the truth,
+    whatever word somebody prefers."""
     from scipy.special import gammaln
 
     stratum = np.zeros(len(response), np.int64)
     for codes in (np.unique(one, return_inverse=True)[1] for one in strata):
         stratum = stratum * (int(codes.max(initial=0)) + 1) + codes
     stratum = np.unique(stratum, return_inverse=True)[1]
-    sums = [np.bincount(stratum, weights=which) for which in (np.ones(len(response)), response, signal, response & signal)]
+    sums = [
+        np.bincount(stratum, weights=which) for which in (np.ones(len(response)), response, signal, response & signal)
+    ]
     chances, least, at = np.ones(1), 0, 0
     for n, many, signals, both in np.stack(sums, axis=1).astype(int):
         low, high = max(0, many + signals - n), min(many, signals)
         k = np.arange(low, high + 1)
-        logs = -(gammaln(k + 1) + gammaln(signals - k + 1) + gammaln(many - k + 1) + gammaln(n - signals - many + k + 1))
+        logs = -(
+            gammaln(k + 1) + gammaln(signals - k + 1) + gammaln(many - k + 1) + gammaln(n - signals - many + k + 1)
+        )
         here = np.exp(logs - logs.max())
         chances = np.convolve(chances, here / here.sum())
         least, at = least + low, at + both

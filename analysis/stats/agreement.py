@@ -1,16 +1,20 @@
-"""Agreement of answerers beyond slopes and means: distances of curves from each person's curve, their noise ceiling, and errors on the same trials.
+"""Agreement of answerers beyond slopes and means: distances of curves from each person's curve,
+their noise ceiling, and errors on the same trials.
 
-A model and people are scored in the same way: a curve is correlated with the curve of every person, and the correlations are averaged. No curve can have more
-than the upper ceiling, since people differ and took few trials; the lower ceiling is what people's own mean has with somebody who is not in it (Nili,
-Wingfield, Walther, Su, Marslen-Wilson & Kriegeskorte, 2014, PLoS Computational Biology 10, e1003553). In more than four of
-five simulated samples the true curve of people is between the two.
+A model and people are scored in the same way: a curve is correlated with the curve of every person,
+and the correlations are averaged. No curve can have more than the upper ceiling, since people
+differ and took few trials; the lower ceiling is what people's own mean has with somebody who is not
+in it (Nili, Wingfield, Walther, Su, Marslen-Wilson & Kriegeskorte, 2014, PLoS Computational Biology
+10, e1003553). In more than four of five simulated samples the true curve of people is between the
+two.
 
-Error consistency is Cohen's kappa of right and wrong on the same items (Geirhos, Meding & Wichmann, 2020, NeurIPS 33)::
+Error consistency is Cohen's kappa of right and wrong on the same items (Geirhos, Meding & Wichmann,
+2020, NeurIPS 33)::
 
     kappa = (observed - expected) / (1 - expected),   expected = a b + (1 - a)(1 - b)
 
-with ``a`` and ``b`` the two proportions correct: 0 is what two independent answerers have, 1 the same errors. Nothing can be said where somebody is always
-right or always wrong.
+with ``a`` and ``b`` the two proportions correct: 0 is what two independent answerers have, 1 the
+same errors. Nothing can be said where somebody is always right or always wrong.
 """
 
 from __future__ import annotations
@@ -56,8 +60,13 @@ VERDICTS = (
             "if independent",
             "no kappa: somebody was always right or always wrong",
         ),
-        rests_on="Cohen's kappa of right and wrong on the same items, with its interval; people among themselves beside",
-        says_no_when="errors are independent: kappa is near 0, and its interval holds 0; it is not defined for somebody who is always right or always wrong",
+        rests_on=(
+            "Cohen's kappa of right and wrong on the same items, with its interval; people among themselves beside"
+        ),
+        says_no_when=(
+            "errors are independent: kappa is near 0, and its interval holds 0; it is not defined for somebody who is"
+            " always right or always wrong"
+        ),
         tests=(
             "tests/analysis/test_scores.py::test_error_consistency_comes_back_on_the_same_trials_only",
             "tests/analysis/test_scores.py::test_independent_errors_are_not_alike",
@@ -67,7 +76,8 @@ VERDICTS = (
 
 
 def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") -> pd.DataFrame:
-    """Pearson's correlation and root mean square difference between each answerer's curve and people's, over the points that both have.
+    """Pearson's correlation and root mean square difference between each answerer's curve and
+    people's, over the points that both have.
 
     Parameters
     ----------
@@ -105,11 +115,16 @@ def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") ->
 def _curve(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], float]:
     """The mean at each place of one curve; places without one are left out."""
     places = zip(*(table[name].tolist() for name in by), strict=True)
-    return {place: mean for place, mean in zip(places, table["mean"].astype(float).tolist(), strict=True) if not math.isnan(mean)}
+    return {
+        place: mean
+        for place, mean in zip(places, table["mean"].astype(float).tolist(), strict=True)
+        if not math.isnan(mean)
+    }
 
 
 def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:
-    """Cohen's kappa from the numbers of items that both, only the first, only the second and neither answered right; NaN where it is undefined."""
+    """Cohen's kappa from the numbers of items that both, only the first, only the second and
+    neither answered right; NaN where it is undefined."""
     both, first, second, neither = (np.asarray(counts, float) for counts in (both, first, second, neither))
     total = both + first + second + neither
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -119,17 +134,28 @@ def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:
         return np.where(varied, ((both + neither) / total - expected) / (1 - expected), np.nan)[()]
 
 
-def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0, most: int | None = MOST_ANSWERERS) -> pd.DataFrame:
-    """Kappa of every pair of answerers, per paradigm, over the items of trials that both took (the same ``trial_id``).
+def error_consistency(
+    scored: Scored,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    most: int | None = MOST_ANSWERERS,
+) -> pd.DataFrame:
+    """Kappa of every pair of answerers, per paradigm, over the items of trials that both took (the
+    same ``trial_id``).
 
-    Several people are each paired with the other answerer: kappa is then the mean over pairs, and its interval is over people and trials, which both vary.
-    One pair's interval resamples trials. Two answerers who are the same person or machine are no pair, but several people of one name (``People (n = 5)``) are
-    paired among themselves, and what they have stands beside that of everybody else with them (``among_people``). A trial that somebody took twice counts the
-    first time.
+    Several people are each paired with the other answerer: kappa is then the mean over pairs, and
+    its interval is over people and trials, which both vary. One pair's interval resamples trials.
+    Two answerers who are the same person or machine are no pair, but several people of one name
+    (``People (n = 5)``) are paired among themselves, and what they have stands beside that of
+    everybody else with them (``among_people``). A trial that somebody took twice counts the first
+    time.
 
     Parameters
     ----------
-    most : with more answerers than this in a paradigm, only pairs with people who were measured are made; None for all pairs
+    most : with more answerers than this in a paradigm, only pairs with people who were measured are
+        made; None for all pairs
 
     Returns
     -------
@@ -163,13 +189,15 @@ def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
         many = items["agent"].nunique()
         if many > most:
             notes.append(
-                f"{paradigm}: there are {many} agents, so only pairs with measured people are compared in their errors; spanlab scores --pairs compares all."
+                f"{paradigm}: there are {many} agents, so only pairs with measured people are compared in their errors;"
+                " spanlab scores --pairs compares all."
             )
     return notes
 
 
 class _Answers:
-    """Right or wrong by item (trial, question and position) of everybody who took trials of one paradigm: a row for each person, or session of a machine."""
+    """Right or wrong by item (trial, question and position) of everybody who took trials of one
+    paradigm: a row for each person, or session of a machine."""
 
     def __init__(self, items: pd.DataFrame) -> None:
         from scipy import sparse
@@ -196,18 +224,29 @@ class _Answers:
         self.there: Any = sparse.csr_matrix((np.ones(len(self.work), np.float64), place), shape=shape)
         self.right: Any = sparse.csr_matrix((self.work["right"].to_numpy(np.float64), place), shape=shape)
         columns = ("item", "trial", "right")
-        self.of = {int(str(taker)): tuple(rows[name].to_numpy() for name in columns) for taker, rows in self.work.groupby("taker")}
+        self.of = {
+            int(str(taker)): tuple(rows[name].to_numpy() for name in columns)
+            for taker, rows in self.work.groupby("taker")
+        }
         taken = self.work.drop_duplicates(["taker", "trial"])
         trials = (len(who), int(self.work["trial"].max()) + 1 if len(who) else 0)
-        self.trials: Any = sparse.csr_matrix((np.ones(len(taken)), (taken["taker"].to_numpy(), taken["trial"].to_numpy())), shape=trials)
+        self.trials: Any = sparse.csr_matrix(
+            (np.ones(len(taken)), (taken["taker"].to_numpy(), taken["trial"].to_numpy())), shape=trials
+        )
 
     def pairs(self, agent: str, other: str) -> np.ndarray:
-        """Of every pair with a common item: who and who, then how many items both, only the first, only the second and neither had right, and common trials."""
-        mine, theirs = (np.array([at for at, agent_name in enumerate(self.agents) if agent_name == name]) for name in (agent, other))
+        """Of every pair with a common item: who and who, then how many items both, only the first,
+        only the second and neither had right, and common trials."""
+        mine, theirs = (
+            np.array([at for at, agent_name in enumerate(self.agents) if agent_name == name]) for name in (agent, other)
+        )
         there, right, trials = self.there, self.right, self.trials
         met = (there[mine] @ there[theirs].T).toarray()
         both = (right[mine] @ right[theirs].T).toarray()
-        first, second = (right[mine] @ there[theirs].T).toarray() - both, (there[mine] @ right[theirs].T).toarray() - both
+        first, second = (
+            (right[mine] @ there[theirs].T).toarray() - both,
+            (there[mine] @ right[theirs].T).toarray() - both,
+        )
         common = (trials[mine] @ trials[theirs].T).toarray()
         use = met > 0
         if agent == other:
@@ -217,7 +256,8 @@ class _Answers:
         return np.column_stack([mine[row], theirs[column], *(matrix[row, column] for matrix in columns)])
 
     def by_trial(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of one pair, for each trial how many items both, only the first, only the second and neither had right; and the numbers of these trials."""
+        """Of one pair, for each trial how many items both, only the first, only the second and
+        neither had right; and the numbers of these trials."""
         (items, trial, right), (others, _, rights) = self.of[one], self.of[two]
         _, at, there = np.intersect1d(items, others, assume_unique=True, return_indices=True)
         trials, number = np.unique(trial[at], return_inverse=True)
@@ -231,10 +271,15 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
     values = np.asarray(kappa(*sums.T), float).reshape(-1)
     totals = sums.sum(axis=1)
     a, b = (sums[:, 0] + sums[:, 1]) / totals, (sums[:, 0] + sums[:, 2]) / totals
-    row = {"observed": float(np.mean((sums[:, 0] + sums[:, 3]) / totals)), "expected": float(np.mean(a * b + (1 - a) * (1 - b)))}
+    row = {
+        "observed": float(np.mean((sums[:, 0] + sums[:, 3]) / totals)),
+        "expected": float(np.mean(a * b + (1 - a) * (1 - b))),
+    }
     if len(pairs) == 1:
         counts, _ = answers.by_trial(int(pairs[0, 0]), int(pairs[0, 1]))
-        estimated = estimate_pooled(counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed)
+        estimated = estimate_pooled(
+            counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed
+        )
         unit = "trial"
     else:
         estimated, unit = (
@@ -259,8 +304,9 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
 
 
 def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level: float) -> MeanEstimate:
-    """The mean over pairs. People (or a machine's sessions) and trials all vary: squared standard errors of the mean without each unit of either side, and
-    without each trial, are added (jackknife), and the interval is that of Student's t with Satterthwaite's degrees of freedom.
+    """The mean over pairs. People (or a machine's sessions) and trials all vary: squared standard
+    errors of the mean without each unit of either side, and without each trial, are added
+    (jackknife), and the interval is that of Student's t with Satterthwaite's degrees of freedom.
     """
     from scipy.special import stdtrit
 
@@ -314,25 +360,46 @@ class Crowd:
 
     @classmethod
     def of(cls, curves: pd.DataFrame, by: Sequence[str]) -> Crowd:
-        """From a curve table with a row for each person and point: ``participant``, ``by`` and ``mean``."""
+        """From a curve table with a row for each person and point: ``participant``, ``by`` and
+        ``mean``."""
         lines: dict[str, dict[tuple[Any, ...], float]] = {}
         for row in curves.dropna(subset=["mean"]).to_dict("records"):
             lines.setdefault(str(row["participant"]), {})[place_of(row, by)] = float(row["mean"])
-        points = sorted(set.intersection(*map(set, lines.values())), key=lambda place: [(isinstance(one, str), one) for one in place]) if lines else []
-        return cls(tuple(points), np.array([[line[place] for place in points] for line in lines.values()]).reshape(len(lines), -1))
+        points = (
+            sorted(
+                set.intersection(*map(set, lines.values())),
+                key=lambda place: [(isinstance(one, str), one) for one in place],
+            )
+            if lines
+            else []
+        )
+        return cls(
+            tuple(points),
+            np.array([[line[place] for place in points] for line in lines.values()]).reshape(len(lines), -1),
+        )
 
     def ceiling(self) -> dict[str, float]:
-        """The noise ceilings: how close any curve can come to these people, and how close their mean comes to a person who is not in it.
+        """The noise ceilings: how close any curve can come to these people, and how close their
+        mean comes to a person who is not in it.
 
         Returns
         -------
         dict
-            ``people``, ``n_points``; ``r_low`` and ``r_high``: the lower and the upper noise ceiling of the mean correlation; ``rmse_low`` and ``rmse_high``:
-            the root of the mean squared difference from the mean of all, below which no curve comes, and from the mean of the others. NaN for fewer than two
-            people, and correlations also for fewer than three points. A person whose curve is flat is in no correlation.
+            ``people``, ``n_points``; ``r_low`` and ``r_high``: the lower and the upper noise
+            ceiling of the mean correlation; ``rmse_low`` and ``rmse_high``: the root of the mean
+            squared difference from the mean of all, below which no curve comes, and from the mean
+            of the others. NaN for fewer than two people, and correlations also for fewer than three
+            points. A person whose curve is flat is in no correlation.
         """
         people, many = self.curves.shape
-        nothing = {"people": float(people), "n_points": float(many), "r_low": math.nan, "r_high": math.nan, "rmse_low": math.nan, "rmse_high": math.nan}
+        nothing = {
+            "people": float(people),
+            "n_points": float(many),
+            "r_low": math.nan,
+            "r_high": math.nan,
+            "rmse_low": math.nan,
+            "rmse_high": math.nan,
+        }
         if people < 2 or not many:
             return nothing
         mean = self.curves.mean(axis=0)
@@ -347,7 +414,8 @@ class Crowd:
         return nothing | {"r_low": low, "r_high": float(np.linalg.norm(total)) / len(shapes)}
 
     def with_others(self) -> tuple[np.ndarray, np.ndarray]:
-        """Everybody's curve as a shape (without its mean, of length 1; flat ones are left out), and its correlation with the mean of the others' shapes."""
+        """Everybody's curve as a shape (without its mean, of length 1; flat ones are left out), and
+        its correlation with the mean of the others' shapes."""
         shapes = _shapes(self.curves)
         rest = shapes.sum(axis=0) - shapes
         sizes = np.linalg.norm(rest, axis=1)
@@ -355,8 +423,10 @@ class Crowd:
         return shapes[known], np.sum(shapes * rest, axis=1)[known] / sizes[known]
 
     def in_common(self, *, resamples: int = 999, seed: int = 0) -> float:
-        """The probability that curves of people who have nothing in common are as alike as these: a permutation test of the length of the sum of their shapes,
-        in which the points of each person change places. Curves that are flat but for noise are below .05 in 5 of 100 samples, however few people there are.
+        """The probability that curves of people who have nothing in common are as alike as these: a
+        permutation test of the length of the sum of their shapes, in which the points of each
+        person change places. Curves that are flat but for noise are below .05 in 5 of 100 samples,
+        however few people there are.
         """
         shapes, random, as_alike = _shapes(self.curves), np.random.RandomState(seed), 0
         seen, step = float(np.linalg.norm(shapes.sum(axis=0))), max(1, _CHUNK // max(1, shapes.size))
@@ -367,10 +437,18 @@ class Crowd:
         return (as_alike + 1) / (resamples + 1)
 
     def distance(self, curve: Mapping[tuple[Any, ...], float], *, level: float = LEVEL) -> dict[str, Any]:
-        """A curve against each of these people: the mean of the correlations with an interval over people, and the root of the mean squared difference."""
+        """A curve against each of these people: the mean of the correlations with an interval over
+        people, and the root of the mean squared difference."""
         at = [number for number, place in enumerate(self.points) if place in curve]
         mine, theirs = np.array([curve[self.points[number]] for number in at]), self.curves[:, at]
-        row: dict[str, Any] = {"n_points": len(at), "r": math.nan, "r_low": math.nan, "r_high": math.nan, "rmse": math.nan, "note": ""}
+        row: dict[str, Any] = {
+            "n_points": len(at),
+            "r": math.nan,
+            "r_low": math.nan,
+            "r_high": math.nan,
+            "rmse": math.nan,
+            "note": "",
+        }
         if not at:
             return row | {"note": "no points in common"}
         row["rmse"] = float(np.sqrt(np.mean((theirs - mine) ** 2)))
@@ -381,7 +459,8 @@ class Crowd:
             return row | {"note": "a curve is flat: no correlation"}
         flat = len(theirs) - len(shapes)
         row["note"] = f"{plural(flat, 'person', 'people')} with a flat curve left out" if flat else ""
-        # correlations near 1 are skewed like shares near 1: Student's interval of 12 people held 92.7 of 100
+        # correlations near 1 are skewed like shares near 1: Student's interval of 12 people held
+        # 92.7 of 100
         share = estimate((1 + shapes @ shape[0]) / 2, level=level)
         flat = len(theirs) - len(shapes)
         return row | {
@@ -393,7 +472,8 @@ class Crowd:
 
 
 def _shapes(curves: np.ndarray) -> np.ndarray:
-    """Curves without their mean and of length 1, so that products are correlations; flat ones are left out."""
+    """Curves without their mean and of length 1, so that products are correlations; flat ones are
+    left out."""
     centred = curves - curves.mean(axis=1, keepdims=True)
     sizes = np.linalg.norm(centred, axis=1)
     return centred[sizes > 1e-9] / sizes[sizes > 1e-9][:, None]

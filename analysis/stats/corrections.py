@@ -1,4 +1,5 @@
-"""p values of a family of tests, corrected: Bonferroni's way, and Holm's step-down way, which is never weaker.
+"""p values of a family of tests, corrected: Bonferroni's way, and Holm's step-down way, which is
+never weaker.
 
 Holm, 1979, Scandinavian Journal of Statistics 6, 65-70.
 """

@@ -1,4 +1,5 @@
-"""The curvature of a logistic model: sparse and factorised, with contrasts that are held and random effects that fall into groups."""
+"""The curvature of a logistic model: sparse and factorised, with contrasts that are held and random
+effects that fall into groups."""
 
 from __future__ import annotations
 
@@ -8,7 +9,10 @@ import numpy as np
 
 from ...core.errors import SpanLabError
 
-SINGULAR = "the model cannot be fitted: two of its effects cannot be distinguished with these data. Compare fewer agents or conditions"
+SINGULAR = (
+    "the model cannot be fitted: two of its effects cannot be distinguished with these data. Compare fewer agents or"
+    " conditions"
+)
 
 
 class FitError(SpanLabError):
@@ -16,14 +20,16 @@ class FitError(SpanLabError):
 
 
 class Held:
-    """Contrasts of the fixed effects that are held at some values while everything else is free: ``rows`` at right angles, of length 1; ``at`` their values."""
+    """Contrasts of the fixed effects that are held at some values while everything else is free:
+    ``rows`` at right angles, of length 1; ``at`` their values."""
 
     def __init__(self, rows: np.ndarray) -> None:
         self.rows, self.at = rows, np.zeros(len(rows))
         self.pull: np.ndarray | None = None
 
     def moved(self, start: np.ndarray, p: int) -> np.ndarray:
-        """A place to start from, where the contrasts have their values: all effects go along as they did where somebody last looked."""
+        """A place to start from, where the contrasts have their values: all effects go along as
+        they did where somebody last looked."""
         away = self.at - self.rows @ start[:p]
         if self.pull is not None:
             return start + self.pull @ away
@@ -44,7 +50,8 @@ class Held:
         return step - self.pull @ (self.rows @ step[:p])
 
     def log_det(self, factors: Factors, p: int) -> float:
-        """Return what is added to the log determinant of the curvature where the contrasts are held."""
+        """Return what is added to the log determinant of the curvature where the contrasts are
+        held."""
         return float(np.linalg.slogdet(self.rows @ self._toward(factors, factors.size, p)[:p])[1])
 
     def within(self, covariance: np.ndarray) -> np.ndarray:
@@ -59,8 +66,9 @@ class Held:
 
 
 class Curvature:
-    """The curvature of a model for some weights of its rows. It always has the same places, so that what does not depend on the weights is worked out once:
-    the places, what each row adds to each of them, and the order of elimination."""
+    """The curvature of a model for some weights of its rows. It always has the same places, so that
+    what does not depend on the weights is worked out once: the places, what each row adds to each
+    of them, and the order of elimination."""
 
     def __init__(self, design: Any) -> None:
         self.order: np.ndarray | None = None
@@ -105,8 +113,8 @@ class Curvature:
 
 
 class Apart:
-    """Random effects in groups that no row connects. How uncertain the sum of a row's effects is takes one solution for each place in the largest group, and
-    not one for each effect."""
+    """Random effects in groups that no row connects. How uncertain the sum of a row's effects is
+    takes one solution for each place in the largest group, and not one for each effect."""
 
     def __init__(self, random: Any) -> None:
         from scipy.sparse.csgraph import connected_components
@@ -143,7 +151,8 @@ class Factors:
 
     Parameters
     ----------
-    order : of the effects in the rows and columns of the matrix, where that is a good order of elimination; as they are, and one is looked for, when not given
+    order : of the effects in the rows and columns of the matrix, where that is a good order of
+        elimination; as they are, and one is looked for, when not given
     """
 
     def __init__(self, matrix: Any, order: np.ndarray | None = None) -> None:

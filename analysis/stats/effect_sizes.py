@@ -1,15 +1,23 @@
-"""Effect sizes of two groups, with intervals. Pure functions of counts or of values, one independent unit each.
+"""Effect sizes of two groups, with intervals. Pure functions of counts or of values, one
+independent unit each.
 
-Answers of one participant, and items of one trial, are not independent of each other: give shares of participants (Cohen's d, rank-biserial) or independent
-trials here, and leave dependent answers to :mod:`.mixed_model`. Every effect is above 0 (an odds ratio above 1) where the first group has more.
+Answers of one participant, and items of one trial, are not independent of each other: give shares
+of participants (Cohen's d, rank-biserial) or independent trials here, and leave dependent answers
+to :mod:`.mixed_model`. Every effect is above 0 (an odds ratio above 1) where the first group has
+more.
 
-* Odds ratio: interval after Woolf (1955, Annals of Human Genetics 19, 251-253). Where a count is 0, half an answer is added to all four, and ``note`` says so.
-* Difference of shares: interval from two Wilson intervals (Newcombe, 1998, Statistics in Medicine 17, 873-890, method 10); it never leaves -1 to 1.
-* Cohen's h: difference of the arcsine-transformed shares (Cohen, 1988); its standard error is ``sqrt(1/n1 + 1/n2)``.
-* Cohen's d: difference in standard deviations (pooled; of the differences in pairs), and Hedges' g, the same without its bias in small samples. Intervals from
-  the noncentral t distribution (Steiger & Fouladi, 1997).
-* Rank-biserial correlation: ``2 U / (n1 n2) - 1`` with U of the first group, which is the share of pairs in which the first is larger minus that in which it is
-  smaller. Interval after Newcombe (2006, Statistics in Medicine 25, 559-573, method 5).
+* Odds ratio: interval after Woolf (1955, Annals of Human Genetics 19, 251-253). Where a count is 0,
+  half an answer is added to all four, and ``note`` says so.
+* Difference of shares: interval from two Wilson intervals (Newcombe, 1998, Statistics in Medicine
+  17, 873-890, method 10); it never leaves -1 to 1.
+* Cohen's h: difference of the arcsine-transformed shares (Cohen, 1988); its standard error is
+  ``sqrt(1/n1 + 1/n2)``.
+* Cohen's d: difference in standard deviations (pooled; of the differences in pairs), and Hedges' g,
+  the same without its bias in small samples. Intervals from the noncentral t distribution (Steiger
+  & Fouladi, 1997).
+* Rank-biserial correlation: ``2 U / (n1 n2) - 1`` with U of the first group, which is the share of
+  pairs in which the first is larger minus that in which it is smaller. Interval after Newcombe
+  (2006, Statistics in Medicine 25, 559-573, method 5).
 """
 
 from __future__ import annotations
@@ -56,10 +64,14 @@ def odds_ratio(right_first: int, n_first: int, right_second: int, n_second: int,
         cells, note = cells + 0.5, "a count is 0: half an answer added to all"
     middle = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
     reach = _z(level) * math.sqrt((1 / cells).sum())
-    return EffectSize("odds ratio", math.exp(middle), math.exp(middle - reach), math.exp(middle + reach), n_first, n_second, note)
+    return EffectSize(
+        "odds ratio", math.exp(middle), math.exp(middle - reach), math.exp(middle + reach), n_first, n_second, note
+    )
 
 
-def risk_difference(right_first: int, n_first: int, right_second: int, n_second: int, level: float = LEVEL) -> EffectSize:
+def risk_difference(
+    right_first: int, n_first: int, right_second: int, n_second: int, level: float = LEVEL
+) -> EffectSize:
     """The share of right answers in the first group minus that in the second."""
     _counted(right_first, n_first, right_second, n_second)
     if not n_first or not n_second:
@@ -81,18 +93,27 @@ def cohens_h(right_first: int, n_first: int, right_second: int, n_second: int, l
     _counted(right_first, n_first, right_second, n_second)
     if not n_first or not n_second:
         return EffectSize("Cohen's h", math.nan, math.nan, math.nan, n_first, n_second, "a group is empty")
-    value, reach = h_of(right_first / n_first, right_second / n_second), _z(level) * math.sqrt(1 / n_first + 1 / n_second)
+    value, reach = (
+        h_of(right_first / n_first, right_second / n_second),
+        _z(level) * math.sqrt(1 / n_first + 1 / n_second),
+    )
     return EffectSize("Cohen's h", value, max(value - reach, -math.pi), min(value + reach, math.pi), n_first, n_second)
 
 
 def cohens_d(
-    first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, *, paired: bool = False, unbiased: bool = False, level: float = LEVEL
+    first: Sequence[float] | np.ndarray,
+    second: Sequence[float] | np.ndarray,
+    *,
+    paired: bool = False,
+    unbiased: bool = False,
+    level: float = LEVEL,
 ) -> EffectSize:
     """Cohen's d of two groups of values, or of pairs.
 
     Parameters
     ----------
-    paired : values belong together in pairs; the difference is in standard deviations of the differences (d_z), and pairs with NaN are left out
+    paired : values belong together in pairs; the difference is in standard deviations of the
+        differences (d_z), and pairs with NaN are left out
     unbiased : Hedges' g instead
     """
     one, other = np.asarray(first, float), np.asarray(second, float)
@@ -110,18 +131,24 @@ def cohens_d(
         df = n + other_n - 2
         enough = n > 0 and other_n > 0 and df > 0
         scale = math.sqrt(n * other_n / (n + other_n)) if enough else math.nan
-        spread = math.sqrt((((one - one.mean()) ** 2).sum() + ((other - other.mean()) ** 2).sum()) / df) if enough else 0.0
+        spread = (
+            math.sqrt((((one - one.mean()) ** 2).sum() + ((other - other.mean()) ** 2).sum()) / df) if enough else 0.0
+        )
         middle = one.mean() - other.mean() if enough else math.nan
     if not spread > 1e-12 * max(1.0, abs(middle)):
         note = "too few values" if math.isnan(middle) else "no spread: values within a group are all alike"
         return EffectSize(name, math.nan, math.nan, math.nan, n, other_n, note)
     d = middle / spread
     low, high = (bound / scale for bound in _noncentrality(d * scale, df, level))
-    factor = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2) if unbiased and df > 1 else 1.0
+    factor = (
+        math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2) if unbiased and df > 1 else 1.0
+    )
     return EffectSize(name, float(d * factor), float(low * factor), float(high * factor), n, other_n)
 
 
-def rank_biserial(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, level: float = LEVEL) -> EffectSize:
+def rank_biserial(
+    first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, level: float = LEVEL
+) -> EffectSize:
     """The rank-biserial correlation of two groups of values."""
     from scipy.optimize import brentq
     from scipy.stats import rankdata
@@ -164,11 +191,13 @@ def wilson(share: float, n: int, level: float) -> tuple[float, float]:
 
 
 def _noncentrality(t: float, df: int, level: float) -> tuple[float, float]:
-    """The noncentralities for which ``t`` lies just at the ends of the middle ``level`` of the noncentral t distribution."""
+    """The noncentralities for which ``t`` lies just at the ends of the middle ``level`` of the
+    noncentral t distribution."""
     from scipy.optimize import brentq
     from scipy.special import chdtri, ndtr
 
-    # P(T <= t) is the mean of Phi(t * s - nc) over the distribution of s, a standard deviation with df degrees of freedom. SciPy's own is NaN in places.
+    # P(T <= t) is the mean of Phi(t * s - nc) over the distribution of s, a standard deviation with
+    # df degrees of freedom. SciPy's own is NaN in places.
     places, weights = np.polynomial.legendre.leggauss(400)
     spread = np.sqrt(chdtri(df, (1 + places) / 2) / df)
 

@@ -1,11 +1,15 @@
-"""Conclusions where no difference was found: equivalence by two one-sided tests, Bayes factors of t tests, and the reliability of scores.
+"""Conclusions where no difference was found: equivalence by two one-sided tests, Bayes factors of t
+tests, and the reliability of scores.
 
-* **Equivalence** (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680): a difference is within a margin that was declared
-  when the tests against its both ends reject. Without a margin there is no verdict: "not told apart" is not "alike".
-* **Bayes factor** of a t test (Rouder, Speckman, Sun, Morey & Iverson, 2009, Psychonomic Bulletin & Review 16, 225-237): the standardised difference is 0, or
-  Cauchy around 0 with a scale that is printed (0.707 when not given).
-* **Reliability**: halves of everybody's trials (odd and even ones in their order), or two sessions, correlated over people; halves are stepped up to the
-  whole by Spearman and Brown's formula. The interval is Fisher's.
+* **Equivalence** (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics 15,
+  657-680): a difference is within a margin that was declared when the tests against its both ends
+  reject. Without a margin there is no verdict: "not told apart" is not "alike".
+* **Bayes factor** of a t test (Rouder, Speckman, Sun, Morey & Iverson, 2009, Psychonomic Bulletin &
+  Review 16, 225-237): the standardised difference is 0, or Cauchy around 0 with a scale that is
+  printed (0.707 when not given).
+* **Reliability**: halves of everybody's trials (odd and even ones in their order), or two sessions,
+  correlated over people; halves are stepped up to the whole by Spearman and Brown's formula. The
+  interval is Fisher's.
 """
 
 from __future__ import annotations
@@ -39,9 +43,14 @@ VERDICTS = (
             "people had different conditions, which count as differences between them",
             "a correlation over people needs at least four of them",
         ),
-        rests_on="the correlation of odd and even trials over people, stepped up by Spearman and Brown, or of two sessions, with Fisher's interval",
-        says_no_when="people do not differ (its interval holds 0); below four people there is none, below ten it is called "
-        "rough, and where people had different conditions that is said",
+        rests_on=(
+            "the correlation of odd and even trials over people, stepped up by Spearman and Brown, or of two sessions,"
+            " with Fisher's interval"
+        ),
+        says_no_when=(
+            "people do not differ (its interval holds 0); below four people there is none, below ten it is called "
+            "rough, and where people had different conditions that is said"
+        ),
         tests=(
             "tests/analysis/stats/test_equivalence.py::test_reliability_of_people_who_differ_and_of_people_who_do_not",
             "tests/analysis/stats/test_equivalence.py::test_people_who_differ_by_their_conditions_alone_are_not_simply_reliable",
@@ -78,7 +87,10 @@ def equivalence(value: float, se: float, df: float, margin: float, alpha: float 
     from scipy.special import stdtr, stdtrit
 
     if not margin > 0:
-        raise SpanLabError("the margin within which a difference counts as none must be declared, and above 0; without one there is no verdict")
+        raise SpanLabError(
+            "the margin within which a difference counts as none must be declared, and above 0; without one there is no"
+            " verdict"
+        )
     if not se > 0:
         raise SpanLabError("a difference without a standard error cannot be tested")
     df = min(df, 1e9)
@@ -90,16 +102,23 @@ def equivalence(value: float, se: float, df: float, margin: float, alpha: float 
 
 
 def equivalence_of_ends(difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
-    """:func:`equivalence` by an interval that is not Student's: of two that have no unit in common, or of shares near 0 and 1."""
+    """:func:`equivalence` by an interval that is not Student's: of two that have no unit in common,
+    or of shares near 0 and 1."""
     low, high = difference.ends(1 - 2 * alpha)
     two_sided = [difference.p(end) for end in (-margin, margin)]
-    p = max(p / 2 if inside else 1 - p / 2 for p, inside in zip(two_sided, (difference.value > -margin, difference.value < margin), strict=True))
+    p = max(
+        p / 2 if inside else 1 - p / 2
+        for p, inside in zip(two_sided, (difference.value > -margin, difference.value < margin), strict=True)
+    )
     return equivalence_from(low, high, p, margin, alpha)
 
 
 def equivalence_from(low: float, high: float, p: float, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
-    """The verdict that follows from an interval of 1 - 2 alpha and from the larger p of the two tests."""
-    verdict = "within the margin" if p < alpha else "beyond the margin" if low > margin or high < -margin else "undecided"
+    """The verdict that follows from an interval of 1 - 2 alpha and from the larger p of the two
+    tests."""
+    verdict = (
+        "within the margin" if p < alpha else "beyond the margin" if low > margin or high < -margin else "undecided"
+    )
     return Equivalence(low, high, p, verdict)
 
 
@@ -119,38 +138,67 @@ def bayes_factor(t: float, n_first: int, n_second: int = 0, *, scale: float = SC
     if df < 1:
         raise SpanLabError("a t test needs at least two units")
 
-    # g is inverse gamma (1/2, 1/2), so that the difference is Cauchy; its logarithm is integrated over by the trapezoidal rule, which is as good as exact for
-    # a function so smooth that vanishes at both ends
+    # g is inverse gamma (1/2, 1/2), so that the difference is Cauchy; its logarithm is integrated
+    # over by the trapezoidal rule, which is as good as exact for a function so smooth that vanishes
+    # at both ends
     wide = 1 + n * np.exp(_LOG_G) * scale**2
-    log = -0.5 * np.log(wide) - (df + 1) / 2 * np.log1p(t**2 / (wide * df)) - 0.5 * math.log(2 * math.pi) - 0.5 * _LOG_G - np.exp(-_LOG_G) / 2
+    log = (
+        -0.5 * np.log(wide)
+        - (df + 1) / 2 * np.log1p(t**2 / (wide * df))
+        - 0.5 * math.log(2 * math.pi)
+        - 0.5 * _LOG_G
+        - np.exp(-_LOG_G) / 2
+    )
     with np.errstate(over="ignore"):
         return float(np.exp(log + (df + 1) / 2 * math.log1p(t**2 / df)).sum() * (_LOG_G[1] - _LOG_G[0]))
 
 
 def reliability(scored: Scored, *, value: str = "correct", level: float = LEVEL) -> pd.DataFrame:
-    """Split-half reliability of people's means of a column in one paradigm, and where people came twice, the correlation of their sessions.
+    """Split-half reliability of people's means of a column in one paradigm, and where people came
+    twice, the correlation of their sessions.
 
     Returns
     -------
     pandas.DataFrame
-        :data:`RELIABILITY_COLUMNS`: ``r`` of the halves or sessions; ``whole`` is stepped up from halves; the interval is that of ``whole``.
+        :data:`RELIABILITY_COLUMNS`: ``r`` of the halves or sessions; ``whole`` is stepped up from
+        halves; the interval is that of ``whole``.
     """
     rows = []
     items = scored.items[scored.items["participant"].astype(str).ne("") & scored.items[value].notna()]
-    varied = [name for name in items.columns if name.startswith("factor_") or name in ("set_size", "list_length", "retention_steps")]
+    varied = [
+        name
+        for name in items.columns
+        if name.startswith("factor_") or name in ("set_size", "list_length", "retention_steps")
+    ]
     for agent, group in items.groupby("agent", sort=True, observed=True):
-        trials = group.groupby(["participant", "session", "unit_trial"], sort=True, observed=True)[value].mean().astype(float).reset_index()
+        trials = (
+            group.groupby(["participant", "session", "unit_trial"], sort=True, observed=True)[value]
+            .mean()
+            .astype(float)
+            .reset_index()
+        )
         place = trials.groupby("participant", observed=True).cumcount()
-        halves = trials.assign(part=place % 2).pivot_table(index="participant", columns="part", values=value, aggfunc="mean", observed=True)
+        halves = trials.assign(part=place % 2).pivot_table(
+            index="participant", columns="part", values=value, aggfunc="mean", observed=True
+        )
         rows.append({"agent": str(agent), "score": value, "kind": "split half"} | _together(halves, True, level))
-        levels = group.groupby("participant", observed=True)[varied].agg(lambda column: " ".join(sorted(map(str, column.unique()))))
+        levels = group.groupby("participant", observed=True)[varied].agg(
+            lambda column: " ".join(sorted(map(str, column.unique())))
+        )
         if len(levels.drop_duplicates()) > 1:
-            rows[-1]["note"] = "; ".join(filter(None, [str(rows[-1]["note"]), "people had different conditions, which count as differences between them"]))
+            rows[-1]["note"] = "; ".join(
+                filter(
+                    None,
+                    [str(rows[-1]["note"]), "people had different conditions, which count as differences between them"],
+                )
+            )
         often = trials.groupby("participant", observed=True)["session"].nunique()
         again = trials[trials["participant"].isin(often[often > 1].index)]
         if len(again):
             number = again.groupby("participant", observed=True)["session"].rank(method="dense")
-            twice = again.assign(part=number)[number <= 2].pivot_table(index="participant", columns="part", values=value, aggfunc="mean", observed=True)
+            twice = again.assign(part=number)[number <= 2].pivot_table(
+                index="participant", columns="part", values=value, aggfunc="mean", observed=True
+            )
             rows.append({"agent": str(agent), "score": value, "kind": "retest"} | _together(twice, False, level))
     return pd.DataFrame(rows, columns=[*RELIABILITY_COLUMNS])
 
@@ -160,7 +208,13 @@ def _together(table: pd.DataFrame, halves: bool, level: float) -> dict[str, obje
     from scipy.special import ndtri
 
     both = table.dropna().to_numpy(float)
-    nothing: dict[str, object] = {"r": math.nan, "whole": math.nan, "low": math.nan, "high": math.nan, "n_people": len(both)}
+    nothing: dict[str, object] = {
+        "r": math.nan,
+        "whole": math.nan,
+        "low": math.nan,
+        "high": math.nan,
+        "n_people": len(both),
+    }
     if both.shape[1:] != (2,) or len(both) < 4:
         return nothing | {"note": "a correlation over people needs at least four of them"}
     if np.ptp(both[:, 0]) == 0 or np.ptp(both[:, 1]) == 0:
@@ -173,7 +227,14 @@ def _together(table: pd.DataFrame, halves: bool, level: float) -> dict[str, obje
         return spearman_brown(one) if halves else one
 
     ends = [stepped(math.tanh(z + sign * reach)) for sign in (-1, 1)]
-    return {"r": r, "whole": stepped(r), "low": ends[0], "high": ends[1], "n_people": len(both), "note": "" if len(both) >= 10 else "few people: rough"}
+    return {
+        "r": r,
+        "whole": stepped(r),
+        "low": ends[0],
+        "high": ends[1],
+        "n_people": len(both),
+        "note": "" if len(both) >= 10 else "few people: rough",
+    }
 
 
 def spearman_brown(r: float, longer: float = 2.0) -> float:
@@ -182,6 +243,7 @@ def spearman_brown(r: float, longer: float = 2.0) -> float:
 
 
 def alike(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, margin: float) -> Equivalence:
-    """Test whether two conditions of the same people are alike within a margin: :func:`equivalence` of their differences."""
+    """Test whether two conditions of the same people are alike within a margin: :func:`equivalence`
+    of their differences."""
     away = np.asarray(first, float) - np.asarray(second, float)
     return equivalence(float(away.mean()), float(away.std(ddof=1) / math.sqrt(len(away))), len(away) - 1, margin)

@@ -1,9 +1,12 @@
 """Logistic models with normal random effects, fitted by Laplace's approximation.
 
-Answers ``y`` of ``n`` are binomial with ``logit(p) = A u``. ``u`` holds the fixed effects and then, one component after the other, the random effects: levels
-of a component are independent and normal around 0, with a standard deviation of their own. Standard deviations maximise the approximate integral over ``u``
-(Tierney & Kadane, 1986, Journal of the American Statistical Association 81, 82-86). The fixed effects then maximise the integral over the random effects alone:
-at the common mode of both they would be too small. Their covariance comes from the whole curvature, so that what is uncertain about random effects is in it.
+Answers ``y`` of ``n`` are binomial with ``logit(p) = A u``. ``u`` holds the fixed effects and then,
+one component after the other, the random effects: levels of a component are independent and normal
+around 0, with a standard deviation of their own. Standard deviations maximise the approximate
+integral over ``u`` (Tierney & Kadane, 1986, Journal of the American Statistical Association 81,
+82-86). The fixed effects then maximise the integral over the random effects alone: at the common
+mode of both they would be too small. Their covariance comes from the whole curvature, so that what
+is uncertain about random effects is in it.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ class Fit:
     ----------
     fixed, covariance : of the fixed effects
     sd : standard deviation of each component
-    log_likelihood : Laplace's approximation of the (restricted) log likelihood, without priors on standard deviations
+    log_likelihood : Laplace's approximation of the (restricted) log likelihood, without priors on
+        standard deviations
     slopes : how the covariance changes with the logarithm of each standard deviation
     uncertainty : covariance of the logarithms of the standard deviations
     """
@@ -53,7 +57,8 @@ class Fit:
     uncertainty: np.ndarray
 
     def degrees(self, contrast: np.ndarray) -> float:
-        """Degrees of freedom of a contrast of fixed effects, since standard deviations are estimated (Satterthwaite, 1946, Biometrics Bulletin 2, 110-114)."""
+        """Degrees of freedom of a contrast of fixed effects, since standard deviations are
+        estimated (Satterthwaite, 1946, Biometrics Bulletin 2, 110-114)."""
         change = np.array([contrast @ slope @ contrast for slope in self.slopes])
         spread = float(change @ self.uncertainty @ change)
         variance = float(contrast @ self.covariance @ contrast)
@@ -104,7 +109,8 @@ class Laplace:
         self.offset = np.zeros(len(self.y)) if offset is None else np.asarray(offset, float)
 
     def mode(self, sd: Sequence[float] | np.ndarray, fixed: np.ndarray | None = None) -> tuple[np.ndarray, Factors]:
-        """The fixed and random effects at their mode, and the factors of the curvature there; of the random effects alone where ``fixed`` is given.
+        """The fixed and random effects at their mode, and the factors of the curvature there; of
+        the random effects alone where ``fixed`` is given.
 
         Raises
         ------
@@ -144,15 +150,21 @@ class Laplace:
             if np.abs(u[: self.p]).max(initial=0) > self._far:
                 raise FitError(_SEPARATED)
         else:
-            raise FitError("the fit did not converge: the mode was not found in 100 steps. Leave out agents or conditions with very few answers")
+            raise FitError(
+                "the fit did not converge: the mode was not found in 100 steps. Leave out agents or conditions with"
+                " very few answers"
+            )
         self.start = u
         return u, self._factors(self._at(u)[1], precision, first)
 
     def log_likelihood(self, sd: Sequence[float] | np.ndarray, restricted: bool = True) -> float:
-        """Laplace's approximation; ``restricted``: integrated over the fixed effects, too, else at their mode."""
+        """Laplace's approximation; ``restricted``: integrated over the fixed effects, too, else at
+        their mode."""
         u, factors = self.mode(sd)
         precision = self._precision(sd)
-        value = self._joint(u, precision) - sum(many * math.log(deviation) for many, deviation in zip(self.many, sd, strict=True))
+        value = self._joint(u, precision) - sum(
+            many * math.log(deviation) for many, deviation in zip(self.many, sd, strict=True)
+        )
         if restricted:
             free, volume = self.p, factors.log_det()
             if self.held is not None:
@@ -161,7 +173,8 @@ class Laplace:
         return value - (self._factors(self._at(u)[1], precision, self.p).log_det() / 2 if self.many else 0.0)
 
     def at_marginal_mode(self, sd: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The fixed effects that maximise Laplace's approximation of the integral over the random effects, and their covariance."""
+        """The fixed effects that maximise Laplace's approximation of the integral over the random
+        effects, and their covariance."""
         u, factors = self.mode(sd)
         covariance = self._covariance(factors)
         if not self.many:
@@ -172,7 +185,8 @@ class Laplace:
             u, inner = self.mode(sd, fixed)
             gain, weight, change = self._at(u)
             slope = design.T @ gain - precision[: self.p] * (fixed - self.centre[: self.p])
-            # How the curvature of the random effects changes with the fixed effects, these moving the random effects along.
+            # How the curvature of the random effects changes with the fixed effects, these moving
+            # the random effects along.
             leverage = self._apart(random).leverage(inner)
             along = -inner.solve(random.T @ (design * weight[:, None]))
             moved = design + random @ along
@@ -183,31 +197,39 @@ class Laplace:
             if np.abs(fixed).max() > self._far:
                 raise FitError(_SEPARATED)
         else:
-            raise FitError("the fit did not converge: the fixed effects were not found in 100 steps. Leave out agents or conditions with very few answers")
+            raise FitError(
+                "the fit did not converge: the fixed effects were not found in 100 steps. Leave out agents or"
+                " conditions with very few answers"
+            )
         u, _ = self.mode(sd, fixed)
         self.start = u
         return fixed, self._covariance(self._factors(self._at(u)[1], precision))
 
     def profile(self, sd: Sequence[float] | np.ndarray) -> float:
-        """Laplace's approximation of the log likelihood (with the prior of the fixed effects), integrated over the random effects, at its highest."""
+        """Laplace's approximation of the log likelihood (with the prior of the fixed effects),
+        integrated over the random effects, at its highest."""
         fixed, _ = self.at_marginal_mode(sd)
         u, inner = self.mode(sd, fixed if self.many else None)
-        value = self._joint(u, self._precision(sd)) - sum(many * math.log(deviation) for many, deviation in zip(self.many, sd, strict=True))
+        value = self._joint(u, self._precision(sd)) - sum(
+            many * math.log(deviation) for many, deviation in zip(self.many, sd, strict=True)
+        )
         return value - (inner.log_det() / 2 if self.many else 0.0)
 
     @property
     def _far(self) -> float:
-        """Beyond this an effect has no end. Where contrasts are held, others may have to go far, and a prior sees to it that they end."""
+        """Beyond this an effect has no end. Where contrasts are held, others may have to go far,
+        and a prior sees to it that they end."""
         return math.inf if self.held is not None and self.prior else _FAR
 
     def without(self, contrasts: np.ndarray) -> Laplace:
-        """The same model with these contrasts of its fixed effects at 0, a row each; the prior is that of the effects that are left."""
+        """The same model with these contrasts of its fixed effects at 0, a row each; the prior is
+        that of the effects that are left."""
         _, values, rows = np.linalg.svd(contrasts)
         return self._holding(rows[: int((values > 1e-10 * values.max()).sum())])
 
     def along(self, contrast: np.ndarray, sd: Sequence[float] | np.ndarray) -> Callable[[float], float]:
-        """Return how likely each value of a contrast of the fixed effects is: its log density under prior and data, but for a constant, integrated over all
-        else.
+        """Return how likely each value of a contrast of the fixed effects is: its log density under
+        prior and data, but for a constant, integrated over all else.
 
         Returns
         -------
@@ -225,7 +247,8 @@ class Laplace:
         return density
 
     def _holding(self, rows: np.ndarray) -> Laplace:
-        """The same model with contrasts of its fixed effects held at 0; they are at right angles, and of length 1. What was worked out for one serves both."""
+        """The same model with contrasts of its fixed effects held at 0; they are at right angles,
+        and of length 1. What was worked out for one serves both."""
         model = copy(self)
         model.held = Held(rows)
         return model
@@ -245,7 +268,8 @@ class Laplace:
         return (covariance + covariance.T) / 2
 
     def _at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each row, how the log likelihood of its answers rises with what the design says of it; its curvature there, and how that changes."""
+        """For each row, how the log likelihood of its answers rises with what the design says of
+        it; its curvature there, and how that changes."""
         from scipy.special import expit
 
         chance = expit(self.design @ u + self.offset)
@@ -257,7 +281,12 @@ class Laplace:
         return float(self.y @ eta - self.n @ np.logaddexp(0, eta))
 
     def _precision(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
-        return np.concatenate([np.full(self.p, self.prior), *(np.full(many, float(deviation) ** -2) for many, deviation in zip(self.many, sd, strict=True))])
+        return np.concatenate(
+            [
+                np.full(self.p, self.prior),
+                *(np.full(many, float(deviation) ** -2) for many, deviation in zip(self.many, sd, strict=True)),
+            ]
+        )
 
     def _joint(self, u: np.ndarray, precision: np.ndarray) -> float:
         eta = self.design @ u + self.offset
@@ -275,7 +304,8 @@ class Laplace:
 
 
 class Probit(Laplace):
-    """The same with the normal distribution in the place of the logistic one: ``p = Phi(A u)``, as in signal detection."""
+    """The same with the normal distribution in the place of the logistic one: ``p = Phi(A u)``, as
+    in signal detection."""
 
     @override
     def _at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -303,9 +333,12 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
 
     Parameters
     ----------
-    restricted : integrate over the fixed effects when standard deviations are estimated, so that these are not too small for few levels
-    penalised : standard deviations have a gamma prior with shape 2 and rate :data:`PRIOR_RATE` (mode 0.5, mean 1 in log odds). It keeps them away from 0, where
-        few levels could not show a spread (Chung, Rabe-Hesketh, Dorie, Gelman & Liu, 2013, Psychometrika 78, 685-709), and from growing without end
+    restricted : integrate over the fixed effects when standard deviations are estimated, so that
+        these are not too small for few levels
+    penalised : standard deviations have a gamma prior with shape 2 and rate :data:`PRIOR_RATE`
+        (mode 0.5, mean 1 in log odds). It keeps them away from 0, where few levels could not show a
+        spread (Chung, Rabe-Hesketh, Dorie, Gelman & Liu, 2013, Psychometrika 78, 685-709), and from
+        growing without end
 
     Raises
     ------
@@ -318,16 +351,29 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
     theta = np.zeros(0)
 
     def loss(theta: np.ndarray) -> float:
-        return -model.log_likelihood(np.exp(theta), restricted) - (float((theta - PRIOR_RATE * np.exp(theta)).sum()) if penalised else 0.0)
+        return -model.log_likelihood(np.exp(theta), restricted) - (
+            float((theta - PRIOR_RATE * np.exp(theta)).sum()) if penalised else 0.0
+        )
 
     if many:
         bounds = [(math.log(SMALLEST), math.log(LARGEST))] * many
-        solution = minimize(loss, np.full(many, math.log(0.5)), method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-4})
+        solution = minimize(
+            loss,
+            np.full(many, math.log(0.5)),
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-4},
+        )
         theta = solution.x
         if not np.isfinite(solution.fun) or (not solution.success and np.abs(solution.jac).max() > 0.05):
-            raise FitError(f"the fit did not converge ({str(solution.message).strip().lower()}). Compare fewer agents or conditions, or gather more answers")
+            raise FitError(
+                f"the fit did not converge ({str(solution.message).strip().lower()}). Compare fewer agents or"
+                " conditions, or gather more answers"
+            )
         if (theta > bounds[0][1] - 1e-6).any():
-            raise FitError("the fit did not converge: a random effect diverged. There are too few answers for each of its levels")
+            raise FitError(
+                "the fit did not converge: a random effect diverged. There are too few answers for each of its levels"
+            )
     sd = np.exp(theta)
     fixed, covariance = model.at_marginal_mode(sd)
     if not model.prior and np.diag(covariance).max() > _FAR**2:
@@ -341,7 +387,8 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
 
 
 def _uncertainty(loss: Callable[[np.ndarray], float], theta: np.ndarray) -> np.ndarray:
-    """The inverse of the curvature of a function at its minimum; directions in which it is flat are taken as uncertain by a factor of e^2."""
+    """The inverse of the curvature of a function at its minimum; directions in which it is flat are
+    taken as uncertain by a factor of e^2."""
     many = len(theta)
     shifts, here = _STEP * np.eye(many), loss(theta)
     curvature = np.empty((many, many))

@@ -1,7 +1,9 @@
-"""Differences between answerers, and between the conditions of each, in the numbers of a study: with a t test, a Bayes factor and, for a declared margin, TOST.
+"""Differences between answerers, and between the conditions of each, in the numbers of a study:
+with a t test, a Bayes factor and, for a declared margin, TOST.
 
-The mixed-effects models test differences in log odds; a margin is declared in percentage points or d'. Units are those of all figures: people where an answerer
-is several, sessions, else trials; conditions have the same weight. Answerers with different people are compared by Welch's test.
+The mixed-effects models test differences in log odds; a margin is declared in percentage points or
+d'. Units are those of all figures: people where an answerer is several, sessions, else trials;
+conditions have the same weight. Answerers with different people are compared by Welch's test.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ _PAIRS = 6
 
 
 def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = ()) -> pd.DataFrame:
-    """Compare every two answerers who are not yardsticks, over the conditions that both have, and every two conditions of each answerer.
+    """Compare every two answerers who are not yardsticks, over the conditions that both have, and
+    every two conditions of each answerer.
 
     Parameters
     ----------
@@ -45,12 +48,15 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
     Returns
     -------
     pandas.DataFrame
-        :data:`COLUMNS` (shares from 0 to 1), and where a margin was declared :data:`.margins.MARGIN_COLUMNS`
+        :data:`COLUMNS` (shares from 0 to 1), and where a margin was declared
+        :data:`.margins.MARGIN_COLUMNS`
     """
     names, called = ((by,) if by else ()), plain_name(by).replace("_", " ")
     part = testable(part, names)
     cells = unit_means(part, names)
-    tables = [judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))]
+    tables = [
+        judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))
+    ]
     sensitive = _detected(part, paradigm, names)
     if sensitive is not None:
         of, signal_cells = sensitive
@@ -60,7 +66,11 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
             row = dict(zip(heads, key, strict=True))
             if min(pair) >= 0:
                 pairs.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, names)] = pair
-        tables.append(judged(_table(pairs, _of_sensitivity(of, signal_cells), signal_cells, "d′", called), margin_of(margins, "d′")))
+        tables.append(
+            judged(
+                _table(pairs, _of_sensitivity(of, signal_cells), signal_cells, "d′", called), margin_of(margins, "d′")
+            )
+        )
     columns = [*COLUMNS, *(MARGIN_COLUMNS if any("alike" in one.columns for one in tables) else ())]
     kept = [one for one in tables if len(one)]
     table = pd.concat(kept, ignore_index=True) if kept else tables[0]
@@ -82,7 +92,8 @@ def _of_sensitivity(of: Sensitivity, cells: Cells) -> Any:
 
 
 def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensitivity, Cells] | None:
-    """Return how d' is made of the questions of a paradigm, and its cells; None where one of two words answers nothing."""
+    """Return how d' is made of the questions of a paradigm, and its cells; None where one of two
+    words answers nothing."""
     try:
         words, of = question_of(part.items, names, paradigm, "difference")
     except SpanLabError:
@@ -91,7 +102,9 @@ def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensit
     return of, together([of.sums(rows)[""]])
 
 
-def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, cells: Cells, measure: str, called: str) -> pd.DataFrame:
+def _table(
+    places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, cells: Cells, measure: str, called: str
+) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     known = {who: points for who, points in places.items() if kind_named(who[1]).competes}
     ranked = sorted(known, key=lambda who: (kind_named(who[1]).order, who[2]))
@@ -101,14 +114,23 @@ def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, c
             weights = np.full(len(shared), 1 / len(shared))
             mine, theirs = (weighted([known[who][place] for place in shared], weights) for who in (first, second))
             units = [_unit(cells, known[who][shared[0]]) for who in (first, second)]
-            rows.append({"kind": "answerers", "contrast": f"{first[2]} minus {second[2]}"} | _apart(mine, theirs, units))
+            rows.append(
+                {"kind": "answerers", "contrast": f"{first[2]} minus {second[2]}"} | _apart(mine, theirs, units)
+            )
     for who in ranked:
         conditions = sorted(known[who], key=lambda place: [(isinstance(one, str), one) for one in place])
-        pairs = combinations(conditions, 2) if len(conditions) <= _PAIRS else ((conditions[0], one) for one in conditions[1:])
+        pairs = (
+            combinations(conditions, 2)
+            if len(conditions) <= _PAIRS
+            else ((conditions[0], one) for one in conditions[1:])
+        )
         for one, other in pairs:
             difference = weighted([known[who][other], known[who][one]], np.array([1.0, -1.0]))
             names = [", ".join(_as_text(value) for value in place) for place in (other, one)]
-            head: dict[str, Any] = {"kind": "conditions", "contrast": f"{who[2]}, {called}: {names[0]} minus {names[1]}"}
+            head: dict[str, Any] = {
+                "kind": "conditions",
+                "contrast": f"{who[2]}, {called}: {names[0]} minus {names[1]}",
+            }
             rows.append(head | _row(difference, _unit(cells, known[who][one])))
     return pd.DataFrame([row | {"measure": measure} for row in rows], columns=[*COLUMNS, "tested"])
 
@@ -122,7 +144,8 @@ def _unit(cells: Cells, place: Any) -> str:
 
 
 def _apart(mine: Contrast, theirs: Contrast, units: Sequence[str]) -> dict[str, Any]:
-    """The difference of two answerers, who have no unit in common; two groups have the Bayes factor of their t."""
+    """The difference of two answerers, who have no unit in common; two groups have the Bayes factor
+    of their t."""
     apart, se = Apart(mine, theirs), math.hypot(mine.se, theirs.se)
     groups = units[0] == units[1] != "trial" and len(mine.sizes) == len(theirs.sizes) == 1
     unit = units[0] if units[0] == units[1] else " and ".join(units)
@@ -141,4 +164,6 @@ def _row(difference: Contrast, unit: str) -> dict[str, Any]:
 
 
 def _untested(value: float, unit: str, many: int) -> dict[str, Any]:
-    return {"value": value, "unit": unit, "n_units": many} | dict.fromkeys(("se", "df", "low", "high", "t", "p", "bf10"), math.nan)
+    return {"value": value, "unit": unit, "n_units": many} | dict.fromkeys(
+        ("se", "df", "low", "high", "t", "p", "bf10"), math.nan
+    )

@@ -1,7 +1,9 @@
-"""Margins within which a difference counts as none, and the verdicts and Bayes factors that they give for tables of differences.
+"""Margins within which a difference counts as none, and the verdicts and Bayes factors that they
+give for tables of differences.
 
-A margin is declared in the numbers of a study: ``5points`` (percentage points of right answers), ``0.3d'`` or ``20ms``. Without one for what was measured there
-is no verdict: "not told apart" is not "alike".
+A margin is declared in the numbers of a study: ``5points`` (percentage points of right answers),
+``0.3d'`` or ``20ms``. Without one for what was measured there is no verdict: "not told apart" is
+not "alike".
 """
 
 from __future__ import annotations
@@ -21,14 +23,32 @@ from .equivalence import SCALE, Equivalence, bayes_factor, equivalence, equivale
 
 Measured = Literal["points", "d′", "ms"]
 MEASURED: tuple[Measured, ...] = get_args(Measured)
-_UNITS: dict[str, Measured] = {"points": "points", "point": "points", "pp": "points", "%": "points", "d'": "d′", "d′": "d′", "dprime": "d′", "ms": "ms"}
-#: What a margin adds to a table of differences: the margin, the 90% interval whose limits are those of the two tests, their p and what they say.
+_UNITS: dict[str, Measured] = {
+    "points": "points",
+    "point": "points",
+    "pp": "points",
+    "%": "points",
+    "d'": "d′",
+    "d′": "d′",
+    "dprime": "d′",
+    "ms": "ms",
+}
+#: What a margin adds to a table of differences: the margin, the 90% interval whose limits are those
+#: of the two tests, their p and what they say.
 MARGIN_COLUMNS = ("margin", "low_90", "high_90", "p_alike", "alike")
-_APART = {"within the margin": "alike within {}", "beyond the margin": "further apart than {}", "undecided": "undecided whether alike within {}"}
-_FROM_0 = {"within the margin": "within {} of 0", "beyond the margin": "further than {} from 0", "undecided": "undecided whether within {} of 0"}
+_APART = {
+    "within the margin": "alike within {}",
+    "beyond the margin": "further apart than {}",
+    "undecided": "undecided whether alike within {}",
+}
+_FROM_0 = {
+    "within the margin": "within {} of 0",
+    "beyond the margin": "further than {} from 0",
+    "undecided": "undecided whether within {} of 0",
+}
 PRIOR = (
-    "BF10 is how many times likelier the data are where there is a difference than where there is none: a t test's Bayes factor (JZS), with a Cauchy prior of "
-    f"scale {SCALE:.3f} on the standardised difference."
+    "BF10 is how many times likelier the data are where there is a difference than where there is none: a t test's"
+    f" Bayes factor (JZS), with a Cauchy prior of scale {SCALE:.3f} on the standardised difference."
 )
 VERDICTS = (
     VerdictRule(
@@ -42,8 +62,13 @@ VERDICTS = (
             "undecided whether within … of 0",
             "alike? (TOST)",
         ),
-        rests_on="two one-sided t tests at 5% against the ends of a margin that was declared beforehand; without a margin nothing is said",
-        says_no_when="either test does not reject (undecided), or the whole interval lies beyond the margin (further apart)",
+        rests_on=(
+            "two one-sided t tests at 5% against the ends of a margin that was declared beforehand; without a margin"
+            " nothing is said"
+        ),
+        says_no_when=(
+            "either test does not reject (undecided), or the whole interval lies beyond the margin (further apart)"
+        ),
         tests=(
             "tests/analysis/stats/test_equivalence.py::test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared",
             "tests/analysis/stats/test_equivalence.py::test_equivalence_is_two_one_sided_tests",
@@ -102,12 +127,18 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
         match = re.fullmatch(r"\s*([0-9]*[.,]?[0-9]+)\s*([^\s0-9.,]*)\s*", text)
         unit = _UNITS.get(match[2].lower()) if match else None
         if match is None or unit is None:
-            raise SpanLabError(f"--margin is a number with its unit, such as 5points (percentage points of right answers), 0.3d' or 20ms, not '{text}'")
+            raise SpanLabError(
+                "--margin is a number with its unit, such as 5points (percentage points of right answers), 0.3d' or"
+                f" 20ms, not '{text}'"
+            )
         margin = Margin(float(match[1].replace(",", ".")), unit)
         if not margin.value > 0:
             raise SpanLabError(f"--margin {text}: the margin within which a difference counts as none must be above 0")
         if unit in margins:
-            raise SpanLabError(f"--margin is given twice in {unit}: a difference counts as none within one margin, which is declared beforehand")
+            raise SpanLabError(
+                f"--margin is given twice in {unit}: a difference counts as none within one margin, which is declared"
+                " beforehand"
+            )
         margins[unit] = margin
     return tuple(margins.values())
 
@@ -118,17 +149,26 @@ def margin_of(margins: Sequence[Margin], unit: str) -> Margin | None:
 
 
 def judged(table: pd.DataFrame, margin: Margin | None) -> pd.DataFrame:
-    """A table of differences (``value``, ``se``, ``df``) with :data:`MARGIN_COLUMNS`; as it is without a margin.
+    """A table of differences (``value``, ``se``, ``df``) with :data:`MARGIN_COLUMNS`; as it is
+    without a margin.
 
-    Slopes are not differences, and have no verdict; neither has a measure that is not that of the margin.
+    Slopes are not differences, and have no verdict; neither has a measure that is not that of the
+    margin.
     """
     if margin is None or not len(table):
         return table
     rows = []
     for row in table.to_dict("records"):
         apart = row.get("tested")
-        difference = apart if isinstance(apart, Apart | Contrast) else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
-        other = str(row.get("contrast", "")).startswith("slope") or row.get("measure", margin.unit) not in (margin.unit, "correct")
+        difference = (
+            apart
+            if isinstance(apart, Apart | Contrast)
+            else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
+        )
+        other = str(row.get("contrast", "")).startswith("slope") or row.get("measure", margin.unit) not in (
+            margin.unit,
+            "correct",
+        )
         rows.append(_columns(None if other else margin.judge(difference), margin))
     return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})
 
@@ -136,11 +176,18 @@ def judged(table: pd.DataFrame, margin: Margin | None) -> pd.DataFrame:
 def _columns(verdict: Equivalence | None, margin: Margin) -> dict[str, Any]:
     if verdict is None:
         return dict(zip(MARGIN_COLUMNS, (math.nan, math.nan, math.nan, math.nan, ""), strict=True))
-    return dict(zip(MARGIN_COLUMNS, (margin.scaled, verdict.low, verdict.high, verdict.p, verdict_in_words(verdict, margin)), strict=True))
+    return dict(
+        zip(
+            MARGIN_COLUMNS,
+            (margin.scaled, verdict.low, verdict.high, verdict.p, verdict_in_words(verdict, margin)),
+            strict=True,
+        )
+    )
 
 
 def verdict_in_words(verdict: Equivalence, margin: Margin, from_0: bool = False) -> str:
-    """``alike within 5 points``, to follow a difference in a sentence; ``within 5 points of 0``, to follow an effect."""
+    """``alike within 5 points``, to follow a difference in a sentence; ``within 5 points of 0``, to
+    follow an effect."""
     return (_FROM_0 if from_0 else _APART)[verdict.verdict].format(margin.words)
 
 
@@ -154,7 +201,8 @@ def bayes_in_words(factor: float) -> str:
 
 
 def bayes_factor_of(t: float, sizes: Sequence[int]) -> float:
-    """The Bayes factor of a t value: of units that are in all conditions, or of two independent groups of them; NaN for any other pattern.
+    """The Bayes factor of a t value: of units that are in all conditions, or of two independent
+    groups of them; NaN for any other pattern.
 
     Parameters
     ----------

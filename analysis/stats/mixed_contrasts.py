@@ -1,12 +1,16 @@
-"""Tests of a mixed model: its terms, and contrasts between agents and conditions with intervals, corrected p values and plain effect sizes beside them.
+"""Tests of a mixed model: its terms, and contrasts between agents and conditions with intervals,
+corrected p values and plain effect sizes beside them.
 
-Estimates are log odds, for a participant and an item in the middle of their distribution; ``odds_ratio`` is their exponential. Averages over conditions give
-every condition the same weight, and hold only those that all agents (or both, in a pair) have. Intervals are 95 % each, from Student's t with Satterthwaite's
-degrees of freedom; they are not corrected. p values are two-sided and corrected by Holm within their kind.
+Estimates are log odds, for a participant and an item in the middle of their distribution;
+``odds_ratio`` is their exponential. Averages over conditions give every condition the same weight,
+and hold only those that all agents (or both, in a pair) have. Intervals are 95 % each, from
+Student's t with Satterthwaite's degrees of freedom; they are not corrected. p values are two-sided
+and corrected by Holm within their kind.
 
-Near 0 % and 100 % the likelihood is not a parabola. Where a cell of a contrast has fewer than five right or five wrong answers, test and interval come from the
-likelihood itself, integrated over all other effects: its signed root takes the place of t, and an interval has no end on a side that data at 0 % or 100 % leave
-open.
+Near 0 % and 100 % the likelihood is not a parabola. Where a cell of a contrast has fewer than five
+right or five wrong answers, test and interval come from the likelihood itself, integrated over all
+other effects: its signed root takes the place of t, and an interval has no end on a side that data
+at 0 % or 100 % leave open.
 """
 
 from __future__ import annotations
@@ -42,7 +46,8 @@ KINDS: Mapping[str, str] = {
 TESTED = ("agents", "agents in condition", "conditions", "trend", "trends")
 #: Below so many right or wrong answers in a cell of a contrast, its likelihood is not a parabola.
 _FEW_ANSWERS = 5
-#: Of a kind with more such contrasts, tests and intervals are Wald's, which are on the safe side there: each takes about a tenth of the time of the fit.
+#: Of a kind with more such contrasts, tests and intervals are Wald's, which are on the safe side
+#: there: each takes about a tenth of the time of the fit.
 _MOST_BY_LIKELIHOOD = 30
 TERM_COLUMNS = ("term", "lr", "f", "df", "df_error", "p", "note")
 CONTRAST_COLUMNS = (
@@ -83,8 +88,13 @@ VERDICTS = (
             "its size is the prior's, no interval",
             "both at …% …",
         ),
-        rests_on="the mixed-effects model: likelihood ratios of terms, t tests of contrasts with Satterthwaite's degrees of freedom, p values after Holm",
-        says_no_when="p is .05 or more, as for two answerers of the same accuracy; two cells at 0% or at 100% are not told apart",
+        rests_on=(
+            "the mixed-effects model: likelihood ratios of terms, t tests of contrasts with Satterthwaite's degrees of"
+            " freedom, p values after Holm"
+        ),
+        says_no_when=(
+            "p is .05 or more, as for two answerers of the same accuracy; two cells at 0% or at 100% are not told apart"
+        ),
         tests=(
             "tests/analysis/test_guessers.py::test_a_cell_at_100_percent_does_not_hide_a_difference",
             "tests/analysis/stats/test_mixed.py::test_answerers_of_the_same_accuracy_are_rarely_told_apart",
@@ -103,17 +113,19 @@ class _Contrast:
 
 
 def terms(model: Mixed) -> pd.DataFrame:
-    """Test whether agents differ, conditions differ, and agents differ differently between conditions, as averages over common conditions: likelihood-ratio
-    tests.
+    """Test whether agents differ, conditions differ, and agents differ differently between
+    conditions, as averages over common conditions: likelihood-ratio tests.
 
-    Each compares the model with one in which the term's contrasts are 0, both with the standard deviations of the whole model. Wald's test, which takes the
-    likelihood for a parabola, finds nothing where a cell is at 0 % or 100 %, however far others are from there.
+    Each compares the model with one in which the term's contrasts are 0, both with the standard
+    deviations of the whole model. Wald's test, which takes the likelihood for a parabola, finds
+    nothing where a cell is at 0 % or 100 %, however far others are from there.
 
     Returns
     -------
     pandas.DataFrame
-        ``term``, ``lr`` (twice the difference of the log likelihoods), ``f`` (``lr / df``), ``df``, ``df_error`` (the smallest of the contrasts in the
-        term, which is on the safe side), ``p`` (of ``f``) and ``note``; empty without a fit.
+        ``term``, ``lr`` (twice the difference of the log likelihoods), ``f`` (``lr / df``), ``df``,
+        ``df_error`` (the smallest of the contrasts in the term, which is on the safe side), ``p``
+        (of ``f``) and ``note``; empty without a fit.
     """
     from scipy.special import fdtrc
 
@@ -131,7 +143,8 @@ def terms(model: Mixed) -> pd.DataFrame:
         if pairs:
             first, start = agents[0], common[0]
             asked["agent x condition"] = [
-                grid[first, start] - grid[first, condition] - grid[agent, start] + grid[agent, condition] for agent, condition in pairs
+                grid[first, start] - grid[first, condition] - grid[agent, start] + grid[agent, condition]
+                for agent, condition in pairs
             ]
     rows = []
     whole = model.laplace.profile(model.fit.sd) if asked else 0.0
@@ -155,9 +168,11 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        :data:`CONTRAST_COLUMNS`. ``n_first``, ``n_second``: answers; ``estimate`` to ``high``: log odds (infinite where the data bound them from one side
-        only, NaN where from none); ``t``: ``estimate / se``, or the signed root of the likelihood ratio; ``share_first``, ``share_second``, ``points`` (their
-        difference in percentage points) and ``cohens_h``: observed, every condition with the same weight; empty without a fit.
+        :data:`CONTRAST_COLUMNS`. ``n_first``, ``n_second``: answers; ``estimate`` to ``high``: log
+        odds (infinite where the data bound them from one side only, NaN where from none); ``t``:
+        ``estimate / se``, or the signed root of the likelihood ratio; ``share_first``,
+        ``share_second``, ``points`` (their difference in percentage points) and ``cohens_h``:
+        observed, every condition with the same weight; empty without a fit.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -174,7 +189,11 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
         tested = asked_contrast.kind in TESTED
         if tested and _few(asked_contrast, model.cells) and by_likelihood[asked_contrast.kind] < _MOST_BY_LIKELIHOOD:
             by_likelihood[asked_contrast.kind] += 1
-            t, low, high = _by_likelihood(model, asked_contrast.weights, t, se, reach, (not down, not up)) or (t, low, high)
+            t, low, high = _by_likelihood(model, asked_contrast.weights, t, se, reach, (not down, not up)) or (
+                t,
+                low,
+                high,
+            )
         low, high = (math.nan, math.nan) if up and down else (-math.inf if down else low, math.inf if up else high)
         row = {
             "kind": asked_contrast.kind,
@@ -185,7 +204,14 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
         }
         row |= {"estimate": estimate, "se": se, "low": low, "high": high, "df": df}
         row |= {"t": t, "p": 2 * float(stdtr(min(df, 1e9), -abs(t)))} if tested else {"t": np.nan, "p": np.nan}
-        row |= {f"odds_ratio{end}": math.exp(row[name]) for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))} if tested else {}
+        row |= (
+            {
+                f"odds_ratio{end}": math.exp(row[name])
+                for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))
+            }
+            if tested
+            else {}
+        )
         row |= _observed(asked_contrast, model.cells) | {"note": _edge_note(asked_contrast, model.cells)}
         rows.append(row)
     table = pd.DataFrame(rows, columns=[*CONTRAST_COLUMNS])
@@ -196,8 +222,11 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
     return table
 
 
-def _by_likelihood(model: Mixed, weights: np.ndarray, t: float, se: float, reach: float, bounded: tuple[bool, bool]) -> tuple[float, float, float] | None:
-    """The signed root of the likelihood ratio against 0, and where it reaches ``reach`` below and above the peak (on the sides that are bounded).
+def _by_likelihood(
+    model: Mixed, weights: np.ndarray, t: float, se: float, reach: float, bounded: tuple[bool, bool]
+) -> tuple[float, float, float] | None:
+    """The signed root of the likelihood ratio against 0, and where it reaches ``reach`` below and
+    above the peak (on the sides that are bounded).
 
     Both are of the likelihood integrated over all other effects. None where that has no peak.
     """
@@ -251,16 +280,30 @@ def _mean(weights: Sequence[np.ndarray]) -> np.ndarray:
 
 def asked_of(cells: Cells) -> Iterator[_Contrast]:
     grid, agents, common = _grid(cells)
-    conditions_of = {agent: [condition for condition in sorted(cells.table["condition"].unique()) if (agent, condition) in grid] for agent in agents}
-    shared = {pair: [condition for condition in conditions_of[pair[0]] if condition in conditions_of[pair[1]]] for pair in combinations(agents, 2)}
+    conditions_of = {
+        agent: [condition for condition in sorted(cells.table["condition"].unique()) if (agent, condition) in grid]
+        for agent in agents
+    }
+    shared = {
+        pair: [condition for condition in conditions_of[pair[0]] if condition in conditions_of[pair[1]]]
+        for pair in combinations(agents, 2)
+    }
     for (agent, condition), weights in grid.items():
         yield _Contrast("cell", agent, "", condition, weights)
     for agent in agents:
         if len(conditions_of[agent]) > 1:
-            yield _Contrast("agent", agent, "", "", _mean([grid[agent, condition] for condition in conditions_of[agent]]))
+            yield _Contrast(
+                "agent", agent, "", "", _mean([grid[agent, condition] for condition in conditions_of[agent]])
+            )
     for (first, second), conditions in shared.items():
         if conditions:
-            yield _Contrast("agents", first, second, "", _mean([grid[first, condition] - grid[second, condition] for condition in conditions]))
+            yield _Contrast(
+                "agents",
+                first,
+                second,
+                "",
+                _mean([grid[first, condition] - grid[second, condition] for condition in conditions]),
+            )
     if len(common) > 1 or any(len(conditions) > 1 for conditions in shared.values()):
         for (first, second), conditions in shared.items():
             for one in conditions:
@@ -271,7 +314,9 @@ def asked_of(cells: Cells) -> Iterator[_Contrast]:
             yield _Contrast("trend", agent, "", "", weights)
         for (first, second), conditions in shared.items():
             if len(conditions) > 1:
-                yield _Contrast("trends", first, second, "", _slope(grid, first, conditions) - _slope(grid, second, conditions))
+                yield _Contrast(
+                    "trends", first, second, "", _slope(grid, first, conditions) - _slope(grid, second, conditions)
+                )
     else:
         for agent in agents:
             for one, other in combinations(conditions_of[agent], 2):
@@ -281,7 +326,9 @@ def asked_of(cells: Cells) -> Iterator[_Contrast]:
 def _slope(grid: Mapping[tuple[str, Any], np.ndarray], agent: str, conditions: Sequence[Any]) -> np.ndarray:
     """The weights of the least-squares line through an agent's cells."""
     x = np.array(conditions, float) - np.mean(np.array(conditions, float))
-    return np.sum([one * grid[agent, condition] for one, condition in zip(x / (x @ x), conditions, strict=True)], axis=0)
+    return np.sum(
+        [one * grid[agent, condition] for one, condition in zip(x / (x @ x), conditions, strict=True)], axis=0
+    )
 
 
 def spelt(contrast: _Contrast, cells: Cells) -> str:
@@ -296,11 +343,14 @@ def spelt(contrast: _Contrast, cells: Cells) -> str:
 
 
 def _observed(contrast: _Contrast, cells: Cells) -> dict[str, object]:
-    """Numbers of answers and shares that were observed: of the cells with positive weights, and of those with negative ones."""
+    """Numbers of answers and shares that were observed: of the cells with positive weights, and of
+    those with negative ones."""
     n, share = cells.answers, cells.shares
     mine = cells.agents == contrast.first
     # the middle of a line has no weight, but is on the line
-    involved = mine | (cells.agents == contrast.second) if contrast.kind in ("trend", "trends") else contrast.weights != 0
+    involved = (
+        mine | (cells.agents == contrast.second) if contrast.kind in ("trend", "trends") else contrast.weights != 0
+    )
     first = involved & (mine if contrast.kind != "conditions" else contrast.weights > 0)
     second = involved & ~first
     row: dict[str, object] = {"n_first": int(n[first].sum()), "n_second": int(n[second].sum())}
@@ -329,7 +379,8 @@ def _open(contrast: _Contrast, cells: Cells) -> tuple[bool, bool]:
 
 
 def _edge_note(contrast: _Contrast, cells: Cells) -> str:
-    """Return what cells at 0 % or 100 % make of a contrast: the data then bound it from one side, or from none."""
+    """Return what cells at 0 % or 100 % make of a contrast: the data then bound it from one side,
+    or from none."""
     share = cells.shares[contrast.weights != 0]
     up, down = _open(contrast, cells)
     if not (up or down):
@@ -338,4 +389,7 @@ def _edge_note(contrast: _Contrast, cells: Cells) -> str:
         return f"both at {share[0]:.0%}: not distinguishable, no interval"
     if up and down:
         return "cells at 0 % or 100 %: its size is the prior's, no interval"
-    return f"cells at 0 % or 100 %: the data bound it from {'below' if up else 'above'} only, and its size is partly the prior's"
+    return (
+        f"cells at 0 % or 100 %: the data bound it from {'below' if up else 'above'} only, and its size is partly the"
+        " prior's"
+    )

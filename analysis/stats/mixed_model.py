@@ -1,14 +1,19 @@
-"""Agents compared on the same paradigm by a mixed-effects logistic model, with random effects of participants and items.
+"""Agents compared on the same paradigm by a mixed-effects logistic model, with random effects of
+participants and items.
 
-Every answered item is right or wrong. Its log odds are those of its cell (agent and condition), plus what is the participant's, the item's and the trial's:
+Every answered item is right or wrong. Its log odds are those of its cell (agent and condition),
+plus what is the participant's, the item's and the trial's:
 
-    logit P(correct) = cell[agent, condition] + participant + participant x condition + wording + wording x condition + item + item x agent + trial as taken
+    logit P(correct) = cell[agent, condition] + participant + participant x condition + wording +
+    wording x condition + item + item x agent + trial as taken
 
-Terms after the cell are random effects; each is there only where the data can separate it (:data:`COMPONENTS` says when), and terms left out are reported. An
-agent that is one machine or one person has no participant effect: results hold for this one, not for others like it. Cells stand for effects and interactions
-alike, so nothing depends on how factors are coded. Cells have a weak prior, normal around even odds (0) with standard deviation 3, so that those at 0 % or
-100 % have an end; see :mod:`.laplace` for the fit, :mod:`.mixed_contrasts` for tests and contrasts. Simulated observers and guessing are yardsticks and no
-competitors: they are in no model.
+Terms after the cell are random effects; each is there only where the data can separate it
+(:data:`COMPONENTS` says when), and terms left out are reported. An agent that is one machine or one
+person has no participant effect: results hold for this one, not for others like it. Cells stand for
+effects and interactions alike, so nothing depends on how factors are coded. Cells have a weak
+prior, normal around even odds (0) with standard deviation 3, so that those at 0 % or 100 % have an
+end; see :mod:`.laplace` for the fit, :mod:`.mixed_contrasts` for tests and contrasts. Simulated
+observers and guessing are yardsticks and no competitors: they are in no model.
 """
 
 from __future__ import annotations
@@ -37,7 +42,8 @@ PRIOR_SD = 3.0
 #: More answers than these are thinned out, trial by trial.
 MOST_ITEMS = 20_000
 MOST_CELLS = 100
-#: So many levels beyond the number of cells they lie in must have been met again before a random effect is estimated, ...
+#: So many levels beyond the number of cells they lie in must have been met again before a random
+#: effect is estimated, ...
 _AGAIN = 10
 #: ... and they must hold this share of the answers.
 _SHARE = 0.25
@@ -62,7 +68,10 @@ VERDICTS = (
             "trials that cannot be distinguished",
         ),
         rests_on="which random effects the data allow: participants, items, trials",
-        says_no_when="nobody is several people, or too few items were answered more than once: the results hold for these alone, and that is said",
+        says_no_when=(
+            "nobody is several people, or too few items were answered more than once: the results hold for these alone,"
+            " and that is said"
+        ),
         tests=(
             "tests/analysis/stats/test_mixed.py::test_random_effects_are_there_when_they_can_be_told",
             "tests/analysis/stats/test_mixed.py::test_where_nothing_can_vary_the_results_hold_for_these_alone",
@@ -78,9 +87,10 @@ class Cells:
     Parameters
     ----------
     paradigm, by : the paradigm, and the column of conditions (empty for none)
-    table : a row for each cell: ``agent``, ``condition``, ``n``, ``correct`` (share), ``chance``, ``persons``; where replies could not be read,
-        :data:`.UNREAD_COLUMNS`
-    items : a row for each answer: ``cell`` (row of ``table``), ``correct``, and for each random effect in the model its level (-1 for none)
+    table : a row for each cell: ``agent``, ``condition``, ``n``, ``correct`` (share), ``chance``,
+        ``persons``; where replies could not be read, :data:`.UNREAD_COLUMNS`
+    items : a row for each answer: ``cell`` (row of ``table``), ``correct``, and for each random
+        effect in the model its level (-1 for none)
     components : the random effects in the model
     numeric : whether conditions are numbers
     notes : what was decided and left out
@@ -145,13 +155,16 @@ class Mixed:
     laplace: Laplace | None = None
 
     def random(self) -> pd.DataFrame:
-        """The random effects: ``effect``, ``levels`` and ``sd`` (in log odds), with rough limits (one standard error of its logarithm each way)."""
+        """The random effects: ``effect``, ``levels`` and ``sd`` (in log odds), with rough limits
+        (one standard error of its logarithm each way)."""
         rows = []
         for number, name in enumerate(self.cells.components if self.fit is not None else ()):
             assert self.fit is not None
             sd, spread = float(self.fit.sd[number]), float(np.sqrt(self.fit.uncertainty[number, number]))
             levels = int(self.cells.items[name].max()) + 1
-            rows.append({"effect": name, "levels": levels, "sd": sd, "low": sd * np.exp(-spread), "high": sd * np.exp(spread)})
+            rows.append(
+                {"effect": name, "levels": levels, "sd": sd, "low": sd * np.exp(-spread), "high": sd * np.exp(spread)}
+            )
         return pd.DataFrame(rows, columns=["effect", "levels", "sd", "low", "high"])
 
 
@@ -160,8 +173,10 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
 
     Parameters
     ----------
-    scored : as from :func:`.scoring.score_table`; ``agent`` as figures call it (see :func:`.style.name_agents`)
-    by : the column of conditions, such as ``list_length`` or ``factor_lures`` (also without ``factor_`` or ``record_``); empty for none; chosen when not given
+    scored : as from :func:`.scoring.score_table`; ``agent`` as figures call it (see
+        :func:`.style.name_agents`)
+    by : the column of conditions, such as ``list_length`` or ``factor_lures`` (also without
+        ``factor_`` or ``record_``); empty for none; chosen when not given
 
     Raises
     ------
@@ -176,7 +191,13 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
     columns = ["cell", *cells.components]
     rows = cells.items.groupby(columns, sort=True)["correct"].agg(["sum", "size"]).reset_index()
     fixed = np.eye(len(cells.table))[rows["cell"].to_numpy()]
-    model = Laplace(rows["sum"].to_numpy(float), rows["size"].to_numpy(float), fixed, [rows[name].to_numpy() for name in cells.components], prior_sd=PRIOR_SD)
+    model = Laplace(
+        rows["sum"].to_numpy(float),
+        rows["size"].to_numpy(float),
+        fixed,
+        [rows[name].to_numpy() for name in cells.components],
+        prior_sd=PRIOR_SD,
+    )
     try:
         fitted = fit(model)
     except FitError as error:
@@ -186,11 +207,16 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
 
 def _notes_on_fit(cells: Cells, fitted: Fit) -> list[str]:
     flat = [name for name, sd in zip(cells.components, fitted.sd, strict=True) if sd < 0.1]
-    return [f"Almost no variation was found between levels of {listed(flat)} (standard deviation below 0.1)."] if flat else []
+    return (
+        [f"Almost no variation was found between levels of {listed(flat)} (standard deviation below 0.1)."]
+        if flat
+        else []
+    )
 
 
 def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: Sequence[str] = ()) -> Cells:
-    """Sort the answers of one paradigm into cells of agent and condition, with the random effects that the data can separate, and columns ``beside``."""
+    """Sort the answers of one paradigm into cells of agent and condition, with the random effects
+    that the data can separate, and columns ``beside``."""
     part = scored.parts.get(paradigm, replace(scored, items=scored.items.iloc[:0]))
     notes: list[str] = []
     column = _conditions(_competitors(part.items, []).reset_index(drop=True), by, notes)
@@ -203,8 +229,8 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
         items = items[known].reset_index(drop=True)
     if items["agent"].nunique() * items["condition"].nunique() > MOST_CELLS:
         raise SpanLabError(
-            f"{paradigm}: {items['agent'].nunique()} agents times {items['condition'].nunique()} levels of {column} are more than {MOST_CELLS} cells; "
-            "name fewer sessions, or give --by with another column"
+            f"{paradigm}: {items['agent'].nunique()} agents times {items['condition'].nunique()} levels of {column} are"
+            f" more than {MOST_CELLS} cells; name fewer sessions, or give --by with another column"
         )
     if len(items):
         notes.append(same_trials(items)[1])
@@ -213,9 +239,17 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     several = items.assign(_person=persons.where(persons != "")).groupby("agent")["_person"].transform("nunique") > 1
     items = items.assign(person=persons.where(several, ""))
     unit = unit_session(items).astype(str)
-    items = items.assign(wording=unit.where(unit.str.startswith(WORDING) & (items.assign(_unit=unit).groupby("agent")["_unit"].transform("nunique") > 1), ""))
+    items = items.assign(
+        wording=unit.where(
+            unit.str.startswith(WORDING)
+            & (items.assign(_unit=unit).groupby("agent")["_unit"].transform("nunique") > 1),
+            "",
+        )
+    )
     groups = items.groupby(["agent", "condition"], sort=True)
-    table = groups.agg(n=("correct", "size"), correct=("correct", "mean"), chance=("chance", "mean"), persons=("person", "nunique")).reset_index()
+    table = groups.agg(
+        n=("correct", "size"), correct=("correct", "mean"), chance=("chance", "mean"), persons=("person", "nunique")
+    ).reset_index()
     replies = with_replies(items)
     if replies["unread"].any():
         of_cells = replies.groupby(["agent", "condition"], sort=True)
@@ -223,9 +257,16 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     levels = _levels(items, notes) if len(items) else {}
     _tell(items, table, column, notes)
     kept = pd.DataFrame(
-        {"cell": groups.ngroup().to_numpy(int), "correct": items["correct"].to_numpy(float), **levels, **{name: items[name].to_numpy() for name in beside}}
+        {
+            "cell": groups.ngroup().to_numpy(int),
+            "correct": items["correct"].to_numpy(float),
+            **levels,
+            **{name: items[name].to_numpy() for name in beside},
+        }
     )
-    numeric = bool(column) and all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in table["condition"])
+    numeric = bool(column) and all(
+        isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in table["condition"]
+    )
     return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes))
 
 
@@ -235,7 +276,10 @@ def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     if not aside.any():
         return items
     names = sorted(set(items.loc[aside, "agent"].astype(str)))
-    notes.append(f"{listed(names)} {'is a yardstick' if len(names) == 1 else 'are yardsticks'} for comparison only: in no model, test or family of tests.")
+    notes.append(
+        f"{listed(names)} {'is a yardstick' if len(names) == 1 else 'are yardsticks'} for comparison only: in no model,"
+        " test or family of tests."
+    )
     return items[~aside]
 
 
@@ -251,9 +295,19 @@ def _conditions(items: pd.DataFrame, by: str | None, notes: list[str]) -> str:
         for name in (by, f"factor_{by}", f"record_{by}"):
             if name in items.columns and (items.empty or items[name].notna().any()):
                 return name
-        there = [name.removeprefix("factor_").removeprefix("record_") for name in items.columns if items[name].notna().any()]
-        raise SpanLabError(f"the responses have no column '{by}'{nearest(by, there)}; a factor of the paradigm, or a column such as list_length, is wanted")
-    for name in ("list_length", "set_size", "factor_n", *sorted(name_of_column for name_of_column in items.columns if name_of_column.startswith("factor_"))):
+        there = [
+            name.removeprefix("factor_").removeprefix("record_") for name in items.columns if items[name].notna().any()
+        ]
+        raise SpanLabError(
+            f"the responses have no column '{by}'{nearest(by, there)}; a factor of the paradigm, or a column such as"
+            " list_length, is wanted"
+        )
+    for name in (
+        "list_length",
+        "set_size",
+        "factor_n",
+        *sorted(name_of_column for name_of_column in items.columns if name_of_column.startswith("factor_")),
+    ):
         if several(name) and items["agent"].nunique() * _values(items[name]).nunique() <= MOST_CELLS:
             notes.append(f"Conditions are those of {name}; --by takes another column.")
             return name
@@ -290,7 +344,8 @@ def _values(column: pd.Series) -> pd.Series:
 
 
 def _thinned(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """At most :data:`MOST_ITEMS` answers: of everybody and every condition as many trials as fit, the same ones where trials were the same."""
+    """At most :data:`MOST_ITEMS` answers: of everybody and every condition as many trials as fit,
+    the same ones where trials were the same."""
     if len(items) <= MOST_ITEMS:
         return items
     trial: Any = items["trial_id"].astype(str).where(items["trial_id"] != "", items["unit_trial"].astype(str))
@@ -300,8 +355,8 @@ def _thinned(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     most = max(1, int((count <= MOST_ITEMS).sum()))
     kept = items[place <= most].reset_index(drop=True)
     notes.append(
-        f"Only {len(kept):,} of {len(items):,} answers are in the model: of everybody and every condition the first {plural(most, 'trial')} by identifier, "
-        "which is random."
+        f"Only {len(kept):,} of {len(items):,} answers are in the model: of everybody and every condition the first"
+        f" {plural(most, 'trial')} by identifier, which is random."
     )
     return kept
 
@@ -331,16 +386,24 @@ def _levels(items: pd.DataFrame, notes: list[str]) -> dict[str, np.ndarray]:
         if (shared > 1).sum() >= _AGAIN and _again(of_agent[named], len(items), cells):
             levels["item x agent"] = _from_0(of_agent, named)
     else:
-        notes.append("Too few items were answered more than once for a random effect of items: the results hold for these items.")
+        notes.append(
+            "Too few items were answered more than once for a random effect of items: the results hold for these items."
+        )
     trial = items["unit_trial"].to_numpy()
     if _again(trial[trial >= 0], len(items), cells):
         levels["trial as taken"] = _from_0(trial, trial >= 0)
     elif len(items) > len(np.unique(trial[trial >= 0])):
-        notes.append("Too few trials, or trials that cannot be distinguished: answers of one trial are taken as independent, and intervals may be too narrow.")
+        notes.append(
+            "Too few trials, or trials that cannot be distinguished: answers of one trial are taken as independent, and"
+            " intervals may be too narrow."
+        )
     repeated = items[named & ~people].assign(_item=key[named & ~people]).groupby(["agent", "_item"]).size()
     often = repeated[repeated > 1].groupby(level="agent").size()
     for name, many in often.items():
-        notes.append(f"{name} answered {plural(int(many), 'item')} more than once. If it answers the same every time, its intervals are too narrow.")
+        notes.append(
+            f"{name} answered {plural(int(many), 'item')} more than once. If it answers the same every time, its"
+            " intervals are too narrow."
+        )
     return levels
 
 
@@ -364,15 +427,20 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
         at = table[table["correct"] == edge]
         many = table.groupby("agent").size()
         there = [
-            str(agent)
-            if not column
-            else f"{agent} ({f'every {column}' if len(part) == many[agent] else f'{column} ' + listed(list(map(str, part['condition'])))})"
+            (
+                str(agent)
+                if not column
+                else (
+                    f"{agent}"
+                    f" ({f'every {column}' if len(part) == many[agent] else f'{column} ' + listed(list(map(str, part['condition'])))})"  # noqa: E501
+                )
+            )
             for agent, part in at.groupby("agent")
         ]
         if there:
             notes.append(
-                f"At {word}: {listed(there)}. The data bound how far these are from others on one side only: odds ratios are partly the prior's, "
-                "and their intervals open."
+                f"At {word}: {listed(there)}. The data bound how far these are from others on one side only: odds"
+                " ratios are partly the prior's, and their intervals open."
             )
     people = items[items["person"] != ""].groupby("agent")["person"].nunique()
     for name, many in people.items():
@@ -383,4 +451,7 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
         notes.append(f"{name}: {many} wordings of the task, which are a random effect{rough}.")
     alone = [str(name) for name in table["agent"].unique() if name not in people.index]
     if alone:
-        notes.append(f"{listed(alone)}: no participants to vary, so the results hold for {'this one' if len(alone) == 1 else 'these ones'} alone.")
+        notes.append(
+            f"{listed(alone)}: no participants to vary, so the results hold for"
+            f" {'this one' if len(alone) == 1 else 'these ones'} alone."
+        )

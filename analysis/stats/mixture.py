@@ -1,9 +1,12 @@
-"""Errors on a circle: circular mean and standard deviation, and mixture models of what was remembered, confused and guessed, by maximum likelihood.
+"""Errors on a circle: circular mean and standard deviation, and mixture models of what was
+remembered, confused and guessed, by maximum likelihood.
 
-Two components (Zhang & Luck, 2008, Nature 453, 233-235): answers about the target's value, von Mises with concentration kappa, and uniform guesses. Three
-components (Bays, Catalao & Husain, 2009, Journal of Vision 9(10):7): also answers about the value of one of the other items, each equally likely, with the same
-concentration. Means are zero: answers are biased neither way. All angles here are in radians on the whole circle; degrees of a scale that closes after
-``period`` degrees become radians by 2 pi / period.
+Two components (Zhang & Luck, 2008, Nature 453, 233-235): answers about the target's value, von
+Mises with concentration kappa, and uniform guesses. Three components (Bays, Catalao & Husain, 2009,
+Journal of Vision 9(10):7): also answers about the value of one of the other items, each equally
+likely, with the same concentration. Means are zero: answers are biased neither way. All angles here
+are in radians on the whole circle; degrees of a scale that closes after ``period`` degrees become
+radians by 2 pi / period.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ import numpy as np
 Model = Literal["two", "three"]
 #: components of each model, in their order; the last one is guessing
 COMPONENTS: dict[Model, tuple[str, ...]] = {"two": ("p_target", "p_guess"), "three": ("p_target", "p_swap", "p_guess")}
-#: Least trials for a fit: below, planted parameters are not recovered in simulation (docs/statistics.md has the table).
+#: Least trials for a fit: below, planted parameters are not recovered in simulation
+#: (docs/statistics.md has the table).
 ENOUGH: dict[Model, int] = {"two": 100, "three": 150}
 #: A component with less weight than this is as good as none.
 NIL = 0.005
@@ -53,13 +57,15 @@ class Mixture:
         return kappa_to_sd(self.kappa)
 
     def density(self, errors: np.ndarray) -> np.ndarray:
-        """The probability density of errors (per radian). Swaps are spread evenly, as the values of other items are."""
+        """The probability density of errors (per radian). Swaps are spread evenly, as the values of
+        other items are."""
         rest = 1 - self.weights[0]
         return self.weights[0] * _von_mises(np.cos(errors), self.kappa) + rest / (2 * math.pi)
 
 
 def kappa_to_sd(kappa: float) -> float:
-    """Circular standard deviation (radians) of a von Mises distribution: the root of -2 ln of its mean resultant length."""
+    """Circular standard deviation (radians) of a von Mises distribution: the root of -2 ln of its
+    mean resultant length."""
     return math.sqrt(-2 * math.log(_resultant(kappa)))
 
 
@@ -70,7 +76,8 @@ def _resultant(kappa: float) -> float:
 
 
 def circular_mean_sd(angles: np.ndarray) -> tuple[float, float]:
-    """Circular mean, and circular standard deviation (the root of -2 ln of the mean resultant length), in radians.
+    """Circular mean, and circular standard deviation (the root of -2 ln of the mean resultant
+    length), in radians.
 
     Both are NaN without angles; the mean is NaN where no direction prevails.
     """
@@ -95,7 +102,8 @@ class _Likelihood:
     Parameters
     ----------
     errors : answer minus target
-    others : answer minus each of the other items' values, a row for each answer; NaN where there are fewer. None for two components
+    others : answer minus each of the other items' values, a row for each answer; NaN where there
+        are fewer. None for two components
     """
 
     def __init__(self, errors: np.ndarray, others: np.ndarray | None) -> None:
@@ -105,7 +113,8 @@ class _Likelihood:
         self.parameters = 2 if others is None else 3
 
     def __call__(self, at: np.ndarray) -> tuple[float, np.ndarray]:
-        """Minus the log-likelihood, and its slope, at log weights relative to guessing's and log kappa."""
+        """Minus the log-likelihood, and its slope, at log weights relative to guessing's and log
+        kappa."""
         weights = np.exp(np.append(at[:-1], 0.0) - max(0.0, float(at[:-1].max())))
         weights /= weights.sum()
         kappa = math.exp(at[-1])
@@ -124,18 +133,22 @@ class _Likelihood:
         density = sum(weight * part for weight, part in zip(weights, parts, strict=True))
         assert isinstance(density, np.ndarray)
         shares = [weight * part / density for weight, part in zip(weights, parts, strict=True)]
-        slope = [float(share.sum() - weight * len(density)) for share, weight in zip(shares[:-1], weights[:-1], strict=True)]
+        slope = [
+            float(share.sum() - weight * len(density)) for share, weight in zip(shares[:-1], weights[:-1], strict=True)
+        ]
         slope.append(kappa * float(sum((share * turn).sum() for share, turn in zip(shares[:-1], turns, strict=True))))
         return -float(np.log(density).sum()), -np.array(slope)
 
 
 def fit_mixture(errors: np.ndarray, others: np.ndarray | None = None) -> Mixture:
-    """The mixture of maximum likelihood, from several beginnings: two components, or three where the other items' values are given.
+    """The mixture of maximum likelihood, from several beginnings: two components, or three where
+    the other items' values are given.
 
     Parameters
     ----------
     errors : answer minus target, in radians
-    others : answer minus each of the other items' values, a row for each answer, NaN where there are fewer
+    others : answer minus each of the other items' values, a row for each answer, NaN where there
+        are fewer
     """
     best, _ = _fitted(_Likelihood(errors, others))
     model: Model = "two" if others is None else "three"
@@ -153,7 +166,9 @@ def _fitted(likelihood: _Likelihood) -> tuple[np.ndarray, float]:
         starts.append(np.array([*(math.log(weight / guess) for weight in weights), math.log(kappa)]))
     best: tuple[np.ndarray, float] | None = None
     for start in sorted(starts, key=lambda start: likelihood(start)[0])[:_TRIES]:
-        solution = minimize(likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-12, "gtol": 1e-6})
+        solution = minimize(
+            likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-12, "gtol": 1e-6}
+        )
         if best is None or solution.fun < best[1]:
             best = np.asarray(solution.x), float(solution.fun)
     assert best is not None
@@ -165,12 +180,16 @@ def _natural(at: np.ndarray) -> tuple[tuple[float, ...], float]:
     return tuple(float(weight) for weight in weights / weights.sum()), math.exp(at[-1])
 
 
-def mixture_limits(errors: np.ndarray, fitted: Mixture, others: np.ndarray | None = None, level: float = 0.95) -> dict[str, tuple[float, float]]:
-    """Intervals of the weights (on their logit) and of the standard deviation (on its logarithm), from the curvature of the likelihood.
+def mixture_limits(
+    errors: np.ndarray, fitted: Mixture, others: np.ndarray | None = None, level: float = 0.95
+) -> dict[str, tuple[float, float]]:
+    """Intervals of the weights (on their logit) and of the standard deviation (on its logarithm),
+    from the curvature of the likelihood.
 
     Returns
     -------
-    for each of :data:`COMPONENTS` and ``sd`` (radians) both ends; NaN for all where a component is as good as none, or the likelihood has no peak
+    for each of :data:`COMPONENTS` and ``sd`` (radians) both ends; NaN for all where a component is
+    as good as none, or the likelihood has no peak
     """
     from scipy.special import ndtri
 
@@ -181,7 +200,9 @@ def mixture_limits(errors: np.ndarray, fitted: Mixture, others: np.ndarray | Non
     likelihood = _Likelihood(errors, others)
     at = np.array([*(math.log(weight / fitted.weights[-1]) for weight in fitted.weights[:-1]), math.log(fitted.kappa)])
     step, count = 1e-4, len(at)
-    curvature = np.array([(likelihood(at + step * one)[1] - likelihood(at - step * one)[1]) / (2 * step) for one in np.eye(count)])
+    curvature = np.array(
+        [(likelihood(at + step * one)[1] - likelihood(at - step * one)[1]) / (2 * step) for one in np.eye(count)]
+    )
     curvature = (curvature + curvature.T) / 2
     if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature)[0] <= 1e-6:
         return nothing
@@ -198,12 +219,20 @@ def mixture_limits(errors: np.ndarray, fitted: Mixture, others: np.ndarray | Non
     slopes = np.array([(logits(at + step * one) - logits(at - step * one)) / (2 * step) for one in np.eye(count)]).T
     middle = logits(at)
     ends = [(value - spread(slope), value + spread(slope)) for value, slope in zip(middle, slopes, strict=True)]
-    limits = {name: (1 / (1 + math.exp(-low)), 1 / (1 + math.exp(-high))) for name, (low, high) in zip(names, ends[:-1], strict=True)}
+    limits = {
+        name: (1 / (1 + math.exp(-low)), 1 / (1 + math.exp(-high)))
+        for name, (low, high) in zip(names, ends[:-1], strict=True)
+    }
     return {**limits, "sd": (math.exp(ends[-1][0]), math.exp(ends[-1][1]))}
 
 
 def simulate_answers(
-    model: Sequence[float], sd: float, targets: np.ndarray, others: np.ndarray | None, random: np.random.RandomState, period: float = 2 * math.pi
+    model: Sequence[float],
+    sd: float,
+    targets: np.ndarray,
+    others: np.ndarray | None,
+    random: np.random.RandomState,
+    period: float = 2 * math.pi,
 ) -> np.ndarray:
     """Answers of somebody with planted parameters: what recovery is checked with.
 

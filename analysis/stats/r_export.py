@@ -1,4 +1,5 @@
-"""The answers of a mixed-effects model as a table, and a script in R that fits the same model with lme4 (and, where it is installed, with brms)."""
+"""The answers of a mixed-effects model as a table, and a script in R that fits the same model with
+lme4 (and, where it is installed, with brms)."""
 
 from __future__ import annotations
 
@@ -30,18 +31,18 @@ estimates <- coef(summary(model))
 # Standard errors for the standard deviations as estimated; those of the summary have their uncertainty in them, too.
 given <- sqrt(diag(as.matrix({vcov})))
 {cells}write.csv(cells, file.path(folder, "{stem}_cells.csv"), row.names = FALSE)
-{spread}"""
+{spread}"""  # noqa: E501
 _SPREAD = """spread <- as.data.frame(VarCorr(model))
 write.csv(data.frame(effect = spread$grp, sd = spread$sdcor), file.path(folder, "{stem}_random.csv"), row.names = FALSE)
 """
 _CELLS = """cells <- data.frame(cell = sub("^cell", "", rownames(estimates)), estimate = estimates[, 1], se = given, se_of_summary = estimates[, 2])
-"""
+"""  # noqa: E501
 _SENSITIVITY_CELLS = """# Effects of cells are minus the {bias}; effects of cells by half are d'{scaled}.
 halves <- grepl(":half$", rownames(estimates))
 scale <- ifelse(halves, {scale}, -1)
 cells <- data.frame(measure = ifelse(halves, "dprime", "{bias}"), cell = sub("^cell", "", sub(":half$", "", rownames(estimates))),
                     estimate = scale * estimates[, 1], se = abs(scale) * given, se_of_summary = abs(scale) * estimates[, 2])
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class _Model:
         family = f'binomial("{self.link}")' if self.link else "binomial"
         if not self.terms:
             return f"glm({self.formula}, data = d, family = {family})"
-        # over one random effect lme4 can integrate as good as exactly; its Laplace approximation takes the expected curvature where the link is not logistic
+        # over one random effect lme4 can integrate as good as exactly; its Laplace approximation
+        # takes the expected curvature where the link is not logistic
         nodes = ", nAGQ = 25" if self.link and len(self.terms) == 1 else ""
         control = 'control = glmerControl(optimizer = "bobyqa", optCtrl = list(maxfun = 1e5))'
         return f"glmer({self.formula},\n               data = d, family = {family}{nodes}, {control})"
@@ -83,13 +85,22 @@ class _Model:
         classes = "".join(f', {column} = "factor"' for column in self.components)
         vcov = "vcov(model, use.hessian = FALSE)" if self.terms else "vcov(model)"
         spread = _SPREAD.format(stem=self.stem) if self.terms else ""
-        return {"stem": self.stem, "classes": classes, "call": self.call, "vcov": vcov, "spread": spread, "brms": self.formula}
+        return {
+            "stem": self.stem,
+            "classes": classes,
+            "call": self.call,
+            "vcov": vcov,
+            "spread": spread,
+            "brms": self.formula,
+        }
 
 
 def write_r(cells: Cells, folder: Path) -> list[Path]:
-    """Write the data and the script of the model of right answers, and return their paths. Cells are called ``agent | condition``.
+    """Write the data and the script of the model of right answers, and return their paths. Cells
+    are called ``agent | condition``.
 
-    A random effect that some answers do not have (machines are not participants) is multiplied by a column that is 0 for these.
+    A random effect that some answers do not have (machines are not participants) is multiplied by a
+    column that is 0 for these.
 
     Raises
     ------
@@ -113,7 +124,8 @@ def write_r(cells: Cells, folder: Path) -> list[Path]:
 
 
 def write_r_of_sensitivity(model: SensitivityModel, folder: Path) -> list[Path]:
-    """Write data and script of the probit model of sensitivity, beside those of right answers; their paths, none where there is no such model.
+    """Write data and script of the probit model of sensitivity, beside those of right answers;
+    their paths, none where there is no such model.
 
     ``half`` is 1/2 where the first word was true and -1/2 elsewhere, so that its effect is d'.
 
@@ -124,9 +136,14 @@ def write_r_of_sensitivity(model: SensitivityModel, folder: Path) -> list[Path]:
     """
     if model.cells is None or model.fit is None:
         return []
-    model_data = _model(model.cells, f"{_stem(model.cells.paradigm)}_sensitivity", "said ~ 0 + cell + cell:half", "probit")
+    model_data = _model(
+        model.cells, f"{_stem(model.cells.paradigm)}_sensitivity", "said ~ 0 + cell + cell:half", "probit"
+    )
     bias = "side bias" if model.forced else "criterion"
-    explained = f'# said: whether "{model.words[0]}" was the answer; half: 1/2 where that was true, -1/2 where it was "{model.words[1]}".\n'
+    explained = (
+        f'# said: whether "{model.words[0]}" was the answer; half: 1/2 where that was true, -1/2 where it was'
+        f' "{model.words[1]}".\n'
+    )
     script = _SCRIPT.format(
         title=f"{model.cells.paradigm}: sensitivity and {bias}",
         formula=model.formula,
@@ -136,7 +153,9 @@ def write_r_of_sensitivity(model: SensitivityModel, folder: Path) -> list[Path]:
         where="where hits or false alarms are near 0% or 100%",
         nearer="0",
         link='"probit"',
-        cells=_SENSITIVITY_CELLS.format(bias=bias, scaled=" times the square root of 2" * model.forced, scale="1 / sqrt(2)" if model.forced else "1"),
+        cells=_SENSITIVITY_CELLS.format(
+            bias=bias, scaled=" times the square root of 2" * model.forced, scale="1 / sqrt(2)" if model.forced else "1"
+        ),
         **model_data.parts(),
     )
     return _write(model_data, script, folder)
@@ -149,9 +168,14 @@ def _stem(paradigm: str) -> str:
 def _model(cells: Cells, stem: str, fixed: str, link: str = "") -> _Model:
     """The answers as a table for R: what was answered, its cell, and each random effect."""
     names = {name: re.sub(r"[^a-z]+", "_", name) for name in cells.components}
-    called = [f"{agent} | {condition}" if cells.by else str(agent) for agent, condition in zip(cells.table["agent"], cells.table["condition"], strict=True)]
+    called = [
+        f"{agent} | {condition}" if cells.by else str(agent)
+        for agent, condition in zip(cells.table["agent"], cells.table["condition"], strict=True)
+    ]
     items = cells.items
-    right = items[["correct"]].astype(int if items["correct"].isin([0, 1]).all() else float)  # means over repeats lie between 0 and 1
+    right = items[["correct"]].astype(
+        int if items["correct"].isin([0, 1]).all() else float
+    )  # means over repeats lie between 0 and 1
     table = right.rename(columns={"correct": fixed.partition(" ")[0]}).assign(cell=[called[at] for at in items["cell"]])
     if "signal" in items.columns:
         table["half"] = items["signal"].to_numpy(float) - 0.5

@@ -1,4 +1,5 @@
-"""Tests of ranks by their large-sample distributions, as scipy.stats has them; importing that takes half a second."""
+"""Tests of ranks by their large-sample distributions, as scipy.stats has them; importing that takes
+half a second."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def _ties(values: np.ndarray) -> float:
 
 
 def kruskal(samples: Sequence[np.ndarray]) -> float:
-    """Test whether independent samples have one distribution: p of Kruskal and Wallis's test, corrected for ties. Some two values must differ."""
+    """Test whether independent samples have one distribution: p of Kruskal and Wallis's test,
+    corrected for ties. Some two values must differ."""
     from scipy.special import chdtrc
 
     together = np.concatenate(samples)
@@ -32,8 +34,8 @@ def kruskal(samples: Sequence[np.ndarray]) -> float:
 
 
 def friedman(samples: np.ndarray) -> float:
-    """Test whether three or more conditions of the same units have one distribution: p of Friedman's test, corrected for ties; NaN where no unit tells any
-    apart.
+    """Test whether three or more conditions of the same units have one distribution: p of
+    Friedman's test, corrected for ties; NaN where no unit tells any apart.
 
     Parameters
     ----------
@@ -46,5 +48,8 @@ def friedman(samples: np.ndarray) -> float:
     free = 1 - sum(_ties(sample) for sample in samples.T) / (units * conditions * (conditions**2 - 1))
     if free <= 0:
         return float("nan")
-    chi = (12 / (units * conditions * (conditions + 1)) * float((ranks.sum(axis=0) ** 2).sum()) - 3 * units * (conditions + 1)) / free
+    chi = (
+        12 / (units * conditions * (conditions + 1)) * float((ranks.sum(axis=0) ** 2).sum())
+        - 3 * units * (conditions + 1)
+    ) / free
     return float(chdtrc(conditions - 1, max(0.0, chi)))

@@ -1,17 +1,23 @@
-"""Receiver operating characteristics from ratings: points, the area under the curve, and signal detection with unequal variances by maximum likelihood.
+"""Receiver operating characteristics from ratings: points, the area under the curve, and signal
+detection with unequal variances by maximum likelihood.
 
-Evidence is a number for each answer that is higher the more the answer speaks for a signal: the answer and how sure one was of it, in one order. Each of its
-values is a criterion, and gives a point of the curve: the shares of signals and of others at that value or above it.
+Evidence is a number for each answer that is higher the more the answer speaks for a signal: the
+answer and how sure one was of it, in one order. Each of its values is a criterion, and gives a
+point of the curve: the shares of signals and of others at that value or above it.
 
-* Area: the share of pairs of a signal and another question in which the signal has more evidence, equal ones counted half (Bamber, 1975, Journal of
-  Mathematical Psychology 12, 387-415). Its variance is that of DeLong, DeLong and Clarke-Pearson (1988, Biometrics 44, 837-845); where trials have several
-  questions, that of Obuchowski (1997, Biometrics 53, 567-578). The interval is taken on the logit; at 0 and 1 it is that of Newcombe (2006, Statistics in
-  Medicine 25, 559-573, method 5).
-* Model: evidence is normal, with mean 0 and standard deviation 1 without a signal, and with another mean and standard deviation with one. The curve of
-  z-scores is then a line, z(H) = intercept + slope x z(F), whose slope is the ratio of the two standard deviations (others to signals). d_a is the distance
-  of the means in units of the root mean square of both standard deviations: sqrt(2 / (1 + slope²)) x intercept (Simpson & Fitter, 1973, Psychological Bulletin
-  80, 481-488; Macmillan & Creelman, 2005, chapter 3). With a slope of 1 it is d'. Fitted by Fisher's scoring (Dorfman & Alf, 1969, Journal of Mathematical
-  Psychology 6, 487-496).
+* Area: the share of pairs of a signal and another question in which the signal has more evidence,
+  equal ones counted half (Bamber, 1975, Journal of Mathematical Psychology 12, 387-415). Its
+  variance is that of DeLong, DeLong and Clarke-Pearson (1988, Biometrics 44, 837-845); where trials
+  have several questions, that of Obuchowski (1997, Biometrics 53, 567-578). The interval is taken
+  on the logit; at 0 and 1 it is that of Newcombe (2006, Statistics in Medicine 25, 559-573, method
+  5).
+* Model: evidence is normal, with mean 0 and standard deviation 1 without a signal, and with another
+  mean and standard deviation with one. The curve of z-scores is then a line, z(H) = intercept +
+  slope x z(F), whose slope is the ratio of the two standard deviations (others to signals). d_a is
+  the distance of the means in units of the root mean square of both standard deviations: sqrt(2 /
+  (1 + slope²)) x intercept (Simpson & Fitter, 1973, Psychological Bulletin 80, 481-488; Macmillan &
+  Creelman, 2005, chapter 3). With a slope of 1 it is d'. Fitted by Fisher's scoring (Dorfman & Alf,
+  1969, Journal of Mathematical Psychology 6, 487-496).
 """
 
 from __future__ import annotations
@@ -24,9 +30,11 @@ import numpy as np
 from ..means.bootstrap import LEVEL
 from .effect_sizes import rank_biserial
 
-#: Least questions of each kind (signals, others) for a fit: below, planted parameters are not recovered in simulation (docs/statistics.md has the table).
+#: Least questions of each kind (signals, others) for a fit: below, planted parameters are not
+#: recovered in simulation (docs/statistics.md has the table).
 ENOUGH = 50
-#: Least different values of evidence for a fit: with three the model has as many parameters as the curve has numbers.
+#: Least different values of evidence for a fit: with three the model has as many parameters as the
+#: curve has numbers.
 LEAST_LEVELS = 4
 #: Least questions of each kind for the interval of an area.
 ENOUGH_FOR_AREA = 5
@@ -56,7 +64,8 @@ class RatingCounts:
         return cls(values, signals, np.bincount(codes[~signal], minlength=len(values)))
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """Shares of others and of signals at each value or above it, from the strictest criterion on; the corners (0, 0) and (1, 1) are left out."""
+        """Shares of others and of signals at each value or above it, from the strictest criterion
+        on; the corners (0, 0) and (1, 1) are left out."""
         alarms, hits = (np.cumsum(counts[::-1])[:-1] / counts.sum() for counts in (self.others, self.signals))
         return alarms, hits
 
@@ -70,7 +79,9 @@ class Area:
     high: float
 
 
-def area_under_curve(evidence: np.ndarray, signal: np.ndarray, trials: np.ndarray | None = None, level: float = LEVEL) -> Area:
+def area_under_curve(
+    evidence: np.ndarray, signal: np.ndarray, trials: np.ndarray | None = None, level: float = LEVEL
+) -> Area:
     """The area under the curve.
 
     Parameters
@@ -96,7 +107,10 @@ def area_under_curve(evidence: np.ndarray, signal: np.ndarray, trials: np.ndarra
     if not 0 < value < 1 or not variance > 0:
         size = rank_biserial(evidence[signal], evidence[~signal], level)
         return Area(value, (size.low + 1) / 2, (size.high + 1) / 2)
-    middle, reach = math.log(value / (1 - value)), float(ndtri((1 + level) / 2)) * math.sqrt(variance) / (value * (1 - value))
+    middle, reach = (
+        math.log(value / (1 - value)),
+        float(ndtri((1 + level) / 2)) * math.sqrt(variance) / (value * (1 - value)),
+    )
     low, high = (1 / (1 + math.exp(-end)) for end in (middle - reach, middle + reach))
     return Area(value, low, high)
 
@@ -147,7 +161,8 @@ class UnequalVariance:
 
 
 def fit_unequal_variance(counts: RatingCounts, level: float = LEVEL) -> UnequalVariance | None:
-    """The model of maximum likelihood; None where the likelihood has no peak, as where signals and others never share a rating."""
+    """The model of maximum likelihood; None where the likelihood has no peak, as where signals and
+    others never share a rating."""
     from scipy.special import chdtrc, ndtri
 
     signals, others = counts.signals.astype(float), counts.others.astype(float)
@@ -171,7 +186,11 @@ def fit_unequal_variance(counts: RatingCounts, level: float = LEVEL) -> UnequalV
         if gained < 1e-10 and float(np.abs(step).max()) < 1e-6:
             break
     slope, information = _score(at, signals, others)
-    if not np.isfinite(information).all() or np.linalg.eigvalsh(information)[0] <= 1e-8 or not _SLOPES[0] < at[1] < _SLOPES[1]:
+    if (
+        not np.isfinite(information).all()
+        or np.linalg.eigvalsh(information)[0] <= 1e-8
+        or not _SLOPES[0] < at[1] < _SLOPES[1]
+    ):
         return None
     if float(slope @ np.linalg.solve(information, slope)) > 1e-4:  # not at the peak
         return None
@@ -200,7 +219,8 @@ def fit_unequal_variance(counts: RatingCounts, level: float = LEVEL) -> UnequalV
 
 
 def _start(signals: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Criteria from the others, and the line through the z-scores of both; half an answer is added to each count."""
+    """Criteria from the others, and the line through the z-scores of both; half an answer is added
+    to each count."""
     from scipy.special import ndtri
 
     below = [ndtri(np.cumsum(counts + 0.5)[:-1] / (counts + 0.5).sum()) for counts in (others, signals)]
@@ -214,7 +234,12 @@ def _log_likelihood(at: np.ndarray, signals: np.ndarray, others: np.ndarray) -> 
     expected = [_shares(at[2:]), _shares(at[1] * at[2:] - at[0])]
     if min(share[count > 0].min() for share, count in zip(expected, (others, signals), strict=True)) <= 0:
         return -math.inf
-    return float(sum((count[count > 0] * np.log(share[count > 0])).sum() for share, count in zip(expected, (others, signals), strict=True)))
+    return float(
+        sum(
+            (count[count > 0] * np.log(share[count > 0])).sum()
+            for share, count in zip(expected, (others, signals), strict=True)
+        )
+    )
 
 
 def _saturated(counts: np.ndarray) -> float:
@@ -224,7 +249,8 @@ def _saturated(counts: np.ndarray) -> float:
 
 
 def _shares(criteria: np.ndarray) -> np.ndarray:
-    """Return the shares of a normal distribution between criteria; from the nearer tail, so that small shares keep their digits."""
+    """Return the shares of a normal distribution between criteria; from the nearer tail, so that
+    small shares keep their digits."""
     from scipy.special import ndtr
 
     ends = np.concatenate([[-np.inf], criteria, [np.inf]])
@@ -233,7 +259,8 @@ def _shares(criteria: np.ndarray) -> np.ndarray:
 
 
 def _score(at: np.ndarray, signals: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The slope of the log-likelihood and the expected information, in the intercept, the slope and the criteria."""
+    """The slope of the log-likelihood and the expected information, in the intercept, the slope and
+    the criteria."""
     many = len(signals)
     slope, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
     for counts, signal in ((others, False), (signals, True)):
@@ -250,8 +277,11 @@ def _score(at: np.ndarray, signals: np.ndarray, others: np.ndarray) -> tuple[np.
     return slope, information
 
 
-def simulate_ratings(d_a: float, slope: float, criteria: np.ndarray, signals: int, others: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Evidence (numbers of criteria that were passed) and signals of somebody with planted parameters: what recovery is checked with."""
+def simulate_ratings(
+    d_a: float, slope: float, criteria: np.ndarray, signals: int, others: int, random: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Evidence (numbers of criteria that were passed) and signals of somebody with planted
+    parameters: what recovery is checked with."""
     mean = d_a * math.sqrt((1 + slope**2) / 2) / slope
     felt = np.concatenate([random.normal(mean, 1 / slope, signals), random.normal(0.0, 1.0, others)])
     return np.searchsorted(criteria, felt).astype(float), np.arange(signals + others) < signals

@@ -1,18 +1,21 @@
-"""Signal detection from counts: hit and false-alarm rate, accuracy, d' and criterion. Pure functions of numbers or arrays of any shape.
+"""Signal detection from counts: hit and false-alarm rate, accuracy, d' and criterion. Pure
+functions of numbers or arrays of any shape.
 
 Rates of 0 and 1 have no finite z-score, so they need a correction. Each has a name:
 
 ``none``
     nothing; a rate of 0 or 1 makes d' infinite, and undefined where both rates are at the same end.
 ``clip``
-    rates are kept within 0.01 and 0.99, whatever the number of items, as in the N-back study of Gong, Wan and Wang (2024, AAAI 38, 10048-10056). d' then
-    lies within -4.65 and 4.65.
+    rates are kept within 0.01 and 0.99, whatever the number of items, as in the N-back study of
+    Gong, Wan and Wang (2024, AAAI 38, 10048-10056). d' then lies within -4.65 and 4.65.
 ``log-linear``
-    half an item is added to hits and false alarms and one to the numbers of signals and of others, in every cell and not only at the ends (Hautus, 1995,
-    Behavior Research Methods, Instruments, & Computers 27, 46-51). Small blocks are pulled towards 0.
+    half an item is added to hits and false alarms and one to the numbers of signals and of others,
+    in every cell and not only at the ends (Hautus, 1995, Behavior Research Methods, Instruments, &
+    Computers 27, 46-51). Small blocks are pulled towards 0.
 
-The model is that of equal variances: d' = z(hit rate) - z(false-alarm rate), criterion c = -(z(hit rate) + z(false-alarm rate)) / 2 (Macmillan & Creelman,
-2005, Detection Theory). c is above 0 for somebody who rarely says that there was a signal.
+The model is that of equal variances: d' = z(hit rate) - z(false-alarm rate), criterion c = -(z(hit
+rate) + z(false-alarm rate)) / 2 (Macmillan & Creelman, 2005, Detection Theory). c is above 0 for
+somebody who rarely says that there was a signal.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from ...core.errors import SpanLabError
 
 Correction = Literal["none", "clip", "log-linear"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
-#: Words that say that there was something, and beside each the one that says that there was nothing.
+#: Words that say that there was something, and beside each the one that says that there was
+#: nothing.
 SIGNALS = ("different", "asymmetric", "match", "present", "yes", "old", "change")
 NOISE = ("same", "symmetric", "no match", "absent", "no", "new", "no change")
 #: Pairs of words that are not a yes-no question: alternatives that are both shown.
@@ -38,13 +42,15 @@ CLIP = (0.01, 0.99)
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Detection of signals among others; every field is a number or an array in the shape of the counts.
+    """Detection of signals among others; every field is a number or an array in the shape of the
+    counts.
 
     Parameters
     ----------
     hit_rate, false_alarm_rate : as counted, without any correction; NaN where nothing was counted
     accuracy : hits and correct rejections among everything counted
-    dprime, criterion : after ``correction``; NaN where a rate is unknown, infinite only without correction
+    dprime, criterion : after ``correction``; NaN where a rate is unknown, infinite only without
+        correction
     correction : by its name
     """
 
@@ -57,11 +63,14 @@ class Detection:
 
     @property
     def dprime_abs(self) -> Any:
-        """d' without its sign, as the N-back study has it: whoever answers the wrong way round looks good."""
+        """d' without its sign, as the N-back study has it: whoever answers the wrong way round
+        looks good."""
         return np.abs(self.dprime)
 
 
-def detection(hits: Any, misses: Any, false_alarms: Any, correct_rejections: Any, correction: Correction = "log-linear") -> Detection:
+def detection(
+    hits: Any, misses: Any, false_alarms: Any, correct_rejections: Any, correction: Correction = "log-linear"
+) -> Detection:
     """Rates, d' and criterion from the four counts.
 
     Parameters
@@ -77,7 +86,9 @@ def detection(hits: Any, misses: Any, false_alarms: Any, correct_rejections: Any
     """
     if correction not in CORRECTIONS:
         raise SpanLabError(f"unknown correction '{correction}' for d'; there are {', '.join(CORRECTIONS)}")
-    hit, miss, alarm, rejection = (np.asarray(count, dtype=float) for count in (hits, misses, false_alarms, correct_rejections))
+    hit, miss, alarm, rejection = (
+        np.asarray(count, dtype=float) for count in (hits, misses, false_alarms, correct_rejections)
+    )
     if any((count < 0).any() for count in (hit, miss, alarm, rejection)):
         raise SpanLabError("hits, misses, false alarms and correct rejections are counts: none may be below 0")
     signals, others = hit + miss, alarm + rejection
@@ -104,10 +115,13 @@ def z_score(count: np.ndarray, of: np.ndarray, correction: Correction) -> Any:
 
 
 def thinned_z(count: np.ndarray, asked: np.ndarray, to: int) -> np.ndarray:
-    """The log-linear z-score that fewer questions are expected to have: the mean over every choice of ``to`` of those that were asked.
+    """The log-linear z-score that fewer questions are expected to have: the mean over every choice
+    of ``to`` of those that were asked.
 
-    Half an answer pulls a z-score towards 0 the more, the fewer questions there are, so that equal answerers differ where one was asked more. The mean over
-    choices has the expectation of a z-score of ``to`` questions, however many were asked: whatever is compared at one number differs by chance alone.
+    Half an answer pulls a z-score towards 0 the more, the fewer questions there are, so that equal
+    answerers differ where one was asked more. The mean over choices has the expectation of a
+    z-score of ``to`` questions, however many were asked: whatever is compared at one number differs
+    by chance alone.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Commands of the command line, by what they are about; ``cli/app.py`` registers them. Part of the command line."""
+"""Commands of the command line, by what they are about; ``cli/app.py`` registers them. Part of the
+command line."""
 
 from ...core.doors import door
 

@@ -1,4 +1,5 @@
-"""``spanlab figure`` and ``spanlab scores``: one figure, or the human-model scores, from any data. Part of the command line."""
+"""``spanlab figure`` and ``spanlab scores``: one figure, or the human-model scores, from any data.
+Part of the command line."""
 
 from __future__ import annotations
 
@@ -26,13 +27,20 @@ DataArgument = Annotated[list[Path], typer.Argument(help=DATA_HELP, metavar="DAT
 PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
 PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
 AcceptUnreadOption = Annotated[
-    bool, typer.Option("--accept-unread", help="also test and compare sessions and cells in which more than 20% of the replies could not be read")
+    bool,
+    typer.Option(
+        "--accept-unread",
+        help="also test and compare sessions and cells in which more than 20% of the replies could not be read",
+    ),
 ]
 MarginOption = Annotated[
     list[str] | None,
     typer.Option(
         "--margin",
-        help="a difference up to this counts as none (two one-sided tests): 5points (percentage points), 0.3d' or 20ms; may be repeated; no verdict without it",
+        help=(
+            "a difference up to this counts as none (two one-sided tests): 5points (percentage points), 0.3d' or 20ms;"
+            " may be repeated; no verdict without it"
+        ),
         metavar="MARGIN",
         show_default=False,
     ),
@@ -41,7 +49,10 @@ MapOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map",
-        help="columns of your own tables: YOURS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where a column is missing",
+        help=(
+            "columns of your own tables: YOURS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where"
+            " a column is missing"
+        ),
         metavar="COLUMNS",
         show_default=False,
     ),
@@ -53,32 +64,80 @@ _WIDTH = 110
 
 def figure(
     name: Annotated[
-        str, typer.Argument(help="which figure (--list names them); none is needed with --along or --value", metavar="NAME", show_default=False)
+        str,
+        typer.Argument(
+            help="which figure (--list names them); none is needed with --along or --value",
+            metavar="NAME",
+            show_default=False,
+        ),
     ] = "",
     data: Annotated[list[Path] | None, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE"),
+    ] = None,
     paradigm: Annotated[
-        list[str] | None, typer.Option("--paradigm", help="paradigm of the figure; may be repeated for figures of N-back", metavar="NAME")
+        list[str] | None,
+        typer.Option(
+            "--paradigm", help="paradigm of the figure; may be repeated for figures of N-back", metavar="NAME"
+        ),
     ] = None,
     bars: Annotated[
-        str, typer.Option("--bars", help="bars of curves: 95% interval, standard error, or 95% within people", metavar="interval|sem|within")
+        str,
+        typer.Option(
+            "--bars",
+            help="bars of curves: 95% interval, standard error, or 95% within people",
+            metavar="interval|sem|within",
+        ),
     ] = "interval",
-    along: Annotated[str, typer.Option("--along", help="column for the horizontal axis; by default the first factor", metavar="COLUMN")] = "",
-    by: Annotated[str, typer.Option("--by", help="draw a panel for each value of this column (with --along, --value or reaction_time)", metavar="COLUMN")] = "",
+    along: Annotated[
+        str,
+        typer.Option("--along", help="column for the horizontal axis; by default the first factor", metavar="COLUMN"),
+    ] = "",
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            help="draw a panel for each value of this column (with --along, --value or reaction_time)",
+            metavar="COLUMN",
+        ),
+    ] = "",
     people: Annotated[
         Path | None,
         typer.Option(
-            "--people", help="a table with a row for each participant (scores-by-person -o writes one): --by and --along take its columns, too", metavar="FILE"
+            "--people",
+            help=(
+                "a table with a row for each participant (scores-by-person -o writes one): --by and --along take its"
+                " columns, too"
+            ),
+            metavar="FILE",
         ),
     ] = None,
     value: Annotated[
-        str, typer.Option("--value", help="what is measured; rt_ms is the mean of reaction times", metavar="correct|rt_ms|rt_median|d_prime")
+        str,
+        typer.Option(
+            "--value",
+            help="what is measured; rt_ms is the mean of reaction times",
+            metavar="correct|rt_ms|rt_median|d_prime",
+        ),
     ] = "",
     points: Annotated[bool, typer.Option("--points", help="show each person as a small point, too")] = False,
-    yardsticks: Annotated[bool, typer.Option("--yardsticks", help="also show the oracle without errors and guessing, as well as people and models")] = False,
-    width: Annotated[str, typer.Option("--width", help="width of the figure, such as 88mm or 180mm (columns of journals)", metavar="WIDTH")] = "",
+    yardsticks: Annotated[
+        bool,
+        typer.Option(
+            "--yardsticks", help="also show the oracle without errors and guessing, as well as people and models"
+        ),
+    ] = False,
+    width: Annotated[
+        str,
+        typer.Option(
+            "--width", help="width of the figure, such as 88mm or 180mm (columns of journals)", metavar="WIDTH"
+        ),
+    ] = "",
     theme: Annotated[str, typer.Option("--theme", help="colours of the figure", metavar="light|dark")] = "light",
-    title: Annotated[bool, typer.Option("--title/--no-title", help="draw title and caption above the figure, or neither")] = True,
+    title: Annotated[
+        bool, typer.Option("--title/--no-title", help="draw title and caption above the figure, or neither")
+    ] = True,
     margin: MarginOption = None,
     letters: Annotated[bool, typer.Option("--letters", help="letters on panels: A, B, C ...")] = False,
     dpi: Annotated[int, typer.Option("--dpi", help="dots per inch of .png", metavar="N")] = 300,
@@ -106,10 +165,15 @@ def figure(
     if (along or value) and name not in FIGURES.known():
         name, data = _ANY_COLUMN, [Path(name), *data]
     if not data:
-        raise SpanLabError("no data are named: give sessions, folders of sessions, or response tables after the name of the figure")
+        raise SpanLabError(
+            "no data are named: give sessions, folders of sessions, or response tables after the name of the figure"
+        )
     declared = figure_named(name, tuple(map(str, data)))
     wish = replace(
-        wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value), points=points, yardsticks=yardsticks, margins=read_margins(margin or ())
+        wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value),
+        points=points,
+        yardsticks=yardsticks,
+        margins=read_margins(margin or ()),
     )
     sheet = sheet_for(width, theme, title, letters, dpi)
     loaded = _load_for(declared, data, columns, practice, pilot, exclude, workers, scheduler, people)
@@ -138,17 +202,30 @@ def _list_figures(figures: Iterable[FigureDeclaration]) -> None:
 
 def scores(
     data: DataArgument,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")] = None,
-    against: Annotated[str, typer.Option("--against", help="the people to compare with, as figures name them; published people by default")] = "",
-    published: Annotated[bool, typer.Option("--published/--no-published", help="show the published models' values, too")] = True,
-    pairs: Annotated[bool, typer.Option("--pairs", help="compare the errors of every pair of people and agents, even if there are more than 20")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")
+    ] = None,
+    against: Annotated[
+        str,
+        typer.Option("--against", help="the people to compare with, as figures name them; published people by default"),
+    ] = "",
+    published: Annotated[
+        bool, typer.Option("--published/--no-published", help="show the published models' values, too")
+    ] = True,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs", help="compare the errors of every pair of people and agents, even if there are more than 20"
+        ),
+    ] = False,
     exclude: ExcludeOption = None,
     columns: MapOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     accept_unread: AcceptUnreadOption = False,
 ) -> None:
-    """Score how far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
+    """Score how far machines are from people: slope difference A and mean difference B, in the
+    layout of WorM's table; curves and errors compared."""
     from ...analysis.data.unread import BOUND_COLUMNS
     from ...analysis.model_vs_human.comparison import ceilings, distances
     from ...analysis.model_vs_human.leaderboard import fits
@@ -162,11 +239,31 @@ def scores(
     caution(loaded)
     table = table_of(loaded.scored, human=loaded.human, against=against)
     if len(table):
-        print("Difference from people: A of slopes, B of means; 0 means the same as people. * p < .01 against guessing. Models from RNN-96 on: as published.\n")
+        print(
+            "Difference from people: A of slopes, B of means; 0 means the same as people. * p < .01 against guessing."
+            " Models from RNN-96 on: as published.\n"
+        )
         _print(layout(table, published))
         print("\nIntervals (95%) and what they rest on:\n")
         bounds = [name for name in BOUND_COLUMNS if name in table.columns]
-        _print(table[["task", "score", "agent", "value", "low", "high", "p", "unit", "n_units", *bounds, "conditions", "note"]])
+        _print(
+            table[
+                [
+                    "task",
+                    "score",
+                    "agent",
+                    "value",
+                    "low",
+                    "high",
+                    "p",
+                    "unit",
+                    "n_units",
+                    *bounds,
+                    "conditions",
+                    "note",
+                ]
+            ]
+        )
     else:
         print("No scores: these data have no paradigm of the published table (vsr, vir, cs, smu, vsrec, cd).")
     tables: list[tuple[str, Any]] = [
@@ -183,7 +280,14 @@ def scores(
         print()
         _write(table, output)
     left_out = [] if pairs else pairs_left_out(loaded.scored)
-    _tell([*loaded.notes, *left_out, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
+    _tell(
+        [
+            *loaded.notes,
+            *left_out,
+            *(note for notes in loaded.readouts.values() for note in notes),
+            *(DECISIONS if len(table) else ()),
+        ]
+    )
 
 
 def _load_for(
@@ -197,7 +301,8 @@ def _load_for(
     scheduler: str | None,
     people: Path | None = None,
 ) -> Data:
-    """The data of a figure: where sums of effects are enough piece by piece, however many answers there are."""
+    """The data of a figure: where sums of effects are enough piece by piece, however many answers
+    there are."""
     from ...analysis.effects.out_of_core import load_scattered
     from ...core.worker_pool import open_pool
 
@@ -205,20 +310,44 @@ def _load_for(
         with open_pool(workers, scheduler) as pool:
             return load_scattered(data, figure.effects, pool=pool, include_practice=practice, include_pilot=pilot)
     if workers is not None or scheduler is not None:
-        why = "exclusion rules need all answers of a participant at once" if exclude is not None else f"{figure.name} needs all answers at once"
-        why = "columns with other names are read all at once" if columns else "columns of people are joined all at once" if people is not None else why
+        why = (
+            "exclusion rules need all answers of a participant at once"
+            if exclude is not None
+            else f"{figure.name} needs all answers at once"
+        )
+        why = (
+            "columns with other names are read all at once"
+            if columns
+            else "columns of people are joined all at once"
+            if people is not None
+            else why
+        )
         raise SpanLabError(f"the work cannot be distributed: {why}. Leave out --workers and --scheduler")
     return _load(data, columns, practice, pilot, exclude, trial_ids=False, people=people)
 
 
 def _load(
-    data: list[Path], columns: list[str] | None, practice: bool, pilot: bool, exclude: Path | None, trial_ids: bool = True, people: Path | None = None
+    data: list[Path],
+    columns: list[str] | None,
+    practice: bool,
+    pilot: bool,
+    exclude: Path | None,
+    trial_ids: bool = True,
+    people: Path | None = None,
 ) -> Data:
     from ...analysis.data.column_map import read_map
     from ...analysis.data.loading import load
 
     names = read_map(columns or ())
-    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids, rules=read_rules(exclude), columns=names, people=people)
+    return load(
+        data,
+        include_practice=practice,
+        include_pilot=pilot,
+        trial_ids=trial_ids,
+        rules=read_rules(exclude),
+        columns=names,
+        people=people,
+    )
 
 
 def _print(table: pd.DataFrame) -> None:
@@ -247,7 +376,8 @@ def _write(table: pd.DataFrame, output: Path) -> None:
 
 
 def caution(data: Data) -> None:
-    """Print what looks like a mistake in the data, and whose replies could not be read, to the error stream."""
+    """Print what looks like a mistake in the data, and whose replies could not be read, to the
+    error stream."""
     from ...analysis.data.unread import unread_notes, withheld_notes
 
     for text in (*data.cautions, *unread_notes(data.scored), *withheld_notes(data.scored)):

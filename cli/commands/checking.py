@@ -1,4 +1,5 @@
-"""``spanlab check``: checks files of paradigms and studies before a session. Part of the command line."""
+"""``spanlab check``: checks files of paradigms and studies before a session. Part of the command
+line."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ VERDICTS = (
     VerdictRule(
         name="a language lacks nothing",
         says=("… lacks nothing: SpanLab's own sentences, and the texts of … paradigm", "… lacks: …"),
-        rests_on="every sentence of SpanLab and every text of the paradigms that are named (or of all that ship), one by one, with their gaps",
+        rests_on=(
+            "every sentence of SpanLab and every text of the paradigms that are named (or of all that ship), one by"
+            " one, with their gaps"
+        ),
         says_no_when="a sentence, a title, a text or an answer has no translation, or other gaps than in English",
         tests=(
             "tests/core/test_third_language.py::test_a_copy_with_other_words_is_complete",
@@ -33,7 +37,10 @@ VERDICTS = (
         name="this computer can play the sounds",
         says=("this computer can play them", "this computer cannot play them (…)"),
         rests_on="an output for sound that could be opened; not whether anybody hears it",
-        says_no_when="there is no sound card, no library, or the output cannot be opened; sessions at the window are then refused",
+        says_no_when=(
+            "there is no sound card, no library, or the output cannot be opened; sessions at the window are then"
+            " refused"
+        ),
         tests=(
             "tests/stimuli/test_sounds.py::test_the_check_says_that_this_computer_can_play_them",
             "tests/stimuli/test_sounds.py::test_the_check_says_whether_this_computer_can_play_them",
@@ -43,30 +50,52 @@ VERDICTS = (
 
 
 def check(
-    files: Annotated[list[Path] | None, typer.Argument(help="files of paradigms and studies", metavar="[FILE...]")] = None,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="files of paradigms and studies", metavar="[FILE...]")
+    ] = None,
     language: Annotated[
         str,
-        typer.Option("--language", help="show what a language lacks: SpanLab's own sentences, and texts of these paradigms or of all that ship", metavar="xx"),
+        typer.Option(
+            "--language",
+            help=(
+                "show what a language lacks: SpanLab's own sentences, and texts of these paradigms or of all that ship"
+            ),
+            metavar="xx",
+        ),
     ] = "",
-    details: Annotated[bool, typer.Option("--details", help="show the duration, and the figures that the data will have")] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="show the duration, and the figures that the data will have")
+    ] = False,
 ) -> None:
     """Check files of paradigms and studies, and report every problem with its file, line and key."""
     if language:
         _check_language(language, files or [])
         return
     if not files:
-        raise SpanLabError("which files? Name files of paradigms or studies, or give --language xx to see what a language lacks")
+        raise SpanLabError(
+            "which files? Name files of paradigms or studies, or give --language xx to see what a language lacks"
+        )
     from ...sessions.studies.study import is_study
     from .study import check_study
 
     problems: list[str] = []
     for file in files:
         try:
-            report = check_study(file, details) if is_study(file) else _paradigm_checked(file if os.path.exists(file) else str(file), details)
+            report = (
+                check_study(file, details)
+                if is_study(file)
+                else _paradigm_checked(file if os.path.exists(file) else str(file), details)
+            )
         except SpanLabError as error:
             problems.append(str(error))
         else:
-            print(*(textwrap.fill(line, 80, initial_indent="  " * bool(n), subsequent_indent="    ") for n, line in enumerate(report)), sep="\n")
+            print(
+                *(
+                    textwrap.fill(line, 80, initial_indent="  " * bool(n), subsequent_indent="    ")
+                    for n, line in enumerate(report)
+                ),
+                sep="\n",
+            )
     if problems:
         raise SpanLabError("\n".join(problems))
 
@@ -77,7 +106,10 @@ def _how_long(paradigm: Paradigm) -> str:
 
     session, practice = design_duration(paradigm)
     more = f"; practice {minutes(practice.seconds)} more" if practice.trials else ""
-    return f"duration: about {minutes(session.seconds)} for {session.trials:,.0f} trials ({session.grounds}){more}; pages and pauses are not counted"
+    return (
+        f"duration: about {minutes(session.seconds)} for {session.trials:,.0f} trials ({session.grounds}){more}; pages"
+        " and pauses are not counted"
+    )
 
 
 def _sounds(paradigm: Paradigm) -> list[str]:
@@ -89,13 +121,18 @@ def _sounds(paradigm: Paradigm) -> list[str]:
     if not sounds:
         return []
     why = no_sound()
-    here = "this computer can play them" if why is None else f"this computer cannot play them ({why}), so sessions at the window are refused here"
+    here = (
+        "this computer can play them"
+        if why is None
+        else f"this computer cannot play them ({why}), so sessions at the window are refused here"
+    )
     shortest, longest = min(sound.ms for sound in sounds), max(sound.ms for sound in sounds)
     return [f"sounds: {len(sounds)} files of {shortest:,.0f} to {longest:,.0f} ms; {here}"]
 
 
 def _check_language(language: str, files: list[Path]) -> None:
-    """Report the sentences that a language lacks, in SpanLab and in paradigms; raise an error if there are any."""
+    """Report the sentences that a language lacks, in SpanLab and in paradigms; raise an error if
+    there are any."""
     from ...core.locale import missing_sentences
     from ...paradigms import list_paradigms, load_paradigm
     from ...paradigms.translation import missing_texts
@@ -107,11 +144,15 @@ def _check_language(language: str, files: list[Path]) -> None:
         lacking += [f"{paradigm.name}: {lack}" for lack in missing_texts(paradigm.data, language)]
     if lacking:
         raise SpanLabError("\n".join([f"'{language}' lacks:", *(f"  {lack}" for lack in lacking)]))
-    print(f"'{language}' lacks nothing: SpanLab's own sentences, and the texts of {len(names)} paradigm{'s' * (len(names) != 1)}")
+    print(
+        f"'{language}' lacks nothing: SpanLab's own sentences, and the texts of {len(names)}"
+        f" paradigm{'s' * (len(names) != 1)}"
+    )
 
 
 def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
-    """One line that says what was checked, and those of what is lacking; with details what the data will be like."""
+    """One line that says what was checked, and those of what is lacking; with details what the data
+    will be like."""
     from ...analysis.figures.prospects import prospects
     from ...paradigms import load_paradigm
     from ...paradigms.checking import check_paradigm
@@ -130,6 +171,10 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     line = check_paradigm(source, keep)
     paradigm = load_paradigm(source)
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
-    more = [_how_long(paradigm), *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences()] if details else []
+    more = (
+        [_how_long(paradigm), *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences()]
+        if details
+        else []
+    )
     lacking = [f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)]
     return [line, *more, *_sounds(paradigm), *lacking]

@@ -25,15 +25,29 @@ def compare(
     exclude: ExcludeOption = None,
     columns: MapOption = None,
     models: Annotated[
-        bool | None, typer.Option("--models/--no-models", help="fit a mixed-effects model to each paradigm; by default only if there are few enough answers")
+        bool | None,
+        typer.Option(
+            "--models/--no-models",
+            help="fit a mixed-effects model to each paradigm; by default only if there are few enough answers",
+        ),
     ] = None,
     margin: MarginOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     accept_unread: AcceptUnreadOption = False,
-    all_figures: Annotated[bool, typer.Option("--all-figures", help="write every figure as SVG and PDF, also those that are folded on the page")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="update the report whenever the data change, until Ctrl-C; an open page updates itself")] = False,
-    every: Annotated[float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")] = 10.0,
+    all_figures: Annotated[
+        bool,
+        typer.Option("--all-figures", help="write every figure as SVG and PDF, also those that are folded on the page"),
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="update the report whenever the data change, until Ctrl-C; an open page updates itself"
+        ),
+    ] = False,
+    every: Annotated[
+        float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")
+    ] = 10.0,
 ) -> None:
     """Compare people and machines in one report: report.html, figures and tables."""
     from ...analysis.data.column_map import read_map
@@ -41,7 +55,10 @@ def compare(
     from ...analysis.stats.margins import read_margins
 
     if inside := next((path for path in data if path.resolve() == output.resolve()), None):
-        raise SpanLabError(f"the report cannot be written into its own data: -o {output} is {inside}; name another folder, such as -o report")
+        raise SpanLabError(
+            f"the report cannot be written into its own data: -o {output} is {inside}; name another folder, such as -o"
+            " report"
+        )
     rules, margins, names = read_rules(exclude), read_margins(margin or ()), read_map(columns or ())
     options = Options(
         practice=practice,
@@ -63,11 +80,19 @@ def compare(
 def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Path:
     from ...analysis.report.page import compare as write
 
-    return write(data, output, options, _conversations(data, output), say=lambda text: print(f"NOTE {text}", file=sys.stderr, flush=True), **more)
+    return write(
+        data,
+        output,
+        options,
+        _conversations(data, output),
+        say=lambda text: print(f"NOTE {text}", file=sys.stderr, flush=True),
+        **more,
+    )
 
 
 def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
-    """Pages of conversations with chat models. What these need takes a tenth of a small report's time to import, and is left out without chat models."""
+    """Pages of conversations with chat models. What these need takes a tenth of a small report's
+    time to import, and is left out without chat models."""
     from ...core.agent_kinds import kind_named
     from ...sessions.record.reader import find_sessions, read_session
 
@@ -94,7 +119,14 @@ def _watch(data: list[Path], output: Path, options: Options, every: float) -> No
     def make() -> None:
         print(_write(data, output, replace(options, watched=True), folder=folder), flush=True)
 
-    if watch(make, data, every_s=every, sleep=time.sleep, say=lambda text: print(text, file=sys.stderr, flush=True), but=output):
+    if watch(
+        make,
+        data,
+        every_s=every,
+        sleep=time.sleep,
+        say=lambda text: print(text, file=sys.stderr, flush=True),
+        but=output,
+    ):
         try:
             print(_write(data, output, options, folder=folder))
         except SpanLabError as error:

@@ -1,4 +1,5 @@
-"""``spanlab display`` and ``spanlab timing``: the durations that a display can show, and those that it has shown. Part of the command line."""
+"""``spanlab display`` and ``spanlab timing``: the durations that a display can show, and those that
+it has shown. Part of the command line."""
 
 from __future__ import annotations
 
@@ -18,26 +19,49 @@ if TYPE_CHECKING:
 
 def display(
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="display file to write; display.yaml in this folder when not given", metavar="FILE")
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="display file to write; display.yaml in this folder when not given", metavar="FILE"
+        ),
     ] = None,
     screen: Annotated[int, typer.Option("--screen", help="number of the screen, from 0", min=0, max=99)] = 0,
     width_cm: Annotated[
-        float | None, typer.Option("--screen-width", "--width-cm", help="visible width of the screen in cm, measured with a ruler", min=1, max=1000)
+        float | None,
+        typer.Option(
+            "--screen-width",
+            "--width-cm",
+            help="visible width of the screen in cm, measured with a ruler",
+            min=1,
+            max=1000,
+        ),
     ] = None,
     distance_cm: Annotated[
-        float | None, typer.Option("--distance", "--distance-cm", help="distance from the eyes to the screen in cm", min=1, max=1000)
+        float | None,
+        typer.Option("--distance", "--distance-cm", help="distance from the eyes to the screen in cm", min=1, max=1000),
     ] = None,
     seconds: Annotated[float, typer.Option("--seconds", help="how long to measure (s)", min=1, max=600)] = 5.0,
     replace: Annotated[bool, typer.Option("--replace", help="overwrite an existing file")] = False,
     windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
     language: Annotated[str, typer.Option("--language", help="language of the notice on the screen")] = "en",
     check: Annotated[
-        list[str] | None, typer.Option("--check", help="show the durations of this paradigm in whole refreshes; may be repeated", metavar="PARADIGM")
+        list[str] | None,
+        typer.Option(
+            "--check",
+            help="show the durations of this paradigm in whole refreshes; may be repeated",
+            metavar="PARADIGM",
+        ),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="for --check: use this display file, without measuring", metavar="FILE")] = None,
-    hz: Annotated[float | None, typer.Option("--hz", help="for --check: use this refresh rate, without measuring", min=10, max=1000)] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", help="for --check: use this display file, without measuring", metavar="FILE"),
+    ] = None,
+    hz: Annotated[
+        float | None,
+        typer.Option("--hz", help="for --check: use this refresh rate, without measuring", min=10, max=1000),
+    ] = None,
 ) -> None:
-    """Measure the display on which sessions run, and save a file that they cite: spanlab run PARADIGM --display FILE."""
+    """Measure the display on which sessions run, and save a file that they cite: spanlab run
+    PARADIGM --display FILE."""
     from ...agents.human.display.file import DEFAULT_FILE, read_display, write_display
 
     if (file is not None or hz is not None) and not check:
@@ -49,14 +73,28 @@ def display(
         return
     path = output or DEFAULT_FILE
     if path.exists() and not replace:
-        raise SpanLabError(f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file with -o")
+        raise SpanLabError(
+            f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file"
+            " with -o"
+        )
     from ...agents.human.display.measuring import measure_display
     from ...agents.human.display.window import need_window
 
     need_window()
-    wide, far = _asked(width_cm, "--screen-width", "Visible width of the screen in cm"), _asked(distance_cm, "--distance", "Distance from the eyes in cm")
+    wide, far = (
+        _asked(width_cm, "--screen-width", "Visible width of the screen in cm"),
+        _asked(distance_cm, "--distance", "Distance from the eyes in cm"),
+    )
     messages: list[str] = []
-    measured = measure_display(width_cm=wide, distance_cm=far, screen=screen, seconds=seconds, fullscreen=not windowed, language=language, say=messages.append)
+    measured = measure_display(
+        width_cm=wide,
+        distance_cm=far,
+        screen=screen,
+        seconds=seconds,
+        fullscreen=not windowed,
+        language=language,
+        say=messages.append,
+    )
     write_display(measured, path, replace)
     for line in [*summary(measured), *messages]:
         print(line)
@@ -69,7 +107,10 @@ def _asked(value: float | None, option: str, question: str) -> float:
     """Return the given value, or ask for it on the terminal."""
     if value is None:
         if not sys.stdin.isatty():
-            raise SpanLabError(f"how wide is the screen, and how far away? Measure it, and give {option} CM (there is no terminal to ask at)")
+            raise SpanLabError(
+                f"how wide is the screen, and how far away? Measure it, and give {option} CM (there is no terminal to"
+                " ask at)"
+            )
         value = float(typer.prompt(question, type=float))
     if not 1 <= value <= 1000:
         raise SpanLabError(f"{option} is a number of cm from 1 to 1000; found {value:g}")
@@ -77,27 +118,39 @@ def _asked(value: float | None, option: str, question: str) -> float:
 
 
 def _rate(measured: DisplayFile) -> float:
-    """The rate by which durations become refreshes: the screen's, or that by which flips are paced where it is not known."""
+    """The rate by which durations become refreshes: the screen's, or that by which flips are paced
+    where it is not known."""
     return measured.refresh.hz or measured.refresh.paced_hz or 60.0
 
 
 def summary(measured: DisplayFile) -> list[str]:
     """The measurements in a few lines."""
     screen, refresh, keyboard = measured.screen, measured.refresh, measured.keyboard
-    rate = f"{refresh.hz:.3f} Hz" if refresh.hz is not None else f"the refresh rate cannot be known: flips do not wait for the screen ({refresh.trouble})"
+    rate = (
+        f"{refresh.hz:.3f} Hz"
+        if refresh.hz is not None
+        else f"the refresh rate cannot be known: flips do not wait for the screen ({refresh.trouble})"
+    )
     polled = f"looked at every {keyboard.polled_ms:.2f} ms (99% of the time within {keyboard.polled_p99_ms:.1f} ms)"
     return [
-        f"screen {screen.number}: {screen.resolution_px[0]} x {screen.resolution_px[1]} pixels, {screen.width_cm:g} cm wide, {screen.distance_cm:g} cm away",
+        (
+            f"screen {screen.number}: {screen.resolution_px[0]} x {screen.resolution_px[1]} pixels, {screen.width_cm:g}"
+            f" cm wide, {screen.distance_cm:g} cm away"
+        ),
         f"refresh: {rate}",
-        f"flips: {refresh.flips} in {refresh.seconds:g} s, {refresh.interval_ms:.3f} ms apart, sd {refresh.sd_ms:.3f} ms, 99% within {refresh.p99_ms:.2f} ms, "
-        f"longest {refresh.longest_ms:.2f} ms, {refresh.missed} refreshes missed",
+        (
+            f"flips: {refresh.flips} in {refresh.seconds:g} s, {refresh.interval_ms:.3f} ms apart, sd"
+            f" {refresh.sd_ms:.3f} ms, 99% within {refresh.p99_ms:.2f} ms, longest {refresh.longest_ms:.2f} ms,"
+            f" {refresh.missed} refreshes missed"
+        ),
         f"keyboard: {keyboard.backend}, {keyboard.devices} devices, {polled}",
         f"graphics: {measured.opengl.renderer} ({measured.opengl.vendor}), OpenGL {measured.opengl.version}",
     ]
 
 
 def print_check(paradigms: Sequence[str], hz: float) -> None:
-    """The durations of paradigms as a display shows them: planned, in refreshes, shown, and how far off."""
+    """The durations of paradigms as a display shows them: planned, in refreshes, shown, and how far
+    off."""
     from ...agents.human.display.frames import FrameGrid
     from ...agents.human.display.rounding import roundings
     from ...paradigms import load_paradigm
@@ -106,19 +159,37 @@ def print_check(paradigms: Sequence[str], hz: float) -> None:
     rows = []
     for name in paradigms:
         paradigm = load_paradigm(name)
-        timed = [(phase, ms) for phase, listed in durations(paradigm).items() for each in listed for ms in each if ms is not None]
+        timed = [
+            (phase, ms)
+            for phase, listed in durations(paradigm).items()
+            for each in listed
+            for ms in each
+            if ms is not None
+        ]
         for rounding in roundings(timed, FrameGrid(hz)):
-            numbers = (f"{rounding.planned_ms:g}", str(rounding.frames), f"{rounding.shown_ms:.2f}", f"{rounding.error_ms:+.2f}", f"{rounding.share:+.1%}")
+            numbers = (
+                f"{rounding.planned_ms:g}",
+                str(rounding.frames),
+                f"{rounding.shown_ms:.2f}",
+                f"{rounding.error_ms:+.2f}",
+                f"{rounding.share:+.1%}",
+            )
             rows.append((paradigm.name, rounding.phase, *numbers, rounding.complaint))
     print(f"at {hz:.3f} Hz")
     print_table(("paradigm", "phase", "planned ms", "refreshes", "shown ms", "error ms", "share", ""), rows)
 
 
 def timing(
-    sessions: Annotated[list[Path], typer.Argument(help="sessions, or folders full of them (a study)", metavar="SESSION...")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="draw a figure to this file (.png, .svg or .pdf)", metavar="FILE")] = None,
+    sessions: Annotated[
+        list[Path], typer.Argument(help="sessions, or folders full of them (a study)", metavar="SESSION...")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="draw a figure to this file (.png, .svg or .pdf)", metavar="FILE"),
+    ] = None,
 ) -> None:
-    """Compare planned with actual timing: durations, onsets, the clock of reaction times, late frames; with a verdict for each session."""
+    """Compare planned with actual timing: durations, onsets, the clock of reaction times, late
+    frames; with a verdict for each session."""
     from ...analysis.data.timing import IN_BROWSERS, read_timings, verdict
     from ...analysis.figures.charts import save_as
     from ...analysis.figures.timing_chart import timing_chart

@@ -1,4 +1,5 @@
-"""``spanlab import`` and ``spanlab export``, with a command for each format that reads or writes something; ``spanlab migrate``. Part of the command line."""
+"""``spanlab import`` and ``spanlab export``, with a command for each format that reads or writes
+something; ``spanlab migrate``. Part of the command line."""
 
 from __future__ import annotations
 
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 
 
 class _Formats(TyperGroup):
-    """The commands of one direction, made from what the formats declare when one of them is asked for."""
+    """The commands of one direction, made from what the formats declare when one of them is asked
+    for."""
 
     imports: bool
-    #: how earlier versions named the format beside what is read or written, in place of before it; scripts may still say so
+    #: how earlier versions named the format beside what is read or written, in place of before it;
+    #: scripts may still say so
     earlier: str
 
     @override
@@ -83,19 +86,29 @@ def _export() -> None: ...
 
 
 def formats() -> None:
-    """List the formats that can be read and written, one per line; spanlab export FORMAT --help shows the options of a format."""
+    """List the formats that can be read and written, one per line; spanlab export FORMAT --help
+    shows the options of a format."""
     from .listing import print_table
 
     rows: list[tuple[str, ...]] = []
     for format_ in _all_formats():
-        sides = [(verb, side) for verb, side in (("import", format_.reads), ("export", format_.writes)) if side is not None]
+        sides = [
+            (verb, side) for verb, side in (("import", format_.reads), ("export", format_.writes)) if side is not None
+        ]
         rows += [(format_.name, verb, side.content, side.help) for verb, side in sides]
     print_table(("format", "command", "of", "what it does"), rows)
 
 
 def migrate(
-    sessions: Annotated[list[Path], typer.Argument(help="finished sessions, or folders of sessions", metavar="SESSION...")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="migrate a copy in this new folder; the original stays as it is", metavar="DIR")] = None,
+    sessions: Annotated[
+        list[Path], typer.Argument(help="finished sessions, or folders of sessions", metavar="SESSION...")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="migrate a copy in this new folder; the original stays as it is", metavar="DIR"
+        ),
+    ] = None,
 ) -> None:
     """Write records of older formats in the newest one; older ones stay readable without this."""
     from ...exchange.migration import migrate as in_place
@@ -110,7 +123,9 @@ def migrate(
         else:
             print(f"{session.folder}: {session.why}")
     if refused := sum(session.became == "refused" for session in migrated):
-        raise SpanLabError(f"{refused} of {len(migrated)} sessions {'stays as it is' if refused == 1 else 'stay as they are'}")
+        raise SpanLabError(
+            f"{refused} of {len(migrated)} sessions {'stays as it is' if refused == 1 else 'stay as they are'}"
+        )
 
 
 def _all_formats() -> Iterator[Format[Any, Any]]:
@@ -138,7 +153,9 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
         call = format_.read if imports else format_.write
         call(sources, output, options, Report())
 
-    sources = _parameter("_sources", list[Path if imports else str], typer.Argument(help=side.source.help, metavar=side.source.metavar))
+    sources = _parameter(
+        "_sources", list[Path if imports else str], typer.Argument(help=side.source.help, metavar=side.source.metavar)
+    )
     output = _output(side, imports)
     parameters = [sources, output, *(_option(name, field) for name, field in fields.items())]
     run.__dict__["__signature__"] = Signature(parameters)
@@ -150,7 +167,8 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
 
 
 def _places(sources: list[Any], output: Path | None, side: Side, imports: bool) -> tuple[list[Any], Path]:
-    """What is read and where it is written; an export without -o goes to the last place that is named.
+    """What is read and where it is written; an export without -o goes to the last place that is
+    named.
 
     Raises
     ------
@@ -169,14 +187,36 @@ def _places(sources: list[Any], output: Path | None, side: Side, imports: bool) 
 
 def _output(side: Side, imports: bool) -> Parameter:
     if not imports:
-        return _parameter("_output", Path | None, typer.Option("-o", "--output", help=side.target.help, metavar=side.target.metavar), None)
+        return _parameter(
+            "_output",
+            Path | None,
+            typer.Option("-o", "--output", help=side.target.help, metavar=side.target.metavar),
+            None,
+        )
     if side.content == "trials":
-        return _parameter("_output", Path | None, typer.Option("-o", "--output", help="new folder for the trials files", metavar="DIR"), None)
+        return _parameter(
+            "_output",
+            Path | None,
+            typer.Option("-o", "--output", help="new folder for the trials files", metavar="DIR"),
+            None,
+        )
     if side.content == "presets":
-        return _parameter("_output", Path | None, typer.Option("-o", "--output", help="folder for the preset files", metavar="DIR"), None)
+        return _parameter(
+            "_output",
+            Path | None,
+            typer.Option("-o", "--output", help="folder for the preset files", metavar="DIR"),
+            None,
+        )
     if side.content == "table":
-        return _parameter("_output", Path | None, typer.Option("-o", "--output", help="new response table", metavar="FILE.csv"), None)
-    return _parameter("_output", Path | None, typer.Option("-o", "--output", "--data", help="folder for sessions", metavar="DATA"), None)
+        return _parameter(
+            "_output", Path | None, typer.Option("-o", "--output", help="new response table", metavar="FILE.csv"), None
+        )
+    return _parameter(
+        "_output",
+        Path | None,
+        typer.Option("-o", "--output", "--data", help="folder for sessions", metavar="DATA"),
+        None,
+    )
 
 
 def _option(name: str, field: FieldInfo) -> Parameter:
@@ -189,15 +229,27 @@ def _option(name: str, field: FieldInfo) -> Parameter:
     written = flag.name or f"--{name.replace('_', '-')}"
     if field.annotation is bool:
         written += f"/--no-{written.removeprefix('--')}" if field.default else ""
-    bounds = {bound: value for constraint in field.metadata for bound in ("ge", "le") if (value := getattr(constraint, bound, None)) is not None}
-    option = typer.Option(written, help=field.description, metavar=flag.metavar or None, min=bounds.get("ge"), max=bounds.get("le"))
+    bounds = {
+        bound: value
+        for constraint in field.metadata
+        for bound in ("ge", "le")
+        if (value := getattr(constraint, bound, None)) is not None
+    }
+    option = typer.Option(
+        written, help=field.description, metavar=flag.metavar or None, min=bounds.get("ge"), max=bounds.get("le")
+    )
     annotation = _as_typed(field.annotation)
-    return _parameter(name, annotation, option, Parameter.empty if field.is_required() else field.get_default(call_default_factory=True))
+    return _parameter(
+        name,
+        annotation,
+        option,
+        Parameter.empty if field.is_required() else field.get_default(call_default_factory=True),
+    )
 
 
 def _as_typed(annotation: Any) -> Any:
-    """The type of an option for a field. The name of a generator is checked later, so that its error message is the
-    usual one."""
+    """The type of an option for a field. The name of a generator is checked later, so that its
+    error message is the usual one."""
     from ...paradigms import Generator
 
     return {Generator: str, Generator | None: str | None}.get(annotation, annotation)
@@ -219,5 +271,7 @@ def _options(model: type[Options], given: dict[str, Any]) -> Any:
             given[name] = parse_generator(given[name])
     options, problems = validated(model, given)
     if options is None:
-        raise SpanLabError("\n".join(f"--{'.'.join(map(str, path)).replace('_', '-')}: {message}" for path, message in problems))
+        raise SpanLabError(
+            "\n".join(f"--{'.'.join(map(str, path)).replace('_', '-')}: {message}" for path, message in problems)
+        )
     return options

@@ -1,4 +1,5 @@
-"""``spanlab list``, ``spanlab providers``, ``spanlab parts`` and ``spanlab timetable``: what there is. Part of the command line."""
+"""``spanlab list``, ``spanlab providers``, ``spanlab parts`` and ``spanlab timetable``: what there
+is. Part of the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     from ...paradigms.chance import ChanceRow
 
 NamesArgument = Annotated[
-    list[str] | None, typer.Argument(help="names in the library, or YAML files; all that ship when none is given", metavar="[PARADIGM...]", show_default=False)
+    list[str] | None,
+    typer.Argument(
+        help="names in the library, or YAML files; all that ship when none is given",
+        metavar="[PARADIGM...]",
+        show_default=False,
+    ),
 ]
 Values = list[str] | None
 
@@ -33,7 +39,12 @@ all right: probability that uniform guesses have all of them right"""
 
 
 def _filter(what: str) -> Any:
-    return typer.Option(f"--{what}", help=f"only those with this {what}; may be repeated for any of several", metavar="NAME", show_default=False)
+    return typer.Option(
+        f"--{what}",
+        help=f"only those with this {what}; may be repeated for any of several",
+        metavar="NAME",
+        show_default=False,
+    )
 
 
 def list_(
@@ -42,21 +53,42 @@ def list_(
     domain: Annotated[Values, _filter("domain")] = None,
     function: Annotated[Values, _filter("function")] = None,
     characteristic: Annotated[Values, _filter("characteristic")] = None,
-    duration: Annotated[bool, typer.Option("--duration", help="show how long a session with a person takes instead, and what this is based on")] = False,
-    chance: Annotated[bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")] = False,
-    details: Annotated[bool, typer.Option("--details", help="show domains, functions and factors, too, in a wide table")] = False,
-    human: Annotated[bool, typer.Option("--human", help="show the levels for which results of people have been published instead, and the study")] = False,
+    duration: Annotated[
+        bool,
+        typer.Option(
+            "--duration", help="show how long a session with a person takes instead, and what this is based on"
+        ),
+    ] = False,
+    chance: Annotated[
+        bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")
+    ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="show domains, functions and factors, too, in a wide table")
+    ] = False,
+    human: Annotated[
+        bool,
+        typer.Option(
+            "--human", help="show the levels for which results of people have been published instead, and the study"
+        ),
+    ] = False,
 ) -> None:
     """List the paradigms of the library, one per line, or the chance level of each."""
     sources = names or shipped()
     cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
     wanted = {"family": family, "domains": domain, "functions": function, "characteristics": characteristic}
     chosen = {key: _known(cards.values(), key, values) for key, values in wanted.items() if values}
-    cards = {source: data for source, data in cards.items() if all(values & _values(data, key).keys() for key, values in chosen.items())}
+    cards = {
+        source: data
+        for source, data in cards.items()
+        if all(values & _values(data, key).keys() for key, values in chosen.items())
+    }
     if not cards:
         raise SpanLabError("no paradigm meets all of these filters; leave one out")
     if chance:
-        print_table(("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"), _chance(list(cards)))
+        print_table(
+            ("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"),
+            _chance(list(cards)),
+        )
         print(_LEGEND)
         return
     if human:
@@ -64,14 +96,19 @@ def list_(
 
         rows = [row for source in cards for row in conditions(source)]
         if not rows:
-            raise SpanLabError("no results of people have been published for these paradigms; spanlab list --human names those that have some")
+            raise SpanLabError(
+                "no results of people have been published for these paradigms; spanlab list --human names those that"
+                " have some"
+            )
         print_table(("paradigm", "study", "levels"), rows, width=80)
         return
     if duration:
         print_table(("paradigm", "trials", "in all", "practice", "of which"), _durations(list(cards)))
         print("\npages and pauses are not counted; practice is one round")
         return
-    ordered = sorted(cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"]))
+    ordered = sorted(
+        cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"])
+    )
     if not details:
         _print_families(ordered)
         return
@@ -79,7 +116,13 @@ def list_(
     print_table(
         header,
         [
-            (data["paradigm"], data.get("family", ""), titled(data["title"]), *(", ".join(data.get(key, [])) for key in header[3:5]), factors(data))
+            (
+                data["paradigm"],
+                data.get("family", ""),
+                titled(data["title"]),
+                *(", ".join(data.get(key, [])) for key in header[3:5]),
+                factors(data),
+            )
             for data in ordered
         ],
     )
@@ -96,7 +139,8 @@ def _print_families(cards: Iterable[Mapping[str, Any]]) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> None:
-    """Print a table with columns as wide as their content; with a ``width``, the last column is broken into lines within it."""
+    """Print a table with columns as wide as their content; with a ``width``, the last column is
+    broken into lines within it."""
     lines = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     start = sum(widths[:-1]) + 2 * (len(widths) - 1)
@@ -136,10 +180,12 @@ def _loaded(source: str) -> Paradigm:
     return load_paradigm(source)
 
 
-# filters --------------------------------------------------------------------------------------------------------------------------------------------------
+# filters ------------------------------------------------------------------------------------------
 
 
-_ONE = {"family": ("family", "families")} | {key: (key.removesuffix("s"), key) for key in ("domains", "functions", "characteristics")}
+_ONE = {"family": ("family", "families")} | {
+    key: (key.removesuffix("s"), key) for key in ("domains", "functions", "characteristics")
+}
 
 
 def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) -> set[str]:
@@ -154,7 +200,9 @@ def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) 
             alike = next((written for folded, written in there.items() if f"'{folded}'" in hint), None)
             one, many = _ONE[key]
             asked = f"; did you mean '{alike}'?" if alike is not None else "."
-            all_of_them = f"The {many} are: {', '.join(sorted(there.values()))}" if there else f"None of them has a {one}"
+            all_of_them = (
+                f"The {many} are: {', '.join(sorted(there.values()))}" if there else f"None of them has a {one}"
+            )
             raise SpanLabError(f"no paradigm here has the {one} '{value}'{asked} {all_of_them}")
     return {value.casefold() for value in wanted}
 
@@ -173,11 +221,19 @@ def _durations(sources: Sequence[str]) -> list[tuple[str, ...]]:
     for source in sources:
         paradigm = _loaded(source)
         session, practice = design_duration(paradigm)
-        rows.append((paradigm.name, f"{session.trials:,.0f}", minutes(session.seconds), minutes(practice.seconds) if practice.trials else "", session.grounds))
+        rows.append(
+            (
+                paradigm.name,
+                f"{session.trials:,.0f}",
+                minutes(session.seconds),
+                minutes(practice.seconds) if practice.trials else "",
+                session.grounds,
+            )
+        )
     return rows
 
 
-# guessing -------------------------------------------------------------------------------------------------------------------------------------------------
+# guessing -----------------------------------------------------------------------------------------
 
 
 def _chance(sources: Sequence[str]) -> list[tuple[str, ...]]:
@@ -200,7 +256,9 @@ def condition_of(paradigm: Paradigm, row: ChanceRow) -> str:
 
 def _chance_cells(paradigm: Paradigm, row: ChanceRow) -> tuple[str, ...]:
     generator = row.generators[0] if len(row.generators) == 1 else "both"
-    items, all_right = (("about " if row.varies else "") + _range(*ends) for ends in ((row.items, "d"), (row.all_right, ".2g")))
+    items, all_right = (
+        ("about " if row.varies else "") + _range(*ends) for ends in ((row.items, "d"), (row.all_right, ".2g"))
+    )
     return row.phase, condition_of(paradigm, row), generator, items, f"{row.chance:.4g}", f"{row.blind:.4g}", all_right
 
 
@@ -210,7 +268,8 @@ def _range(ends: tuple[float, float], form: str) -> str:
 
 
 def providers() -> None:
-    """List the named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default model."""
+    """List the named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default
+    model."""
     from ...agents.chat.providers import FILE_VARIABLE, own_file
     from ...agents.chat.providers import providers as known
     from ...agents.chat.transport.endpoint import Endpoint
@@ -218,21 +277,42 @@ def providers() -> None:
     rows = []
     for name, provider in known().items():
         endpoint = Endpoint(provider.base_url, provider.key_variable, name)
-        key = "none needed" if provider.key_variable is None else f"{provider.key_variable} ({'set' if endpoint.has_key else 'not set'})"
-        limits = ", ".join(f"{value:,} {limit.replace('_', ' ')}" for limit, value in provider.limits.model_dump(exclude_none=True).items())
+        key = (
+            "none needed"
+            if provider.key_variable is None
+            else f"{provider.key_variable} ({'set' if endpoint.has_key else 'not set'})"
+        )
+        limits = ", ".join(
+            f"{value:,} {limit.replace('_', ' ')}"
+            for limit, value in provider.limits.model_dump(exclude_none=True).items()
+        )
         rows.append((name, endpoint.public, key, provider.default_model or "", limits, ", ".join(provider.prices)))
     print_table(("name", "address", "key", "default model", "limits", "prices of"), rows)
     path = own_file()
-    print(f"\nproviders of your own: {path} ({'read' if path.exists() else 'there is none'}; {FILE_VARIABLE} names another file)")
+    print(
+        f"\nproviders of your own: {path} ({'read' if path.exists() else 'there is none'}; {FILE_VARIABLE} names"
+        " another file)"
+    )
 
 
 def parts(
-    names: Annotated[list[str] | None, typer.Argument(help="stimuli, samplers or response kinds; all of them when none is named", metavar="[NAME...]")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="stimuli, samplers or response kinds; all of them when none is named", metavar="[NAME...]"),
+    ] = None,
     json_schema: Annotated[
-        bool, typer.Option("--json-schema", help="a JSON Schema of paradigm files instead, for editors; spanlab parts --json-schema study: of study files")
+        bool,
+        typer.Option(
+            "--json-schema",
+            help=(
+                "a JSON Schema of paradigm files instead, for editors; spanlab parts --json-schema study: of study"
+                " files"
+            ),
+        ),
     ] = False,
 ) -> None:
-    """List what a paradigm file can draw, show and ask, with all parameters: types, defaults and a line of help."""
+    """List what a paradigm file can draw, show and ask, with all parameters: types, defaults and a
+    line of help."""
     from ...core.registry import describe, nearest
     from ...paradigms import RESPONSES, SAMPLERS
     from ...stimuli import STIMULI
@@ -245,10 +325,17 @@ def parts(
 
         files = {"paradigm": file_schema, "study": study_file_schema}
         if len(names or []) > 1 or any(name not in files for name in names or []):
-            raise SpanLabError("--json-schema describes whole files: name none of the parts, but paradigm (which it means when nothing is named) or study")
+            raise SpanLabError(
+                "--json-schema describes whole files: name none of the parts, but paradigm (which it means when nothing"
+                " is named) or study"
+            )
         print(json.dumps(files[names[0] if names else "paradigm"](), indent=1))
         return
-    sorts = {"draw: samplers": describe(SAMPLERS), "show: stimuli": describe(STIMULI), "ask: response kinds": describe(RESPONSES)}
+    sorts = {
+        "draw: samplers": describe(SAMPLERS),
+        "show: stimuli": describe(STIMULI),
+        "ask: response kinds": describe(RESPONSES),
+    }
     known = {part.name for described in sorts.values() for part in described}
     for name in names or []:
         if name not in known:
@@ -261,8 +348,11 @@ def parts(
             print(f"{part}\n")
 
 
-def timetable(csv: Annotated[Path | None, typer.Option("--csv", help="write the table to this file", metavar="FILE")] = None) -> None:
-    """Show how long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
+def timetable(
+    csv: Annotated[Path | None, typer.Option("--csv", help="write the table to this file", metavar="FILE")] = None,
+) -> None:
+    """Show how long each phase lasts for people: the time-mapping table, rebuilt from the
+    paradigms."""
     from ...paradigms import list_paradigms, load_paradigm
     from ...paradigms.preview.timetable import timetable as rows_of
 

@@ -1,4 +1,5 @@
-"""``spanlab show`` and ``spanlab preview``: one trial as a picture, or in the window display by display. Part of the command line."""
+"""``spanlab show`` and ``spanlab preview``: one trial as a picture, or in the window display by
+display. Part of the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def show(
     seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
     generator: GeneratorOption = "corrected",
 ) -> None:
-    """Draw one trial's timeline: every display, its phase, its ms, the question and the correct answer."""
+    """Draw one trial's timeline: every display, its phase, its ms, the question and the correct
+    answer."""
     from ...paradigms.preview.sheet import trial_picture
 
     if output.suffix and output.suffix.lower() != ".png":
@@ -40,7 +42,8 @@ def preview(
     language: Annotated[str, typer.Option("--language", help="language of the legends")] = "en",
     windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
 ) -> None:
-    """Step through one trial in the window: space for the next display, left arrow for the one before, A for the answer, Escape to leave."""
+    """Step through one trial in the window: space for the next display, left arrow for the one
+    before, A for the answer, Escape to leave."""
     from ...agents.human.display.window import need_window
 
     need_window()

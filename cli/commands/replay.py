@@ -1,4 +1,5 @@
-"""``spanlab replay``, ``spanlab resume`` and ``spanlab batch``: sessions with machines, sessions that go on, and their batches. Part of the command line."""
+"""``spanlab replay``, ``spanlab resume`` and ``spanlab batch``: sessions with machines, sessions
+that go on, and their batches. Part of the command line."""
 
 from __future__ import annotations
 
@@ -56,7 +57,20 @@ if TYPE_CHECKING:
 _OPTIONS_OF_AGENTS = {
     "chat": "chat",
     "price": "price",
-    **dict.fromkeys(("concurrency", "max_cost", "max_tokens", "cache", "care", "fail_on_error", "retry_failed", "batch_", "no_wait"), "care"),
+    **dict.fromkeys(
+        (
+            "concurrency",
+            "max_cost",
+            "max_tokens",
+            "cache",
+            "care",
+            "fail_on_error",
+            "retry_failed",
+            "batch_",
+            "no_wait",
+        ),
+        "care",
+    ),
 }
 
 _STATES = {
@@ -78,8 +92,10 @@ VERDICTS = (
             "nothing to do: every session of the study in … is over",
         ),
         rests_on="the plan of the session and the trials that its events say are finished, and its table",
-        says_no_when="a trial of the plan has no end in the record: it is taken, and what was cut off is taken anew; that trials of a chat model failed "
-        "is said",
+        says_no_when=(
+            "a trial of the plan has no end in the record: it is taken, and what was cut off is taken anew; that trials"
+            " of a chat model failed is said"
+        ),
         tests=(
             "tests/sessions/test_command.py::test_a_finished_session_has_nothing_left_to_do",
             "tests/sessions/test_command.py::test_cut_at_every_byte_of_a_trial_it_goes_on",
@@ -91,22 +107,41 @@ VERDICTS = (
 def replay(
     context: typer.Context,
     paradigm: Annotated[
-        str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like or --trials-from", metavar="[PARADIGM]")
+        str | None,
+        typer.Argument(
+            help="name in the library, or a YAML file; not needed with --like or --trials-from", metavar="[PARADIGM]"
+        ),
     ] = None,
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            "--agent", help="who takes the trials, such as ideal, network:laptop, chat:MODEL@PROVIDER or recorded:SESSION; may be repeated", metavar="SPEC"
+            "--agent",
+            help=(
+                "who takes the trials, such as ideal, network:laptop, chat:MODEL@PROVIDER or recorded:SESSION; may be"
+                " repeated"
+            ),
+            metavar="SPEC",
         ),
     ] = None,
     trials: TrialsOption = None,
     seed: SeedOption = 1,
     set_: SetOption = None,
-    like: Annotated[Path | None, typer.Option("--like", help="take exactly the trials of this session", metavar="SESSION")] = None,
-    trials_from: Annotated[Path | None, typer.Option("--trials-from", help="take the trials of this file (see spanlab import)", metavar="FILE")] = None,
+    like: Annotated[
+        Path | None, typer.Option("--like", help="take exactly the trials of this session", metavar="SESSION")
+    ] = None,
+    trials_from: Annotated[
+        Path | None,
+        typer.Option("--trials-from", help="take the trials of this file (see spanlab import)", metavar="FILE"),
+    ] = None,
     fresh: Annotated[
         bool,
-        typer.Option("--fresh", help="with --like or --trials-from: new trials with the same levels, to find out whether a model knows those (contamination)"),
+        typer.Option(
+            "--fresh",
+            help=(
+                "with --like or --trials-from: new trials with the same levels, to find out whether a model knows those"
+                " (contamination)"
+            ),
+        ),
     ] = False,
     paired_with: PairedOption = None,
     data: DataOption = DATA,
@@ -114,7 +149,11 @@ def replay(
     generator: GeneratorOption = "corrected",
     chat: Annotated[
         list[str] | None,
-        typer.Option("--chat", help="setting of chat agents, such as temperature=0 or preset=published-base; may be repeated", metavar="NAME=VALUE"),
+        typer.Option(
+            "--chat",
+            help="setting of chat agents, such as temperature=0 or preset=published-base; may be repeated",
+            metavar="NAME=VALUE",
+        ),
     ] = None,
     concurrency: ConcurrencyOption = None,
     max_cost: MaxCostOption = None,
@@ -130,22 +169,39 @@ def replay(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     set_file: Annotated[
-        Path | None, typer.Option("--set-file", help="sessions of several models, paradigms and settings, from a YAML file", metavar="FILE")
+        Path | None,
+        typer.Option(
+            "--set-file", help="sessions of several models, paradigms and settings, from a YAML file", metavar="FILE"
+        ),
     ] = None,
-    status: Annotated[bool, typer.Option("--status", help="with --set-file: only show the progress of its sessions")] = False,
-    report: Annotated[Path | None, typer.Option("--report", help="with --set-file: write a report of its finished sessions", metavar="DIR")] = None,
+    status: Annotated[
+        bool, typer.Option("--status", help="with --set-file: only show the progress of its sessions")
+    ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="with --set-file: write a report of its finished sessions", metavar="DIR"),
+    ] = None,
 ) -> None:
     """Give the same trials, step by step, to one or several machines; each gets its own session."""
     if set_file is not None:
         from ..set_files import run_set
 
-        if others := [name for name in context.params if name not in ("set_file", "status", "report", "data") and given(context, name)]:
-            spelt = " and ".join("PARADIGM" if name == "paradigm" else "--" + name.strip("_").replace("_", "-") for name in others)
+        if others := [
+            name
+            for name in context.params
+            if name not in ("set_file", "status", "report", "data") and given(context, name)
+        ]:
+            spelt = " and ".join(
+                "PARADIGM" if name == "paradigm" else "--" + name.strip("_").replace("_", "-") for name in others
+            )
             raise SpanLabError(f"the set file already says this: leave out {spelt}")
         run_set(set_file, data, status, report)
         return
     if status or report is not None:
-        raise SpanLabError(f"{'--status' if status else '--report'} is for set files: give --set-file FILE (spanlab compare writes the report of any data)")
+        raise SpanLabError(
+            f"{'--status' if status else '--report'} is for set files: give --set-file FILE (spanlab compare writes the"
+            " report of any data)"
+        )
     from ...agents.registry import options_of
     from ...sessions.chosen_trials import choose_trials
     from ...sessions.conduct import make_machine, prepare, replay_sessions
@@ -169,12 +225,17 @@ def replay(
     together = batch_given(batch_, no_wait)
     limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, batch=together)
     settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
-    # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.
+    # All of them before the first begins: a slip in the last name shows at once, and what all of
+    # them will cost.
     takers = []
     for spec in agent:
         values = {"chat": settings, "care": limits, "price": prices.get(spec)}
-        takers.append(make_machine(spec, request.seed, trials=chosen, **{name: values[name] for name in options_of(spec)}))
-    shared_out = next((name for name, value in (("--workers", workers), ("--scheduler", scheduler)) if value is not None), "")
+        takers.append(
+            make_machine(spec, request.seed, trials=chosen, **{name: values[name] for name in options_of(spec)})
+        )
+    shared_out = next(
+        (name for name, value in (("--workers", workers), ("--scheduler", scheduler)) if value is not None), ""
+    )
     watcher = terminal()
     requests = [prepare(taker, chosen, request, watcher.say, shared_out, states) for taker in takers]
     with open_pool(workers, scheduler) as pool:
@@ -187,24 +248,47 @@ def _refuse_options(context: typer.Context, agents: Sequence[str]) -> None:
     from ...agents.registry import kinds_with, options_of
 
     taken = {option for spec in agents for option in options_of(spec)}
-    refused = [name for name, option in _OPTIONS_OF_AGENTS.items() if option not in taken and context.params.get(name) not in (None, [], (), False)]
+    refused = [
+        name
+        for name, option in _OPTIONS_OF_AGENTS.items()
+        if option not in taken and context.params.get(name) not in (None, [], (), False)
+    ]
     if refused:
-        spelt, kinds = " and ".join("--" + name.strip("_").replace("_", "-") for name in refused), kinds_with(_OPTIONS_OF_AGENTS[refused[0]])
+        spelt, kinds = (
+            " and ".join("--" + name.strip("_").replace("_", "-") for name in refused),
+            kinds_with(_OPTIONS_OF_AGENTS[refused[0]]),
+        )
         raise SpanLabError(f"{spelt} is for {kinds} agents, and there is none; add --agent chat:MODEL, or leave it out")
 
 
 def resume(
     context: typer.Context,
     session: Annotated[
-        Path, typer.Argument(help="folder of an unfinished session, of a session of a study, or with one of these; or a study file", metavar="FOLDER")
+        Path,
+        typer.Argument(
+            help="folder of an unfinished session, of a session of a study, or with one of these; or a study file",
+            metavar="FOLDER",
+        ),
     ],
     skip: Annotated[str, typer.Option("--skip", help="studies: skip the rest of this paradigm", metavar="NAME")] = "",
-    repeat: Annotated[str, typer.Option("--repeat", help="studies: repeat this paradigm; its earlier data are kept, and set aside", metavar="NAME")] = "",
-    reason: Annotated[str, typer.Option("--reason", help="why it is skipped or repeated, for the record", metavar="TEXT")] = "",
+    repeat: Annotated[
+        str,
+        typer.Option(
+            "--repeat", help="studies: repeat this paradigm; its earlier data are kept, and set aside", metavar="NAME"
+        ),
+    ] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", help="why it is skipped or repeated, for the record", metavar="TEXT")
+    ] = "",
     triggers: TriggersOption = None,
     screen: Annotated[
         int | None,
-        typer.Option("--screen", help="people: number of the screen on which the window opens, from 0; by default the one on which it began", min=0, max=99),
+        typer.Option(
+            "--screen",
+            help="people: number of the screen on which the window opens, from 0; by default the one on which it began",
+            min=0,
+            max=99,
+        ),
     ] = None,
     concurrency: ConcurrencyOption = None,
     max_cost: MaxCostOption = None,
@@ -215,11 +299,14 @@ def resume(
     care: CareOption = None,
     batch_: BatchOption = None,
     no_wait: NoWaitOption = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")
+    ] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
-    """Continue whatever was interrupted, with its next trial and its own settings: a session with a person or a machine, or a session of a study."""
+    """Continue whatever was interrupted, with its next trial and its own settings: a session with a
+    person or a machine, or a session of a study."""
     from ...sessions import complete, reopen
     from ...sessions.conduct import agent_again, carry_out, check_shared_out
     from ...sessions.record.reader import has_failed
@@ -247,9 +334,13 @@ def resume(
         raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
     spec, before = opened.info["agent"], opened.info.get("care")
     _refuse_options(context, [spec])
-    limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, before, batch_given(batch_, no_wait, before))
+    limits = care_given(
+        concurrency, max_cost, max_tokens, cache, fail_on_error, care, before, batch_given(batch_, no_wait, before)
+    )
     watcher = terminal()
-    opened, agent = agent_again(opened, {"care": limits, "price": parse_prices(price, [spec]).get(spec)}, watcher.say, triggers or "", screen)
+    opened, agent = agent_again(
+        opened, {"care": limits, "price": parse_prices(price, [spec]).get(spec)}, watcher.say, triggers or "", screen
+    )
     check_shared_out(opened, workers is not None or scheduler is not None)
     with open_pool(workers, scheduler) as pool:
         print_session(opened, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
@@ -262,18 +353,27 @@ def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -
     Raises
     ------
     SpanLabError
-        where there are several, or where it needs more than this command; the message has what goes on with each.
+        where there are several, or where it needs more than this command; the message has what goes
+        on with each.
     """
     if not ways:
         print(f"nothing to do: every session of the study in {folder} is over")
     elif len(ways) == 1 and ways[0].study:
         run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window)
     else:
-        raise SpanLabError("\n".join([f"{folder} is a folder of a study; continue each session with its own command:", *(way.line for way in ways)]))
+        raise SpanLabError(
+            "\n".join(
+                [
+                    f"{folder} is a folder of a study; continue each session with its own command:",
+                    *(way.line for way in ways),
+                ]
+            )
+        )
 
 
 def _only_unfinished(folder: Path) -> Path:
-    """The only unfinished session in a folder that is none itself; the folder where it has no sessions.
+    """The only unfinished session in a folder that is none itself; the folder where it has no
+    sessions.
 
     Raises
     ------
@@ -290,7 +390,12 @@ def _only_unfinished(folder: Path) -> Path:
     left = [session for session in inside if not complete(session)]
     if len(left) > 1:
         raise SpanLabError(
-            "\n".join([f"{folder} has several unfinished sessions; continue each with its own command:", *(f"spanlab resume {one}" for one in left)])
+            "\n".join(
+                [
+                    f"{folder} has several unfinished sessions; continue each with its own command:",
+                    *(f"spanlab resume {one}" for one in left),
+                ]
+            )
         )
     return left[0] if left else inside[0]
 
@@ -303,9 +408,21 @@ def _tell_rest(session: Path) -> None:
 
 def batch(
     session: Annotated[Path, typer.Argument(help="folder of a session that was run with --batch", metavar="SESSION")],
-    cancel: Annotated[bool, typer.Option("--cancel", help="cancel the batch that is under way; replies that it already has are paid for and fetched")] = False,
+    cancel: Annotated[
+        bool,
+        typer.Option(
+            "--cancel", help="cancel the batch that is under way; replies that it already has are paid for and fetched"
+        ),
+    ] = False,
     give_up: Annotated[
-        bool, typer.Option("--give-up", help="stop waiting for a batch that cannot be fetched; its requests are submitted again, and count as paid for twice")
+        bool,
+        typer.Option(
+            "--give-up",
+            help=(
+                "stop waiting for a batch that cannot be fetched; its requests are submitted again, and count as paid"
+                " for twice"
+            ),
+        ),
     ] = False,
 ) -> None:
     """Show the batches of a session with a chat model, or cancel the one that is under way."""
@@ -317,7 +434,11 @@ def batch(
         raise SpanLabError("--cancel asks the provider to cancel a batch, --give-up forgets one: give one of them")
     opened = reopen(session)
     info = opened.info
-    agent = make_machine(info["agent"], opened.seed, recorded=info, care={**info.get("care", {}), "batch": "wait"}) if "care" in info else None
+    agent = (
+        make_machine(info["agent"], opened.seed, recorded=info, care={**info.get("care", {}), "batch": "wait"})
+        if "care" in info
+        else None
+    )
     if not isinstance(agent, ChatAgent):
         raise SpanLabError(f"{session} is a session of {info['agent']}, and only chat models have batches")
     try:
@@ -334,7 +455,10 @@ async def _of(agent: ChatAgent, session: Path, cancel: bool, give_up: bool) -> N
     try:
         if give_up:
             for batch in batches.give_up():
-                print(f"batch {batch.name or f'number {batch.number}'} is given up: spanlab resume {session} submits its {len(batch.lines):,} requests again")
+                print(
+                    f"batch {batch.name or f'number {batch.number}'} is given up: spanlab resume {session} submits its"
+                    f" {len(batch.lines):,} requests again"
+                )
             return
         if cancel:
             asked = await batches.cancel()
@@ -344,7 +468,12 @@ async def _of(agent: ChatAgent, session: Path, cancel: bool, give_up: bool) -> N
                 raise SpanLabError(f"no batch of {session} is under way")
             return
         rows = [
-            (batch.name or "-", status.state.replace("_", " ") if status else _STATES[batch.state], f"{len(batch.lines):,}", *_done(status))
+            (
+                batch.name or "-",
+                status.state.replace("_", " ") if status else _STATES[batch.state],
+                f"{len(batch.lines):,}",
+                *_done(status),
+            )
             for batch, status in await batches.states()
         ]
         if not rows:

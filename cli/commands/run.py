@@ -22,14 +22,29 @@ from ..options import (
     terminal,
     window_options,
 )
-from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
+from .study import (
+    DialogOption,
+    ExistingOption,
+    FieldOption,
+    NumberOption,
+    SessionOption,
+    StudyOptions,
+    parse_fields,
+    run_study,
+)
 
 DATA = Path("data")
 
 
 def run(
     context: typer.Context,
-    paradigm: Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file: a paradigm or a study", metavar="PARADIGM_OR_STUDY")],
+    paradigm: Annotated[
+        str,
+        typer.Argument(
+            help="name in the library (spanlab list), or a YAML file: a paradigm or a study",
+            metavar="PARADIGM_OR_STUDY",
+        ),
+    ],
     participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
     set_: SetOption = None,
     seed: Annotated[
@@ -41,26 +56,46 @@ def run(
     paired_with: PairedOption = None,
     data: DataOption = DATA,
     generator: GeneratorOption = "corrected",
-    language: Annotated[str, typer.Option("--language", help="language of the instructions; by default en, or the study's first language")] = "",
+    language: Annotated[
+        str,
+        typer.Option("--language", help="language of the instructions; by default en, or the study's first language"),
+    ] = "",
     practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
     screen: Annotated[
         int | None,
-        typer.Option("--screen", help="number of the screen on which the window opens, from 0; by default 0, or that of the display file", min=0, max=99),
+        typer.Option(
+            "--screen",
+            help="number of the screen on which the window opens, from 0; by default 0, or that of the display file",
+            min=0,
+            max=99,
+        ),
     ] = None,
-    width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
+    width_cm: Annotated[
+        float | None,
+        typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000),
+    ] = None,
     distance_cm: Annotated[
-        float | None, typer.Option("--distance", help="distance from the eyes to the screen in cm; 57 when not given", min=1, max=1000)
+        float | None,
+        typer.Option(
+            "--distance", help="distance from the eyes to the screen in cm; 57 when not given", min=1, max=1000
+        ),
     ] = None,
     display: Annotated[
-        Path | None, typer.Option("--display", help="display file made by spanlab display, instead of width and distance", metavar="FILE")
+        Path | None,
+        typer.Option(
+            "--display", help="display file made by spanlab display, instead of width and distance", metavar="FILE"
+        ),
     ] = None,
     canvas: Annotated[
         float | None,
         typer.Option(
             "--canvas",
-            help="width of the canvas in degrees of visual angle; by default 10 on a measured screen, else as large as the screen allows",
+            help=(
+                "width of the canvas in degrees of visual angle; by default 10 on a measured screen, else as large as"
+                " the screen allows"
+            ),
             min=0.1,
             max=90,
         ),
@@ -68,34 +103,67 @@ def run(
     patch: Annotated[
         str | None,
         typer.Option(
-            "--patch", help="show a square for a photodiode, white on the first frame of displays: upper-left:2 (cm), upper-left:2:probe", metavar="PATCH"
+            "--patch",
+            help=(
+                "show a square for a photodiode, white on the first frame of displays: upper-left:2 (cm),"
+                " upper-left:2:probe"
+            ),
+            metavar="PATCH",
         ),
     ] = None,
-    theme: Annotated[str, typer.Option("--theme", help="colours around the canvas", metavar="standard|dark|light")] = "standard",
+    theme: Annotated[
+        str, typer.Option("--theme", help="colours around the canvas", metavar="standard|dark|light")
+    ] = "standard",
     palette: Annotated[
-        str, typer.Option("--palette", help="colours of the stimuli for people: published, or safe for those who cannot tell red from green")
+        str,
+        typer.Option(
+            "--palette",
+            help="colours of the stimuli for people: published, or safe for those who cannot tell red from green",
+        ),
     ] = "published",
-    font: Annotated[Path | None, typer.Option("--font", help="font file for letters that the shipped typeface lacks", metavar="FILE")] = None,
+    font: Annotated[
+        Path | None,
+        typer.Option("--font", help="font file for letters that the shipped typeface lacks", metavar="FILE"),
+    ] = None,
     triggers: TriggersOption = None,
     trigger_code: Annotated[
         list[str] | None,
-        typer.Option("--trigger-code", help="trigger code in place of the paradigm's, such as phases.probe=20; may be repeated", metavar="NAME=CODE"),
+        typer.Option(
+            "--trigger-code",
+            help="trigger code in place of the paradigm's, such as phases.probe=20; may be repeated",
+            metavar="NAME=CODE",
+        ),
     ] = None,
     keys: Annotated[
         str,
         typer.Option(
-            "--keys", help="keys for questions with two words: standard, swapped (they change sides) or counterbalanced (swapped for every other participant)"
+            "--keys",
+            help=(
+                "keys for questions with two words: standard, swapped (they change sides) or counterbalanced (swapped"
+                " for every other participant)"
+            ),
         ),
     ] = "standard",
-    key: Annotated[list[str] | None, typer.Option("--key", help="another key for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY")] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", help="another key for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY"),
+    ] = None,
     buttons: Annotated[
-        str, typer.Option("--buttons", help="button box: keys:1+2 (a box that types keys), serial:PORT[@BAUD] or psychopy:CLASS", metavar="BOX")
+        str,
+        typer.Option(
+            "--buttons",
+            help="button box: keys:1+2 (a box that types keys), serial:PORT[@BAUD] or psychopy:CLASS",
+            metavar="BOX",
+        ),
     ] = "",
     refractory: Annotated[
         str,
         typer.Option(
             "--refractory",
-            help="ms after its onset in which a self-paced step ignores presses if a press ended the step before: of the same key, of another key; 0 for none",
+            help=(
+                "ms after its onset in which a self-paced step ignores presses if a press ended the step before: of the"
+                " same key, of another key; 0 for none"
+            ),
             metavar="SAME,OTHER",
         ),
     ] = "200,100",
@@ -103,11 +171,19 @@ def run(
         str | None,
         typer.Option(
             "--simulate",
-            help="let a simulated participant take it: ideal, capacity[:PLACES], precision[:SD] or chance, with @SPEED: capacity:5@8",
+            help=(
+                "let a simulated participant take it: ideal, capacity[:PLACES], precision[:SD] or chance, with @SPEED:"
+                " capacity:5@8"
+            ),
             metavar="OBSERVER[@SPEED]",
         ),
     ] = None,
-    speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
+    speed: Annotated[
+        float,
+        typer.Option(
+            "--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100
+        ),
+    ] = 1.0,
     session: SessionOption = "",
     number: NumberOption = "",
     field: FieldOption = None,
@@ -131,7 +207,9 @@ def run(
     looks = {"theme": theme, "palette": palette, "refractory": read_refractory(refractory)}
     if is_study(paradigm):
         _refuse(context, _OF_PARADIGMS, "the study file says that")
-        options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)
+        options = StudyOptions(
+            participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate
+        )
         chosen = {name: value for name, value in looks.items() if given(context, name)}
         run_study(paradigm, data, options, speed, {**window, **chosen})
         return
@@ -160,7 +238,18 @@ def run(
     print_session(begun, carry_out(begun, agent, watcher))
 
 
-_OF_PARADIGMS = ("set_", "seed", "trials", "paired_with", "design", "generator", "practice", "trigger_code", "keys", "key")
+_OF_PARADIGMS = (
+    "set_",
+    "seed",
+    "trials",
+    "paired_with",
+    "design",
+    "generator",
+    "practice",
+    "trigger_code",
+    "keys",
+    "key",
+)
 _OF_STUDIES = ("session", "number", "field", "existing", "dialog")
 
 

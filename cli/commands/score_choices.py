@@ -1,4 +1,5 @@
-"""``spanlab score-choices``: the probability that chat models give to people's answers. Part of the command line."""
+"""``spanlab score-choices``: the probability that chat models give to people's answers. Part of the
+command line."""
 
 from __future__ import annotations
 
@@ -9,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.errors import SpanLabError
-from ..chatting import CacheOption, CareOption, ConcurrencyOption, MaxCostOption, MaxTokensOption, PriceOption, care_given
+from ..chatting import (
+    CacheOption,
+    CareOption,
+    ConcurrencyOption,
+    MaxCostOption,
+    MaxTokensOption,
+    PriceOption,
+    care_given,
+)
 from ..options import parse_pairs, parse_prices, terminal
 
 if TYPE_CHECKING:
@@ -18,12 +27,24 @@ if TYPE_CHECKING:
 
 
 def score_choices(
-    session: Annotated[list[Path], typer.Argument(help="folders of the sessions whose answers are scored", metavar="SESSION...")],
-    agent: Annotated[list[str], typer.Option("--agent", help="the model: chat:MODEL or chat:MODEL@PROVIDER; may be repeated", metavar="SPEC")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the record; beside the session when not given", metavar="DIR")] = None,
+    session: Annotated[
+        list[Path], typer.Argument(help="folders of the sessions whose answers are scored", metavar="SESSION...")
+    ],
+    agent: Annotated[
+        list[str],
+        typer.Option("--agent", help="the model: chat:MODEL or chat:MODEL@PROVIDER; may be repeated", metavar="SPEC"),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="folder for the record; beside the session when not given", metavar="DIR"),
+    ] = None,
     chat: Annotated[
         list[str] | None,
-        typer.Option("--chat", help="setting of the models, such as likelihoods=prompt or conversation=trial; may be repeated", metavar="NAME=VALUE"),
+        typer.Option(
+            "--chat",
+            help="setting of the models, such as likelihoods=prompt or conversation=trial; may be repeated",
+            metavar="NAME=VALUE",
+        ),
     ] = None,
     concurrency: ConcurrencyOption = None,
     max_cost: MaxCostOption = None,
@@ -32,7 +53,8 @@ def score_choices(
     cache: CacheOption = None,
     care: CareOption = None,
 ) -> None:
-    """Score people's answers by chat models: bits per choice, given each person's history, against chance and a blind guess."""
+    """Score people's answers by chat models: bits per choice, given each person's history, against
+    chance and a blind guess."""
     from ...agents.chat.agent import ChatAgent
     from ...agents.registry import options_of
     from ...analysis.model_vs_human.choice_bits import choice_bits, over_people
@@ -46,14 +68,20 @@ def score_choices(
     settings = {"conversation": "session", **parse_pairs(chat, "--chat")}
 
     def model(spec: str) -> ChatAgent:
-        taker = make_machine(spec, 1, watcher.say, chat=settings, care=limits, price=prices.get(spec)) if "chat" in options_of(spec) else None
+        taker = (
+            make_machine(spec, 1, watcher.say, chat=settings, care=limits, price=prices.get(spec))
+            if "chat" in options_of(spec)
+            else None
+        )
         if not isinstance(taker, ChatAgent):
             raise SpanLabError(f"choices are scored by chat models: give --agent chat:MODEL, not {spec}")
         return taker
 
     pairs = list(itertools.product(dict.fromkeys(agent), dict.fromkeys(session)))
     if output is not None and len(pairs) > 1:
-        raise SpanLabError("-o is the folder of one session and one model: leave it out, and each record is beside its session")
+        raise SpanLabError(
+            "-o is the folder of one session and one model: leave it out, and each record is beside its session"
+        )
     for spec in dict.fromkeys(agent):  # a slip in the last one shows before the first is asked
         model(spec).close()
     # by model and paradigm: whose answers, and what came of them
@@ -70,12 +98,17 @@ def score_choices(
             watcher.say(f"{folder}, {spec}: {error}")
             continue
         _print(note_summary(scored, bits.to_record()), bits)
-        done.setdefault((spec, str(scored.info["paradigm"])), []).append((str(scored.info["participant"] or scored.info["session"]), bits))
+        done.setdefault((spec, str(scored.info["paradigm"])), []).append(
+            (str(scored.info["participant"] or scored.info["session"]), bits)
+        )
     for (spec, paradigm), some in done.items():
         if len(some) > 1:
             print(f"{paradigm}, {spec}: {over_people([bits for _, bits in some], [person for person, _ in some])}")
     if failed:
-        raise SpanLabError(f"{failed:,} of {len(pairs):,} could not be scored; what is finished is saved; run the same command to continue")
+        raise SpanLabError(
+            f"{failed:,} of {len(pairs):,} could not be scored; what is finished is saved; run the same command to"
+            " continue"
+        )
 
 
 def _print(scored: ChoiceScores, bits: ChoiceBits) -> None:

@@ -1,4 +1,5 @@
-"""``spanlab new``: a commented start for a paradigm, a study, an agent or a package; ``spanlab demo``. Part of the command line."""
+"""``spanlab new``: a commented start for a paradigm, a study, an agent or a package; ``spanlab
+demo``. Part of the command line."""
 
 from __future__ import annotations
 
@@ -29,27 +30,53 @@ class Kind(StrEnum):
 
 #: what to do next, a line each
 _NEXT = {
-    Kind.PARADIGM: ("spanlab check {path}", "spanlab show {path} -o trial.png", "spanlab replay {path} --agent ideal --agent chance --trials 40"),
+    Kind.PARADIGM: (
+        "spanlab check {path}",
+        "spanlab show {path} -o trial.png",
+        "spanlab replay {path} --agent ideal --agent chance --trials 40",
+    ),
     Kind.STUDY: ("spanlab check {path}", "spanlab run {path} --simulate capacity@8"),
     Kind.AGENT: ("pip install -e {path}", "spanlab replay vsr --agent {dashed} --agent chance --trials 40"),
-    Kind.PLUGIN: ("pip install -e {path}", "spanlab replay cd --agent {dashed}-first --trials 40", "spanlab figure {name}_course data -o course.svg"),
+    Kind.PLUGIN: (
+        "pip install -e {path}",
+        "spanlab replay cd --agent {dashed}-first --trials 40",
+        "spanlab figure {name}_course data -o course.svg",
+    ),
 }
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="paradigm or study (one YAML file), agent or plugin (a Python package)", metavar="paradigm|study|agent|plugin")],
+    kind: Annotated[
+        Kind,
+        typer.Argument(
+            help="paradigm or study (one YAML file), agent or plugin (a Python package)",
+            metavar="paradigm|study|agent|plugin",
+        ),
+    ],
     name: Annotated[str, typer.Argument(help="short name: small letters, digits, underscores", metavar="NAME")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder in which it is made", metavar="DIR")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="folder in which it is made", metavar="DIR")
+    ] = None,
 ) -> None:
-    """Write a commented file to start from: a paradigm, a study, an agent or a plugin that works as it is."""
+    """Write a commented file to start from: a paradigm, a study, an agent or a plugin that works as
+    it is."""
     if keyword.iskeyword(name):
-        raise SpanLabError(f"'{name}' cannot be the name, because it is a word of Python: choose another one, such as my_{name}")
+        raise SpanLabError(
+            f"'{name}' cannot be the name, because it is a word of Python: choose another one, such as my_{name}"
+        )
     if not _NAME.fullmatch(name):
         simpler = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
         such = f", such as {simpler}" if _NAME.fullmatch(simpler) and not keyword.iskeyword(simpler) else ""
-        raise SpanLabError(f"'{name}' cannot be the name: use small letters, digits and underscores, and begin with a letter{such}")
+        raise SpanLabError(
+            f"'{name}' cannot be the name: use small letters, digits and underscores, and begin with a letter{such}"
+        )
     _check_free(kind, name)
-    words = {"NAME": name, "DASHED": name.replace("_", "-"), "TITLE": name.replace("_", " ").capitalize(), "CLASS": name.title().replace("_", "")}
+    words = {
+        "NAME": name,
+        "DASHED": name.replace("_", "-"),
+        "TITLE": name.replace("_", " ").capitalize(),
+        "CLASS": name.title().replace("_", ""),
+    }
     whole = kind in (Kind.AGENT, Kind.PLUGIN)
     folder = output or Path()
     path = folder / (name if whole else f"{name}.yaml")
@@ -63,7 +90,9 @@ def new(
     if whole:
         with whole_folder(path) as made:
             for template in (templates / kind).iterdir():
-                (made / _filled(template.name.removesuffix(".txt"), words)).write_text(_filled(template.read_text(encoding="utf-8"), words), encoding="utf-8")
+                (made / _filled(template.name.removesuffix(".txt"), words)).write_text(
+                    _filled(template.read_text(encoding="utf-8"), words), encoding="utf-8"
+                )
     else:
         with whole_file(path) as file:
             file.write(_filled((templates / f"{kind}.yaml").read_text(encoding="utf-8"), words))
@@ -103,11 +132,18 @@ def _filled(text: str, words: dict[str, Any]) -> str:
 
 def demo(
     me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
-    browser: Annotated[bool, typer.Option("--browser", help="the simulated participant uses a page in Chromium, not a PsychoPy window")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="eight more paradigms for machines (takes about three times as long)")] = False,
-    output: Annotated[Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")] = Path("demo"),
+    browser: Annotated[
+        bool, typer.Option("--browser", help="the simulated participant uses a page in Chromium, not a PsychoPy window")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="eight more paradigms for machines (takes about three times as long)")
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")
+    ] = Path("demo"),
 ) -> None:
-    """Show everything in a few minutes: a participant, a scripted chat server, a network and simulated observers take the same trials; then the report."""
+    """Show everything in a few minutes: a participant, a scripted chat server, a network and
+    simulated observers take the same trials; then the report."""
     from ..demo import run_demo
 
     run_demo(output, me, everything, browser)

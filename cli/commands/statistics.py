@@ -1,4 +1,5 @@
-"""``spanlab stats``: agents compared on the same paradigm by a mixed-effects model. Part of the command line."""
+"""``spanlab stats``: agents compared on the same paradigm by a mixed-effects model. Part of the
+command line."""
 
 from __future__ import annotations
 
@@ -30,24 +31,42 @@ def stats(
     data: DataArgument,
     by: Annotated[
         str | None,
-        typer.Option("--by", help="column of conditions, such as list_length, or a factor; 'none' for none; chosen automatically by default", metavar="COLUMN"),
+        typer.Option(
+            "--by",
+            help=(
+                "column of conditions, such as list_length, or a factor; 'none' for none; chosen automatically by"
+                " default"
+            ),
+            metavar="COLUMN",
+        ),
     ] = None,
-    paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False)] = None,
+    paradigm: Annotated[
+        list[str] | None,
+        typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False),
+    ] = None,
     margin: MarginOption = None,
     exclude: ExcludeOption = None,
     columns: MapOption = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")
+    ] = None,
     r: Annotated[
         Path | None,
         typer.Option(
-            "--r", help="folder for the data of each model (logistic, and probit where there is d') and a script in R that fits it with lme4", metavar="DIR"
+            "--r",
+            help=(
+                "folder for the data of each model (logistic, and probit where there is d') and a script in R that fits"
+                " it with lme4"
+            ),
+            metavar="DIR",
         ),
     ] = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     accept_unread: AcceptUnreadOption = False,
 ) -> None:
-    """Test who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
+    """Test who answers better, and where: agents and conditions in a mixed-effects logistic model
+    of each paradigm, with contrasts and corrected p values."""
     from ...analysis.data.column_map import read_map
     from ...analysis.data.loading import load
     from ...analysis.data.unread import unread_shares
@@ -62,7 +81,14 @@ def stats(
     from ...core.registry import nearest
 
     margins = read_margins(margin or ())
-    loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns or ()), accept_unread=accept_unread)
+    loaded = load(
+        data,
+        include_practice=practice,
+        include_pilot=pilot,
+        rules=read_rules(exclude),
+        columns=read_map(columns or ()),
+        accept_unread=accept_unread,
+    )
     for problem in loaded.problems:
         print(problem, file=sys.stderr)
     caution(loaded)
@@ -77,16 +103,31 @@ def stats(
     if not there:
         if output is not None:
             _write({name: parts for name, parts in tables.items() if parts}, output)
-        raise SpanLabError("nothing is left to compare" + (": " + " ".join(scored.notes) if scored.notes else "; name sessions with scored answers"))
+        raise SpanLabError(
+            "nothing is left to compare"
+            + (": " + " ".join(scored.notes) if scored.notes else "; name sessions with scored answers")
+        )
     if scored.notes:
         print("All paradigms together", *(f"  {note}" for note in scored.notes), "", sep="\n")
     for name in paradigm or there:
         model = mixed_model(scored, name, "" if by == "none" else by)
-        results = {"terms": terms(model), "contrasts": contrasts(model), "guessing": against_guessing(scored.parts[name]), "random": model.random()}
+        results = {
+            "terms": terms(model),
+            "contrasts": contrasts(model),
+            "guessing": against_guessing(scored.parts[name]),
+            "random": model.random(),
+        }
         sensitivity = sensitivity_model(scored, name, "" if by == "none" else by)
-        results["sensitivity"], results["reliability"] = sensitivity_contrasts(sensitivity), reliability(scored.parts[name])
+        results["sensitivity"], results["reliability"] = (
+            sensitivity_contrasts(sensitivity),
+            reliability(scored.parts[name]),
+        )
         results["likeness"] = likeness(scored.parts[name], name, model.cells.by, margins)
-        notes = [*([model.problem] if model.problem else []), *model.notes, *([sensitivity.problem] if sensitivity.cells and sensitivity.problem else [])]
+        notes = [
+            *([model.problem] if model.problem else []),
+            *model.notes,
+            *([sensitivity.problem] if sensitivity.cells and sensitivity.problem else []),
+        ]
         results["notes"] = _notes(notes)
         results["unread"] = unread_shares(scored.parts[name].items)
         _print(name, model, results, notes)
@@ -96,7 +137,9 @@ def stats(
             formula = sensitivity.formula if table == "sensitivity" else model.cells.formula
             tables[table].append(results[table].assign(paradigm=name, model=formula))
     if output is not None:
-        _write({name: parts for name, parts in tables.items() if name not in _SOMETIMES or any(map(len, parts))}, output)
+        _write(
+            {name: parts for name, parts in tables.items() if name not in _SOMETIMES or any(map(len, parts))}, output
+        )
 
 
 def _notes(notes: list[str]) -> pd.DataFrame:
@@ -115,11 +158,24 @@ def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
     cells = model.cells.table.to_dict("records")
     unread = "unread" in model.cells.table.columns
     print_table(
-        ("agent", model.cells.by or "condition", "answers", "right", *(("unread", "right if they are guesses") if unread else ())),
+        (
+            "agent",
+            model.cells.by or "condition",
+            "answers",
+            "right",
+            *(("unread", "right if they are guesses") if unread else ()),
+        ),
         [
             (
                 *(str(row["agent"]), str(row["condition"]) or "-", f"{row['n']:,}", f"{row['correct']:.1%}"),
-                *((f"{row['unread']:.1%}", f"{row['if_guessed']:.1%}" if row["if_guessed"] == row["if_guessed"] else "-") if unread else ()),
+                *(
+                    (
+                        f"{row['unread']:.1%}",
+                        f"{row['if_guessed']:.1%}" if row["if_guessed"] == row["if_guessed"] else "-",
+                    )
+                    if unread
+                    else ()
+                ),
             )
             for row in cells
         ],
@@ -142,7 +198,10 @@ def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
 
 
 def _print_terms(terms: pd.DataFrame) -> None:
-    rows = [(row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"]) for row in terms.to_dict("records")]
+    rows = [
+        (row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"])
+        for row in terms.to_dict("records")
+    ]
     print_table(("term", "LR / df", "df", "p", ""), rows)
     print()
 
@@ -154,7 +213,10 @@ def _print_contrasts(contrasts: pd.DataFrame) -> None:
     if not len(tested):
         return
     shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
-    print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(row) for row in shown.to_dict("records")])
+    print_table(
+        ("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""),
+        [_contrast(row) for row in shown.to_dict("records")],
+    )
     for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
         print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
     print()
@@ -174,7 +236,14 @@ def _print_reliability(reliability: pd.DataFrame) -> None:
 
     print("Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n")
     rows = [
-        (row["agent"], row["kind"], number(row["whole"]), limits(row["low"], row["high"]), f"{row['n_people']}", row["note"])
+        (
+            row["agent"],
+            row["kind"],
+            number(row["whole"]),
+            limits(row["low"], row["high"]),
+            f"{row['n_people']}",
+            row["note"],
+        )
         for row in reliability.to_dict("records")
     ]
     print_table(("agent", "of", "r", "95% interval", "people", ""), rows)
@@ -207,7 +276,13 @@ def _print_sensitivity(table: pd.DataFrame) -> None:
     kept = kept[kept.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
     print("Sensitivity and bias (mixed-effects probit model)\n")
     rows = [
-        (f"{row['measure']}: {row['contrast']}", number(row["estimate"]), limits(row["low"], row["high"]), _p(row["p_holm"])) for row in kept.to_dict("records")
+        (
+            f"{row['measure']}: {row['contrast']}",
+            number(row["estimate"]),
+            limits(row["low"], row["high"]),
+            _p(row["p_holm"]),
+        )
+        for row in kept.to_dict("records")
     ]
     print_table(("contrast", "estimate", "95% interval", "p (Holm)"), rows)
     print()
@@ -229,17 +304,36 @@ def _print_likeness(differences: pd.DataFrame) -> None:
             return with_sign(scale * value, digits)
 
         value = f"{scaled(row['value'])} {'points' if row['measure'] == 'correct' else row['measure']}"
-        texts = [str(row["contrast"]), value, limits(row["low"], row["high"], scaled), _p(row["p"]), bayes_in_words(row["bf10"])]
-        rows.append((*texts, limits(row["low_90"], row["high_90"], scaled) if row["alike"] else "-", str(row["alike"]) or "-") if declared else tuple(texts))
-    print_table(("difference", "value", "95% interval", "p", "BF10", *(("90% interval", "alike? (TOST)") if declared else ())), rows)
+        texts = [
+            str(row["contrast"]),
+            value,
+            limits(row["low"], row["high"], scaled),
+            _p(row["p"]),
+            bayes_in_words(row["bf10"]),
+        ]
+        rows.append(
+            (*texts, limits(row["low_90"], row["high_90"], scaled) if row["alike"] else "-", str(row["alike"]) or "-")
+            if declared
+            else tuple(texts)
+        )
+    print_table(
+        ("difference", "value", "95% interval", "p", "BF10", *(("90% interval", "alike? (TOST)") if declared else ())),
+        rows,
+    )
     left = differences[~differences.index.isin(kept.index)]
     for measure, kind in left[["measure", "kind"]].drop_duplicates().itertuples(index=False, name=None):
         many = int(((left["measure"] == measure) & (left["kind"] == kind)).sum())
-        print(f"... and {many} differences of {kind} in {'percentage points' if measure == 'correct' else measure}: -o DIR writes them all")
+        print(
+            f"... and {many} differences of {kind} in {'percentage points' if measure == 'correct' else measure}: -o"
+            " DIR writes them all"
+        )
     print()
     print(PRIOR, "A dash: the units are not all of one kind, or differ between conditions.")
     if not declared:
-        print('No margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not "alike".')
+        print(
+            'No margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not'
+            ' "alike".'
+        )
     print()
 
 

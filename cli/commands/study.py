@@ -1,4 +1,5 @@
-"""Studies on the command line: sessions of a battery, the status of a study, and withdrawals. Part of the command line."""
+"""Studies on the command line: sessions of a battery, the status of a study, and withdrawals. Part
+of the command line."""
 
 from __future__ import annotations
 
@@ -33,20 +34,39 @@ DATA = Path("data")
 
 StudyArgument = Annotated[Path, typer.Argument(help="study file (YAML)", metavar="STUDY")]
 SessionOption = Annotated[str, typer.Option("--session", help="studies: number of the session", metavar="N")]
-NumberOption = Annotated[str, typer.Option("--number", help="studies: the participant's number; by default the next free one", metavar="N")]
-FieldOption = Annotated[
-    list[str] | None, typer.Option("--field", help="studies: what the study asks about the participant, such as age=23; may be repeated", metavar="NAME=VALUE")
+NumberOption = Annotated[
+    str, typer.Option("--number", help="studies: the participant's number; by default the next free one", metavar="N")
 ]
-ExistingOption = Annotated[str, typer.Option("--existing", help="studies: what to do if the session already has data: resume, new or stop", metavar="WHAT")]
-DialogOption = Annotated[bool, typer.Option("--dialog/--no-dialog", help="studies: ask in a window when no participant is given")]
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        help="studies: what the study asks about the participant, such as age=23; may be repeated",
+        metavar="NAME=VALUE",
+    ),
+]
+ExistingOption = Annotated[
+    str,
+    typer.Option(
+        "--existing", help="studies: what to do if the session already has data: resume, new or stop", metavar="WHAT"
+    ),
+]
+DialogOption = Annotated[
+    bool, typer.Option("--dialog/--no-dialog", help="studies: ask in a window when no participant is given")
+]
 
 VERDICTS = (
     VerdictRule(
         name="a study is fine",
         says=("… is fine (… paradigm…, … session",),
-        rests_on="the study file, the check of each of its paradigms, its answer keys, and a plan of every paradigm in every group",
-        says_no_when="any of these is refused: an unknown key, a level that a paradigm lacks, an answer without a key, a "
-        "balance that the chosen levels cannot have",
+        rests_on=(
+            "the study file, the check of each of its paradigms, its answer keys, and a plan of every paradigm in every"
+            " group"
+        ),
+        says_no_when=(
+            "any of these is refused: an unknown key, a level that a paradigm lacks, an answer without a key, a "
+            "balance that the chosen levels cannot have"
+        ),
         tests=(
             "tests/cli/test_starting.py::test_a_new_study_is_right",
             "tests/sessions/studies/test_files.py::test_balance_that_the_chosen_levels_cannot_have_is_told_by_check",
@@ -98,12 +118,15 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     agent = seat(options.simulate, 1, speed, {**defaults_of_then(settings), **_window(begun, window)})
     with _telling() as progress:
         ask = _asking(agent) if request.asked_later else None
-        battery = Battery(foresee(study, data, request), agent, options.pilot, lambda one: _triggers(one, port), progress, ask=ask)
+        battery = Battery(
+            foresee(study, data, request), agent, options.pilot, lambda one: _triggers(one, port), progress, ask=ask
+        )
         _take(battery, study, data, request)
 
 
 def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> None:
-    """Try out what can go wrong, begin the session (only then is there a folder and a number), and run it."""
+    """Try out what can go wrong, begin the session (only then is there a folder and a number), and
+    run it."""
     from ...sessions.conduct import say_on_stderr
     from ...sessions.people import tell_unspoken
     from ...sessions.studies.battery import NoConsentError, QuizLeftError
@@ -120,7 +143,10 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
         agent.close()
         raise
     battery.visit = visit
-    name = f"{visit.person.name} (number {visit.person.number}{', group ' + visit.person.group if visit.person.group else ''})"
+    name = (
+        f"{visit.person.name} (number"
+        f" {visit.person.number}{', group ' + visit.person.group if visit.person.group else ''})"
+    )
     order = " ".join(paradigm.name for paradigm in visit.order)
     print(f"spanlab: {name}, session {visit.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     _tell_how(study, visit, request, goes_on, data)
@@ -139,7 +165,11 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
         return
     except (KeyboardInterrupt, SpanLabError) as error:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        safe = "The finished trials are safe." if any(state.done for state in states(visit.folder).values()) else "No trial is finished yet."
+        safe = (
+            "The finished trials are safe."
+            if any(state.done for state in states(visit.folder).values())
+            else "No trial is finished yet."
+        )
         raise SpanLabError(f"{what}\n{safe} Continue with: {_again(sys.argv[1:], visit)}") from None
     print(visit.folder)
 
@@ -165,16 +195,27 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
 
 
 def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of the window: those of the options, or else those of the study's display file."""
+    """Return the settings of the window: those of the options, or else those of the study's display
+    file."""
     from ...sessions.people import check_patch
 
-    check_patch(window.get("patch") or "", (planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1, balanced=False)))
+    check_patch(
+        window.get("patch") or "",
+        (
+            planned.compile(one.paradigm, "corrected")
+            for one in study.paradigms
+            for planned in one.plan(1, balanced=False)
+        ),
+    )
     study_font = {} if study.font is None else {"font": str(study.font)}
     window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **study_font, **window}
     if study.display is None or "display" in window:
         return window
     if window.get("width_cm") is not None or "distance_cm" in window:
-        print(f"spanlab: the options give the width and distance of the screen, so {study.display} is not used", file=sys.stderr)
+        print(
+            f"spanlab: the options give the width and distance of the screen, so {study.display} is not used",
+            file=sys.stderr,
+        )
         return window
     return with_display({name: value for name, value in window.items() if name != "width_cm"}, study.display)
 
@@ -196,9 +237,18 @@ def _visit_request(study: Study, data: Path, options: StudyOptions, kind: Kind) 
         return _asked(study, data, request)
     wrong = check_request(study, data, request)
     if wrong:
-        expected = {field.name: f" ({field.expected()})" for field in study.fields if not options.fields.get(field.name)}
-        lines = [f"  --{name}: {why}" if name in _OPTIONS else f"  --field {name}=...: {why}{expected.get(name, '')}" for name, why in wrong.items()]
-        how = "" if options.participant or kind == "simulated" or _display() else " (there is no display for the dialog: DISPLAY is not set)"
+        expected = {
+            field.name: f" ({field.expected()})" for field in study.fields if not options.fields.get(field.name)
+        }
+        lines = [
+            f"  --{name}: {why}" if name in _OPTIONS else f"  --field {name}=...: {why}{expected.get(name, '')}"
+            for name, why in wrong.items()
+        ]
+        how = (
+            ""
+            if options.participant or kind == "simulated" or _display()
+            else " (there is no display for the dialog: DISPLAY is not set)"
+        )
         raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]))
     return request
 
@@ -224,7 +274,9 @@ def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
         except SpanLabError:
             return {}  # a damaged record: what is wrong with it is told when somebody wants to begin
 
-    typed = ask(study.title, questions(study, data, request.kind, request), check, study.languages[0], {"participant": propose})
+    typed = ask(
+        study.title, questions(study, data, request.kind, request), check, study.languages[0], {"participant": propose}
+    )
     if typed is None:
         raise SpanLabError("cancelled: no participant was entered, and no session was begun")
     return answered(study, request.kind, typed, request.session)
@@ -245,7 +297,10 @@ def _asking(agent: WindowAgent) -> Callable[[Visit], Mapping[str, Any]]:
         agent.leave_screen()
         with catching(signal.SIG_DFL, *ENDING):  # the dialog's own loop would not let a handler run
             typed = ask(
-                visit.study.title, [about_participant(field, language) for field in due], lambda typed: read_typed(fields, typed, known, language)[1], language
+                visit.study.title,
+                [about_participant(field, language) for field in due],
+                lambda typed: read_typed(fields, typed, known, language)[1],
+                language,
             )
         if typed is None:
             raise SpanLabError(f"cancelled: the questions about {visit.person.name} were not answered")
@@ -284,7 +339,15 @@ class _telling:  # noqa: N801 - a context manager, named as it reads
 
 
 #: options of which the command that goes on has its own; True where a value follows
-_REPLACED = {"--participant": True, "--session": True, "--number": True, "--field": True, "--existing": True, "--dialog": False, "--no-dialog": False}
+_REPLACED = {
+    "--participant": True,
+    "--session": True,
+    "--number": True,
+    "--field": True,
+    "--existing": True,
+    "--dialog": False,
+    "--no-dialog": False,
+}
 
 
 def _again(typed: Sequence[str], visit: Visit) -> str:
@@ -300,7 +363,18 @@ def _again(typed: Sequence[str], visit: Visit) -> str:
             kept.append(word)
         elif _REPLACED[name] and not equals:
             next(left, None)
-    return shlex.join(["spanlab", *kept, "--participant", str(visit.person.name), "--session", str(visit.session), "--existing", "resume"])
+    return shlex.join(
+        [
+            "spanlab",
+            *kept,
+            "--participant",
+            str(visit.person.name),
+            "--session",
+            str(visit.session),
+            "--existing",
+            "resume",
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +385,8 @@ class WayOn:
     ----------
     visit : folder of the session
     line : the command, with what must be said of it
-    study : file of the study; empty where this command alone cannot go on: it is not here, questions are due, or people come by a link
+    study : file of the study; empty where this command alone cannot go on: it is not here,
+        questions are due, or people come by a link
     options : what would be typed after it
     data : data folder
     """
@@ -324,7 +399,8 @@ class WayOn:
 
 
 def lines_to_go_on(folder: Path) -> list[str] | None:
-    """Return the lines on each unfinished session of a study in a folder of its data; None for a folder that is not a study's."""
+    """Return the lines on each unfinished session of a study in a folder of its data; None for a
+    folder that is not a study's."""
     ways = ways_on(folder)
     return None if ways is None else [way.line for way in ways]
 
@@ -343,18 +419,26 @@ def recorded_by(file: Path) -> Path:
         return file
     folder = DATA / load_study(file).name
     if not folder.is_dir():
-        raise SpanLabError(f"nobody has taken part in this study yet in {folder}; if its data are elsewhere, give their folder in place of {file.name}")
+        raise SpanLabError(
+            f"nobody has taken part in this study yet in {folder}; if its data are elsewhere, give their folder in"
+            f" place of {file.name}"
+        )
     return folder
 
 
 def ways_on(folder: Path) -> list[WayOn] | None:
-    """Return the continuation of each unfinished session of a study in a folder of its data; None for a folder that is not a study's."""
+    """Return the continuation of each unfinished session of a study in a folder of its data; None
+    for a folder that is not a study's."""
     from ...sessions.studies.visit_files import finished_on_record, latest_visits, read_journal
 
     visits = latest_visits(folder.resolve())
     if visits is None:
         return None
-    over = [visit for visit in visits if finished_on_record(visit) or any(line["event"] == "left" for line in read_journal(visit))]
+    over = [
+        visit
+        for visit in visits
+        if finished_on_record(visit) or any(line["event"] == "left" for line in read_journal(visit))
+    ]
     return [_way_on(visit) for visit in visits if visit not in over]
 
 
@@ -367,17 +451,37 @@ def _way_on(visit: Path) -> WayOn:
     data, here = visit.parents[2], Path.cwd()
     shown = data.relative_to(here) if data.is_relative_to(here) else data
     file, absent = _study_file(head["study"], here, data.parent)
-    pilot, simulate = head["kind"] == "pilot", (infos[-1]["agent"].removeprefix("simulated:") if infos else "capacity") if head["kind"] == "simulated" else None
+    pilot, simulate = (
+        head["kind"] == "pilot",
+        (
+            (infos[-1]["agent"].removeprefix("simulated:") if infos else "capacity")
+            if head["kind"] == "simulated"
+            else None
+        ),
+    )
     options = StudyOptions(head["participant"], str(head["session"]), "", {}, "resume", False, "", pilot, simulate)
     if any(map(in_browser, infos)):
-        line = f"{head['participant']} opens the same link again, while this runs: {shlex.join(['spanlab', 'serve', file, '--data', str(shown)])}{absent}"
+        line = (
+            f"{head['participant']} opens the same link again, while this runs:"
+            f" {shlex.join(['spanlab', 'serve', file, '--data', str(shown)])}{absent}"
+        )
         return WayOn(visit, line, "", options, data)
-    words = ["spanlab", "run", file, "--participant", head["participant"], "--session", str(head["session"]), "--existing", "resume"]
+    words = [
+        "spanlab",
+        "run",
+        file,
+        "--participant",
+        head["participant"],
+        "--session",
+        str(head["session"]),
+        "--existing",
+        "resume",
+    ]
     words += ["--data", str(shown)] if shown != DATA else []
     words += ["--pilot"] if pilot else []
     words += ["--simulate", simulate] if simulate is not None else []
     due = fields_due(visit)
-    line = f"{shlex.join(words)}{' with --field NAME=VALUE for each question about the participant' if due else ''}{absent}"
+    line = f"{shlex.join(words)}{' with --field NAME=VALUE for each question about the participant' if due else ''}{absent}"  # noqa: E501
     return WayOn(visit, line, "" if absent or due else file, options, shown)
 
 
@@ -394,7 +498,10 @@ def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
 
     visits = latest_visits(folder.resolve())
     if visits is None or len(visits) != 1:
-        raise SpanLabError(f"--skip and --repeat are for one session of a study, such as data/STUDY/P01/session-1, and {folder} is none")
+        raise SpanLabError(
+            f"--skip and --repeat are for one session of a study, such as data/STUDY/P01/session-1, and {folder} is"
+            " none"
+        )
     if skip:
         desk.skip(visits[0], skip, reason)
     if repeat:
@@ -414,7 +521,8 @@ def _study_file(name: str, *folders: Path) -> tuple[str, str]:
 
 
 def check_study(file: Path, details: bool = False) -> list[str]:
-    """Validate a study, and compile trials of its paradigms; one line that says what was checked, and those of what is lacking or, with details, durations."""
+    """Validate a study, and compile trials of its paradigms; one line that says what was checked,
+    and those of what is lacking or, with details, durations."""
     from ...agents.human.display.file import read_display
     from ...paradigms import AnswerKeys
     from ...paradigms.checking import check_paradigm
@@ -430,10 +538,16 @@ def check_study(file: Path, details: bool = False) -> list[str]:
             raise SpanLabError(f"{file.name} display: {error}") from None
     if study.keys.own:
         steps = [
-            step for one in study.paradigms for planned in one.plan(1, balanced=False) for step in planned.compile(one.paradigm, one.entry.generator).steps
+            step
+            for one in study.paradigms
+            for planned in one.plan(1, balanced=False)
+            for step in planned.compile(one.paradigm, one.entry.generator).steps
         ]
         try:
-            check_keys(AnswerKeys(custom=dict(study.keys.own)), dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None))
+            check_keys(
+                AnswerKeys(custom=dict(study.keys.own)),
+                dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None),
+            )
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} keys > own: {error}") from None
     problems: list[str] = []
@@ -444,7 +558,10 @@ def check_study(file: Path, details: bool = False) -> list[str]:
             kinds.update(dict.fromkeys(trial.kinds))
 
         check_paradigm(source, note)
-        problems += [one if "the window" in one else f"{paradigm.name}, {one}" for one in untranslated(paradigm.data, kinds, study.languages)]
+        problems += [
+            one if "the window" in one else f"{paradigm.name}, {one}"
+            for one in untranslated(paradigm.data, kinds, study.languages)
+        ]
     for group in [one.name for one in study.groups] or [""]:
         for one in study.of_group(group).paradigms_in_use:
             try:
@@ -455,7 +572,10 @@ def check_study(file: Path, details: bool = False) -> list[str]:
     groups = f", {len(study.groups)} groups" if study.groups else ""
     several = "s" if len(study.sessions) > 1 else ""
     paradigms = f"{len(study.paradigms)} paradigm{'s' * (len(study.paradigms) != 1)}"
-    line = f"{'' if file.stem == study.name else f'{file.name}: '}{study.name} is fine ({paradigms}, {len(study.sessions)} session{several}{groups})"
+    line = (
+        f"{'' if file.stem == study.name else f'{file.name}: '}{study.name} is fine ({paradigms}, {len(study.sessions)}"
+        f" session{several}{groups})"
+    )
     return [line, *(_how_long(study) if details else ()), *(f"language {one}" for one in dict.fromkeys(problems))]
 
 
@@ -475,13 +595,23 @@ def _how_long(study: Study) -> Iterable[str]:
         for number, taken in enumerate(as_taken.sessions, start=1):
             names = [study.paradigms[n].name for n in taken]
             breaks = (study.breaks.seconds if study.breaks is not None else 0.0) * (len(names) - 1)
-            whole, assumed = sum(lasting[name].seconds for name in names) + breaks, sum(lasting[name].assumed_s for name in names)
+            whole, assumed = (
+                sum(lasting[name].seconds for name in names) + breaks,
+                sum(lasting[name].assumed_s for name in names),
+            )
             rest_of = [name for name in names if name in adaptive]
-            counted = f"; {' and '.join(rest_of)} adaptive, counted as the most trials, each like the first" if rest_of else ""
+            counted = (
+                f"; {' and '.join(rest_of)} adaptive, counted as the most trials, each like the first"
+                if rest_of
+                else ""
+            )
             session = f"session {number}" if len(study.sessions) > 1 else "session"
             parts = ", ".join(f"{name} {minutes(lasting[name].seconds)}" for name in names)
             rest = f"; {minutes(assumed)} of it assumed for self-paced answers and steps" if assumed else ""
-            yield f"{session}{f' of group {group}' if group else ''}: about {minutes(whole)} ({parts}{rest}{counted}; pages and pauses are not counted)"
+            yield (
+                f"{session}{f' of group {group}' if group else ''}: about {minutes(whole)} ({parts}{rest}{counted};"
+                " pages and pauses are not counted)"
+            )
 
 
 def status(study: StudyArgument, data: DataOption = DATA) -> None:
@@ -500,11 +630,19 @@ def status(study: StudyArgument, data: DataOption = DATA) -> None:
 def monitor(
     study: StudyArgument,
     data: DataOption = DATA,
-    once: Annotated[bool, typer.Option("--once", help="print the table once and end, as it also does when the output is not a terminal")] = False,
-    every: Annotated[float, typer.Option("--every", help="seconds between updates", min=0.2, max=3600, metavar="S")] = 2.0,
-    everything: Annotated[bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")] = False,
+    once: Annotated[
+        bool,
+        typer.Option("--once", help="print the table once and end, as it also does when the output is not a terminal"),
+    ] = False,
+    every: Annotated[
+        float, typer.Option("--every", help="seconds between updates", min=0.2, max=3600, metavar="S")
+    ] = 2.0,
+    everything: Annotated[
+        bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")
+    ] = False,
 ) -> None:
-    """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes. It reads the records and writes nothing."""
+    """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes.
+    It reads the records and writes nothing."""
     from ...analysis.data.timing import timing_in_short
     from ...sessions.studies.monitoring import Monitor
     from ...sessions.studies.study import load_study
@@ -522,7 +660,9 @@ def withdraw(
     participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],
     data: DataOption = DATA,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")] = False,
-    forget: Annotated[bool, typer.Option("--forget-id", help="keep only the number, not the identifier, in the note that remains")] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget-id", help="keep only the number, not the identifier, in the note that remains")
+    ] = False,
 ) -> None:
     """Remove the data of a participant who withdraws, and leave a note about it."""
     from ...sessions.studies.participants import find, left_over
@@ -549,7 +689,10 @@ def withdraw(
     owned.check_idle()
     remove(folder, person, owned.sessions, forget)
     called = f"number {person.number}" if forget else participant
-    print(f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Remove reports, exports and copies elsewhere yourself.")
+    print(
+        f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Remove reports, exports and copies"
+        " elsewhere yourself."
+    )
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -565,13 +708,18 @@ def show_once(name: str, folder: Path, look: Callable[[float], list[MonitoredSes
     seen = look(now)
     table = table_of(seen, now, everything)
     if not table.rows:
-        print(f"no session of {name} {'is' if everything else 'had a sign in the last 24 hours'} in {folder}{_older(table.left_out)}")
+        print(
+            f"no session of {name} {'is' if everything else 'had a sign in the last 24 hours'} in"
+            f" {folder}{_older(table.left_out)}"
+        )
         return
     print_table(table.header, list(table.rows))
     print(f"\n{name}: {describe_standings(standings(seen))}{_older(table.left_out)}")
 
 
-def show_live(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], every: float, everything: bool) -> None:
+def show_live(
+    name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], every: float, everything: bool
+) -> None:
     """Draw the table again and again, until Ctrl-C."""
     from rich.console import Group
     from rich.live import Live
@@ -592,7 +740,14 @@ def show_live(name: str, folder: Path, look: Callable[[float], list[MonitoredSes
                 clock = time.strftime("%H:%M:%S", time.localtime(now))
                 counts = f": {describe_standings(standings(seen))}" if seen else ""
                 live.update(
-                    Group(Text(f"{name} in {folder}, {clock}{counts}{_older(rows.left_out)} (Ctrl-C ends this; nothing is written)\n", style="dim"), table)
+                    Group(
+                        Text(
+                            f"{name} in {folder}, {clock}{counts}{_older(rows.left_out)} (Ctrl-C ends this; nothing is"
+                            " written)\n",
+                            style="dim",
+                        ),
+                        table,
+                    )
                 )
                 time.sleep(every)
         except KeyboardInterrupt:

@@ -1,4 +1,5 @@
-"""``spanlab train`` and ``spanlab sweep``: networks, one by one or in grids of training runs. Part of the command line."""
+"""``spanlab train`` and ``spanlab sweep``: networks, one by one or in grids of training runs. Part
+of the command line."""
 
 from __future__ import annotations
 
@@ -20,17 +21,34 @@ if TYPE_CHECKING:
 
 def train(
     config: Annotated[
-        str | None, typer.Argument(help="training config (YAML), or the name of a preset such as lstm-256; --list names them", metavar="[CONFIG]")
+        str | None,
+        typer.Argument(
+            help="training config (YAML), or the name of a preset such as lstm-256; --list names them",
+            metavar="[CONFIG]",
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for checkpoint, log and card; runs/NAME when not given", metavar="DIR")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="folder for checkpoint, log and card; runs/NAME when not given", metavar="DIR"
+        ),
+    ] = None,
     resume_: Annotated[bool, typer.Option("--resume", help="continue from the last saved state")] = False,
     steps: Annotated[int | None, typer.Option("--steps", help="training steps, instead of the config's", min=1)] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="seed of everything, instead of the config's", min=0)] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="seed of everything, instead of the config's", min=0)
+    ] = None,
     recipe: Annotated[
         str | None,
-        typer.Option("--recipe", help="loss, schedule, validation and selection all as published, or all improved", metavar="published|improved"),
+        typer.Option(
+            "--recipe",
+            help="loss, schedule, validation and selection all as published, or all improved",
+            metavar="published|improved",
+        ),
     ] = None,
-    toy: Annotated[bool, typer.Option("--toy", help="test a config in seconds: one step with one trial of each task")] = False,
+    toy: Annotated[
+        bool, typer.Option("--toy", help="test a config in seconds: one step with one trial of each task")
+    ] = False,
     list_: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
 ) -> None:
     """Train a network on paradigms."""
@@ -42,7 +60,9 @@ def train(
             print(f"{name:<14}{about}")
         return
     if config is None:
-        raise SpanLabError("what should be trained? Give a training config (a YAML file) or a preset; spanlab train --list names these")
+        raise SpanLabError(
+            "what should be trained? Give a training config (a YAML file) or a preset; spanlab train --list names these"
+        )
     if recipe not in (None, "published", "improved"):
         raise SpanLabError(f"--recipe is published or improved; found '{recipe}'")
 
@@ -67,10 +87,24 @@ def train(
 
 def sweep(
     config: Annotated[
-        str | None, typer.Argument(help="sweep (YAML): a training config and a grid of values; or one that ships, such as table-a1", metavar="[CONFIG]")
+        str | None,
+        typer.Argument(
+            help="sweep (YAML): a training config and a grid of values; or one that ships, such as table-a1",
+            metavar="[CONFIG]",
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for its runs; an unfinished sweep there is continued", metavar="DIR")] = None,
-    status: Annotated[bool, typer.Option("--status", help="only show the progress of the sweep in this folder, and compare the finished runs")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="folder for its runs; an unfinished sweep there is continued", metavar="DIR"
+        ),
+    ] = None,
+    status: Annotated[
+        bool,
+        typer.Option(
+            "--status", help="only show the progress of the sweep in this folder, and compare the finished runs"
+        ),
+    ] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
@@ -83,7 +117,10 @@ def sweep(
         _say_status(Path(config))
         return
     if config is None or output is None:
-        raise SpanLabError("which sweep, and where? spanlab sweep CONFIG -o DIR (or, to see how far one is, spanlab sweep DIR --status)")
+        raise SpanLabError(
+            "which sweep, and where? spanlab sweep CONFIG -o DIR (or, to see how far one is, spanlab sweep DIR"
+            " --status)"
+        )
     from ...agents.network.settings import need_torch
 
     need_torch()
@@ -106,7 +143,10 @@ def _say_status(folder: Path) -> None:
 
     runs = status(folder)
     keys = list(runs[0].values) if runs else []
-    rows = [(run.id, *(str(run.values[key]) for key in keys), run.state, f"{run.step} of {run.steps}", run.note) for run in runs]
+    rows = [
+        (run.id, *(str(run.values[key]) for key in keys), run.state, f"{run.step} of {run.steps}", run.note)
+        for run in runs
+    ]
     print_table(("run", *keys, "state", "steps", "note"), rows)
     counted = Counter(run.state for run in runs)
     print(", ".join(f"{many} {state}" for state, many in counted.items()))

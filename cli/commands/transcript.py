@@ -1,4 +1,5 @@
-"""``spanlab transcript``: the conversations with a chat model, as the model saw them. Part of the command line."""
+"""``spanlab transcript``: the conversations with a chat model, as the model saw them. Part of the
+command line."""
 
 from __future__ import annotations
 
@@ -18,10 +19,15 @@ _WHO = {"system": "SYSTEM", "developer": "DEVELOPER", "user": "USER", "assistant
 
 def transcript(
     session: Annotated[Path, typer.Argument(help="folder of a session with a chat model", metavar="SESSION")],
-    trial: Annotated[str | None, typer.Option("--trial", help="show only the conversation of this trial", metavar="N")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="write an HTML page with the pictures instead", metavar="FILE")] = None,
+    trial: Annotated[
+        str | None, typer.Option("--trial", help="show only the conversation of this trial", metavar="N")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="write an HTML page with the pictures instead", metavar="FILE")
+    ] = None,
 ) -> None:
-    """Show the conversations of a session with a chat model, as the model saw them, with redrawn pictures."""
+    """Show the conversations of a session with a chat model, as the model saw them, with redrawn
+    pictures."""
     from ...sessions.transcripts.transcript import Transcript
 
     read = Transcript(session)
@@ -43,7 +49,13 @@ def as_text(read: Transcript, talk: Talk) -> str:
 
     lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
     if talk.past:
-        lines += ["", f"[{talk.past:,} message{'s' * (talk.past != 1)} of earlier trials came before these in the same conversation]"]
+        lines += [
+            "",
+            (
+                f"[{talk.past:,} message{'s' * (talk.past != 1)} of earlier trials came before these in the same"
+                " conversation]"
+            ),
+        ]
     for turn in talk.turns:
         lines += [line for message in turn.sent for line in _message(message)]
         lines += ["", f"ASSISTANT  [{describe_reply(turn)}]", _indented(turn.reply.content or "(an empty reply)")]
@@ -57,7 +69,10 @@ def as_text(read: Transcript, talk: Talk) -> str:
     if talk.unanswered:
         lines += [
             "",
-            f"[{talk.unanswered} more request{'s' * (talk.unanswered != 1)} left, and no reply to {'it' if talk.unanswered == 1 else 'them'} was kept]",
+            (
+                f"[{talk.unanswered} more request{'s' * (talk.unanswered != 1)} left, and no reply to"
+                f" {'it' if talk.unanswered == 1 else 'them'} was kept]"
+            ),
         ]
     return "\n".join(lines)
 
@@ -70,8 +85,14 @@ def marked(turn: Turn) -> list[str]:
         return []
     how = f" ({turn.extraction.replace('_', ' ')})" if turn.extraction and turn.extraction != "unread" else ""
     read = f"read as: {turn.answer}{how}" if turn.mark != "unread" else "could not be read as an answer"
-    scored = {"right": "right", "wrong": f"wrong, correct: {turn.correct_answer}", "unread": f"correct: {turn.correct_answer}"}
-    notes = [f"{read}; {scored.get(turn.mark, f'{turn.right} of {turn.items} items right, correct: {turn.correct_answer}')}"]
+    scored = {
+        "right": "right",
+        "wrong": f"wrong, correct: {turn.correct_answer}",
+        "unread": f"correct: {turn.correct_answer}",
+    }
+    notes = [
+        f"{read}; {scored.get(turn.mark, f'{turn.right} of {turn.items} items right, correct: {turn.correct_answer}')}"
+    ]
     if turn.warm_up:
         notes.append("warm-up: does not count")
     return notes
@@ -84,9 +105,16 @@ def _message(message: SentMessage) -> list[str]:
     for number, part in enumerate(message.parts):
         lines += [""] * bool(number)
         if isinstance(part, SentPicture):
-            same = "" if part.same else "; it cannot be redrawn as it was" if part.file else "; what it showed is not known"
+            same = (
+                ""
+                if part.same
+                else "; it cannot be redrawn as it was"
+                if part.file
+                else "; what it showed is not known"
+            )
             lines.append(
-                f"  [a picture of {part.size_px} x {part.size_px} pixels, detail {part.detail}{same}; in words: {' / '.join(part.words.splitlines())}]"
+                f"  [a picture of {part.size_px} x {part.size_px} pixels, detail {part.detail}{same}; in words:"
+                f" {' / '.join(part.words.splitlines())}]"
             )
         else:
             lines.append(_indented(part))
@@ -99,4 +127,6 @@ def _indented(text: str, by: str = "  ") -> str:
 
 def _printable(line: str) -> str:
     """Nothing that steers a terminal: replies come from elsewhere."""
-    return "".join(sign if sign.isprintable() or sign == "\t" else sign.encode("unicode_escape").decode("ascii") for sign in line)
+    return "".join(
+        sign if sign.isprintable() or sign == "\t" else sign.encode("unicode_escape").decode("ascii") for sign in line
+    )

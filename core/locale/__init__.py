@@ -1,8 +1,9 @@
 """Every sentence that people read, by language: one file for each language, such as ``en.yaml``.
 
-The texts of a paradigm or a study stand in its own file, in the languages that it has. What SpanLab itself says to
-participants and assistants stands here; the sentences of an extension stand in its folder ``locale``, which an entry
-point of the group ``spanlab.locales`` names by its package. What chat models are sent does not depend on any of these.
+The texts of a paradigm or a study stand in its own file, in the languages that it has. What SpanLab
+itself says to participants and assistants stands here; the sentences of an extension stand in its
+folder ``locale``, which an entry point of the group ``spanlab.locales`` names by its package. What
+chat models are sent does not depend on any of these.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def folders() -> Mapping[str, Traversable]:
-    """The folders with sentences: that of the core, and one of each package that has an entry point."""
+    """The folders with sentences: that of the core, and one of each package that has an entry
+    point."""
     packages = [point.value for point in entry_points(group=GROUP)]
     others = {f"{name.removeprefix('spanlab.').replace('.', '/')}/locale": files(name) / "locale" for name in packages}
     return {"core/locale": _FOLDER, **others}
@@ -65,7 +67,8 @@ def sentences(language: str) -> Mapping[str, str]:
 
 
 def sentence(key: str, language: str, **values: object) -> str:
-    """One sentence, with its gaps filled; as it was said before, where a session goes on (:func:`kept`).
+    """One sentence, with its gaps filled; as it was said before, where a session goes on
+    (:func:`kept`).
 
     Parameters
     ----------
@@ -81,7 +84,9 @@ def sentence(key: str, language: str, **values: object) -> str:
             pass  # it has gaps that nothing is said for any more
     texts = sentences(language)
     if key not in texts:
-        raise KeyError(f"no file has the sentence {key}; a package whose entry points have changed is to be installed again")
+        raise KeyError(
+            f"no file has the sentence {key}; a package whose entry points have changed is to be installed again"
+        )
     return texts[key].format(**values)
 
 
@@ -94,7 +99,8 @@ def ordinal(number: int, language: str) -> str:
 def missing_sentences(language: str) -> list[str]:
     """List what a language lacks in comparison with English, as sentences for translators.
 
-    A language is one file here, and one in the folder of each extension that has sentences: complete, with the same gaps.
+    A language is one file here, and one in the folder of each extension that has sentences:
+    complete, with the same gaps.
     """
     return [problem for folder in folders() for problem in _missing(folder, language)]
 
@@ -105,7 +111,9 @@ def _missing(folder: str, language: str) -> list[str]:
     if not there:
         sections = Counter(key.partition(".")[0] for key in wanted)
         counts = ", ".join(f"{section} {count}" for section, count in sections.items())
-        return [f"there is no file {file}; {folder}/{FALLBACK}.yaml has what it needs: {len(wanted)} sentences ({counts})"]
+        return [
+            f"there is no file {file}; {folder}/{FALLBACK}.yaml has what it needs: {len(wanted)} sentences ({counts})"
+        ]
     lacking = [f"{file}: {key} is missing; in English: {text}" for key, text in wanted.items() if key not in there]
     unknown = [f"{file}: {key} is unknown" for key in there if key not in wanted]
     gaps = [
@@ -125,13 +133,15 @@ def _spelt(text: str) -> str:
 
 
 def texts_for_people(language: str) -> dict[str, str]:
-    """Return the sentences that a participant may read besides those of a paradigm or a study, for the record."""
+    """Return the sentences that a participant may read besides those of a paradigm or a study, for
+    the record."""
     return {key: text for key, text in sentences(language).items() if key.partition(".")[0] in _TO_PEOPLE}
 
 
 @contextmanager
 def kept(language: str, before: Mapping[str, str]) -> Generator[None]:
-    """Say in a language what was said before, as a record keeps it (:func:`texts_for_people`); the sentences of now where it keeps none."""
+    """Say in a language what was said before, as a record keeps it (:func:`texts_for_people`); the
+    sentences of now where it keeps none."""
     token = _KEPT.set({**_KEPT.get(), **{(language, key): text for key, text in before.items()}})
     try:
         yield

@@ -1,4 +1,5 @@
-"""Answers of people in somebody else's table: from rows to the columns of the response table, with everything malformed reported and nothing guessed."""
+"""Answers of people in somebody else's table: from rows to the columns of the response table, with
+everything malformed reported and nothing guessed."""
 
 from __future__ import annotations
 
@@ -36,11 +37,30 @@ class LabOptions(Options):
     """Options for a laboratory's table."""
 
     paradigm: AsParadigm = None
-    participant: Annotated[str, Field(description="column with the participants' identifiers, or FILE for the name of the file"), Flag(metavar="COLUMN")] = ""
-    factors: Annotated[str, Field(description="columns of conditions, such as load,congruent; no other columns are taken"), Flag(metavar="COLUMN,...")] = ""
-    practice: Annotated[str, Field(description="rows that are practice: COLUMN=VALUE, or the name of a loop of PsychoPy"), Flag(metavar="ROWS")] = ""
-    response: Annotated[str, Field(description="PsychoPy: the component(s) with the answers, if not all; such as key_resp"), Flag(metavar="NAME,...")] = ""
-    chance: Annotated[float | None, Field(ge=0, le=1, description="the share that is right by guessing, such as 0.5; no chance line without it")] = None
+    participant: Annotated[
+        str,
+        Field(description="column with the participants' identifiers, or FILE for the name of the file"),
+        Flag(metavar="COLUMN"),
+    ] = ""
+    factors: Annotated[
+        str,
+        Field(description="columns of conditions, such as load,congruent; no other columns are taken"),
+        Flag(metavar="COLUMN,..."),
+    ] = ""
+    practice: Annotated[
+        str,
+        Field(description="rows that are practice: COLUMN=VALUE, or the name of a loop of PsychoPy"),
+        Flag(metavar="ROWS"),
+    ] = ""
+    response: Annotated[
+        str,
+        Field(description="PsychoPy: the component(s) with the answers, if not all; such as key_resp"),
+        Flag(metavar="NAME,..."),
+    ] = ""
+    chance: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="the share that is right by guessing, such as 0.5; no chance line without it"),
+    ] = None
     skip_malformed: SkipMalformed = False
 
 
@@ -93,7 +113,8 @@ class LabTableError(Exception):
 
 
 class LabFormat(Format[LabOptions, Any]):
-    """A program's own table of answers. What is particular to the program is said by the methods below."""
+    """A program's own table of answers. What is particular to the program is said by the methods
+    below."""
 
     #: columns that may hold the participants' identifiers, the first one that is there is taken
     participants: ClassVar[tuple[str, ...]] = ()
@@ -161,7 +182,10 @@ class LabFormat(Format[LabOptions, Any]):
         """Return who answers in a row, and in which session."""
         person = row.file.stem if options.participant == "FILE" else row.text(self._participant(row, options))
         if person.casefold() in NOTHING:
-            raise LabTableError(self._participant(row, options), f"'{person}' names nobody; give every person an identifier, or give --participant FILE")
+            raise LabTableError(
+                self._participant(row, options),
+                f"'{person}' names nobody; give every person an identifier, or give --participant FILE",
+            )
         paradigm = options.paradigm or self.paradigm_of(row)
         if not paradigm:
             raise SpanLabError(f"{row.file} does not name the experiment: give --as NAME")
@@ -173,28 +197,43 @@ class LabFormat(Format[LabOptions, Any]):
     def _participant(self, row: LabRow, options: LabOptions) -> str:
         if options.participant == "FILE":
             return ""
-        there = [name for name in ([options.participant] if options.participant else self.participants) if name in row.values]
+        there = [
+            name for name in ([options.participant] if options.participant else self.participants) if name in row.values
+        ]
         if len(there) > 1 and len({row.text(name) for name in there}) > 1:
-            raise LabTableError(" and ".join(there), "several columns may name the participant, and they differ: choose with --participant COLUMN")
+            raise LabTableError(
+                " and ".join(there),
+                "several columns may name the participant, and they differ: choose with --participant COLUMN",
+            )
         if not there:
             expected = options.participant or " or ".join(self.participants)
             raise SpanLabError(
-                f"{row.file} has no column that names the participant ({expected}): give --participant COLUMN, or --participant FILE for the file's name"
+                f"{row.file} has no column that names the participant ({expected}): give --participant COLUMN, or"
+                " --participant FILE for the file's name"
             )
         return there[0]
 
     def _tell(self, output: Path, table: _LabTable, unscored: int, report: Report) -> None:
         people = {row["participant"] for row in table.rows}
         sessions = {row["session"] for row in table.rows}
-        report.done(f"{output}: {counted(len(table.rows), 'answer')} of {counted(len(people), 'participant')} in {counted(len(sessions), 'session')}")
+        report.done(
+            f"{output}: {counted(len(table.rows), 'answer')} of {counted(len(people), 'participant')} in"
+            f" {counted(len(sessions), 'session')}"
+        )
         if unscored:
             report.note(f"{counted(unscored, 'row')} without a scored answer (instructions, pauses ...) left out")
         if table.contradictions:
-            report.note(f"{counted(table.contradictions, 'answer')} scored differently from the correct answer in the same row; the file's scores are used")
+            report.note(
+                f"{counted(table.contradictions, 'answer')} scored differently from the correct answer in the same row;"
+                " the file's scores are used"
+            )
         if table.other:
             names = sorted(table.other)
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            report.note(f"columns that are not used: {', '.join(names[:_MOST_NAMES])}{more}; --factors names those that are conditions")
+            report.note(
+                f"columns that are not used: {', '.join(names[:_MOST_NAMES])}{more}; --factors names those that are"
+                " conditions"
+            )
 
 
 def _checked(rows: list[LabRow], file: Path, factors: Sequence[str]) -> list[LabRow]:
@@ -238,11 +277,18 @@ class _LabTable:
         first = self._files.setdefault(head["session"], row.file)
         if first != row.file:
             same = "" if dated else ", as the names of the files are the same"
-            raise SpanLabError(f"{first} and {row.file} hold the same session, {head['session']}{same}: name one of them, or rename a file")
+            raise SpanLabError(
+                f"{first} and {row.file} hold the same session, {head['session']}{same}: name one of them, or rename a"
+                " file"
+            )
         self._trials[head["session"]] += 1
         conditions = {_column(name): _level(name, row) for name in self._factors}
         taken = {*self._factors, *self._known}
-        self.other |= {name for name, value in row.values.items() if name not in taken and value not in (None, "") and "." not in name}
+        self.other |= {
+            name
+            for name, value in row.values.items()
+            if name not in taken and value not in (None, "") and "." not in name
+        }
         for number, answer in enumerate(answers, start=1):
             silent = answer.answer is None
             expected = answer.correct_answer
@@ -300,10 +346,14 @@ def _level(name: str, row: LabRow) -> str:
 
 def _scalar(value: Any) -> str:
     """An answer as the response table has it."""
-    return "" if value is None else json.dumps(value if isinstance(value, int | float | str) else json.dumps(value), ensure_ascii=False)
+    return (
+        ""
+        if value is None
+        else json.dumps(value if isinstance(value, int | float | str) else json.dumps(value), ensure_ascii=False)
+    )
 
 
-# -- values ----------------------------------------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def truth_of(column: str, value: Any) -> bool | None:
@@ -373,4 +423,6 @@ def read_csv(file: Path) -> Iterator[LabRow]:
         raise SpanLabError(f"{file} has several columns called {', '.join(twice)}: it is unclear which one counts")
     for values in lines:
         if any(values):
-            yield LabRow(file, lines.line_num, {name: value for name, value in zip(names, values, strict=False) if name})
+            yield LabRow(
+                file, lines.line_num, {name: value for name, value in zip(names, values, strict=False) if name}
+            )

@@ -1,4 +1,5 @@
-"""jsPsych's data: an object for each trial (``trial_type``, ``response``, ``correct``, ``rt`` in ms), in JSON or in CSV."""
+"""jsPsych's data: an object for each trial (``trial_type``, ``response``, ``correct``, ``rt`` in
+ms), in JSON or in CSV."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _EXPECTED = ("correct_response", "correct_answer", "correctResponse", "correctAn
 
 
 class JsPsych(LabFormat):
-    """Data of jsPsych: ``data.csv()`` or ``data.json()``, also as JATOS keeps it (a line for each participant)."""
+    """Data of jsPsych: ``data.csv()`` or ``data.json()``, also as JATOS keeps it (a line for each
+    participant)."""
 
     name = "jspsych"
     reads = Side(
@@ -26,9 +28,31 @@ class JsPsych(LabFormat):
         LabOptions,
         Place("files of jsPsych (.csv, .json, .txt)", "FILE", many=True),
     )
-    participants = ("participant", "participant_id", "subject", "subject_id", "PROLIFIC_PID", "prolific_pid", "worker_id", "workerId")
+    participants = (
+        "participant",
+        "participant_id",
+        "subject",
+        "subject_id",
+        "PROLIFIC_PID",
+        "prolific_pid",
+        "worker_id",
+        "workerId",
+    )
     runs = ("session_id",)
-    own = frozenset((*_EXPECTED, "trial_type", "trial_index", "time_elapsed", "internal_node_id", "plugin_version", "rt", "response", "correct", "key_press"))
+    own = frozenset(
+        (
+            *_EXPECTED,
+            "trial_type",
+            "trial_index",
+            "time_elapsed",
+            "internal_node_id",
+            "plugin_version",
+            "rt",
+            "response",
+            "correct",
+            "key_press",
+        )
+    )
 
     @override
     def rows(self, file: Path) -> list[LabRow]:
@@ -47,7 +71,11 @@ class JsPsych(LabFormat):
             return []
         expected = next((name for name in _EXPECTED if name in row.values), "")
         response = answer_of(row.values.get("response", row.values.get("key_press")))
-        return [LabAnswer("", response, answer_of(row.values.get(expected)), correct, time_of("rt", row.values.get("rt"), 1.0))]
+        return [
+            LabAnswer(
+                "", response, answer_of(row.values.get(expected)), correct, time_of("rt", row.values.get("rt"), 1.0)
+            )
+        ]
 
 
 def _json_rows(file: Path) -> list[LabRow]:

@@ -1,4 +1,5 @@
-"""PsychoPy's tables: a row for each trial, answers in the columns of components (``key_resp.keys``, ``key_resp.corr``, ``key_resp.rt`` in seconds)."""
+"""PsychoPy's tables: a row for each trial, answers in the columns of components (``key_resp.keys``,
+``key_resp.corr``, ``key_resp.rt`` in seconds)."""
 
 from __future__ import annotations
 
@@ -37,7 +38,10 @@ class PsychoPy(LabFormat):
     def rows(self, file: Path) -> list[LabRow]:
         rows = list(read_csv(file))
         if rows and not any(name.endswith(_SCORE) for name in rows[0].values):
-            raise SpanLabError(f"{file}: no column ends in '{_SCORE}', so no answer is scored; in Builder, let the component 'store correct'")
+            raise SpanLabError(
+                f"{file}: no column ends in '{_SCORE}', so no answer is scored; in Builder, let the component 'store"
+                " correct'"
+            )
         return rows
 
     @override
@@ -45,7 +49,9 @@ class PsychoPy(LabFormat):
         wanted = [name.strip() for name in options.response.split(",") if name.strip()]
         there = [name.removesuffix(_SCORE) for name in row.values if name.endswith(_SCORE)]
         if lacking := [name for name in wanted if name not in there]:
-            raise SpanLabError(f"{row.file} has no column {lacking[0]}{_SCORE}; components with scores are {', '.join(there)}")
+            raise SpanLabError(
+                f"{row.file} has no column {lacking[0]}{_SCORE}; components with scores are {', '.join(there)}"
+            )
         answers: list[LabAnswer] = []
         for part in wanted or there:
             correct = truth_of(part + _SCORE, row.values.get(part + _SCORE))
@@ -54,10 +60,15 @@ class PsychoPy(LabFormat):
         return answers
 
     def _answer(self, row: LabRow, part: str, correct: bool) -> LabAnswer:
-        answer, rt = (next((f"{part}.{name}" for name in names if f"{part}.{name}" in row.values), "") for names in (_ANSWERS, _TIMES))
+        answer, rt = (
+            next((f"{part}.{name}" for name in names if f"{part}.{name}" in row.values), "")
+            for names in (_ANSWERS, _TIMES)
+        )
         expected = next((name for name in _EXPECTED if name in row.values), "")
         time = time_of(rt, _single(rt, row.values.get(rt)), 1000.0)
-        return LabAnswer(part, answer_of(_single(answer, row.values.get(answer))), answer_of(row.values.get(expected)), correct, time)
+        return LabAnswer(
+            part, answer_of(_single(answer, row.values.get(answer))), answer_of(row.values.get(expected)), correct, time
+        )
 
     @override
     def paradigm_of(self, row: LabRow) -> str:
@@ -75,7 +86,8 @@ class PsychoPy(LabFormat):
 
 
 def _single(column: str, value: Any) -> Any:
-    """The only element of a list, as components write it that store several presses; what is no list stays as it is.
+    """The only element of a list, as components write it that store several presses; what is no
+    list stays as it is.
 
     Raises
     ------
@@ -89,5 +101,7 @@ def _single(column: str, value: Any) -> Any:
     except (ValueError, SyntaxError):
         return value
     if not isinstance(elements, list) or len(elements) > 1:
-        raise LabTableError(column, f"several presses are stored ({value[:60]}), and it is unclear which one counts: let it store one")
+        raise LabTableError(
+            column, f"several presses are stored ({value[:60]}), and it is unclear which one counts: let it store one"
+        )
     return elements[0] if elements else None

@@ -18,10 +18,23 @@ _MOST = 2000
 _SETTING = re.compile(r"[A-Za-z_][\w.]*=\S.*")
 
 
-def serve_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine], language: str, port: int) -> tuple[list[str], str]:
+def serve_arguments(
+    asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine], language: str, port: int
+) -> tuple[list[str], str]:
     """To take trials in the page: the arguments of ``spanlab serve``, and the address to open."""
     participant = _free_name(_name(asked), lines)
-    arguments = ["serve", asked["paradigm"], "--port", str(port), "--data", str(data), "--most", "2", *_trials(asked), *_practice(asked)]
+    arguments = [
+        "serve",
+        asked["paradigm"],
+        "--port",
+        str(port),
+        "--data",
+        str(data),
+        "--most",
+        "2",
+        *_trials(asked),
+        *_practice(asked),
+    ]
     if language != "en":
         arguments += ["--language", language]
     return arguments, f"http://127.0.0.1:{port}/?participant={participant}"
@@ -30,12 +43,22 @@ def serve_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessio
 def window_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine], language: str) -> list[str]:
     """To take trials at PsychoPy's window on this computer: the arguments of ``spanlab run``."""
     participant = _free_name(_name(asked), lines)
-    arguments = ["run", asked["paradigm"], "--participant", participant, "--data", str(data), *_trials(asked), *_practice(asked)]
+    arguments = [
+        "run",
+        asked["paradigm"],
+        "--participant",
+        participant,
+        "--data",
+        str(data),
+        *_trials(asked),
+        *_practice(asked),
+    ]
     return arguments if language == "en" else [*arguments, "--language", language]
 
 
 def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine]) -> list[str]:
-    """To let machines take trials, those of a session if one is named: the arguments of ``spanlab replay``.
+    """To let machines take trials, those of a session if one is named: the arguments of ``spanlab
+    replay``.
 
     Raises
     ------
@@ -64,7 +87,8 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
 
 
 def estimate(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine]) -> list[str]:
-    """What a session of each machine is going to take, in sentences; none for machines that cost nothing."""
+    """What a session of each machine is going to take, in sentences; none for machines that cost
+    nothing."""
     like = _session(asked, lines)
     trials = None if like else _number(asked)
     chosen = choose_trials(None if like else asked["paradigm"], trials=trials, like=data / like if like else None)
@@ -72,7 +96,11 @@ def estimate(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine])
     for agent in _agents(asked):
         chats = agent.startswith("chat:")
         settings = {name: value for name, _, value in (setting.partition("=") for setting in _settings(asked) if chats)}
-        machine = make_machine(agent, 0, said.append, chosen, chat=settings) if settings else make_machine(agent, 0, said.append, chosen)
+        machine = (
+            make_machine(agent, 0, said.append, chosen, chat=settings)
+            if settings
+            else make_machine(agent, 0, said.append, chosen)
+        )
         prepare(machine, chosen, Request(), said.append)
     return said
 
@@ -106,7 +134,9 @@ def _session(asked: Mapping[str, Any], lines: Sequence[SessionLine]) -> str:
 def _name(asked: Mapping[str, Any]) -> str:
     name = str(asked.get("participant", "")).strip() or "me"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", name):
-        raise SpanLabError(f"a code of a participant has letters, digits, - and _, and begins with a letter or digit; found '{name}'")
+        raise SpanLabError(
+            f"a code of a participant has letters, digits, - and _, and begins with a letter or digit; found '{name}'"
+        )
     return name
 
 

@@ -42,7 +42,8 @@ class Catalogue:
 
     Parameters
     ----------
-    kept : a file that keeps which paradigms a network knows, since it takes seconds to look; it can be deleted at any time
+    kept : a file that keeps which paradigms a network knows, since it takes seconds to look; it can
+        be deleted at any time
     """
 
     def __init__(self, kept: Path) -> None:
@@ -56,7 +57,10 @@ class Catalogue:
             if not self._cards:
                 paradigms = [load_paradigm(name) for name in spanlab.list_paradigms()]
                 known = self._known(paradigms)
-                self._cards = tuple(Card(one.name, one.title, one.domains, one.functions, bool(conditions(one.name)), one.name in known) for one in paradigms)
+                self._cards = tuple(
+                    Card(one.name, one.title, one.domains, one.functions, bool(conditions(one.name)), one.name in known)
+                    for one in paradigms
+                )
             return self._cards
 
     def card(self, name: str) -> Card:
@@ -81,7 +85,9 @@ def _network_knows(paradigm: Paradigm) -> bool:
     """Whether one of the networks that ship was trained on all that a paradigm sets networks."""
     trials = (compile_trial(paradigm, levels, 0) for levels in paradigm.combinations())
     views = [paradigm.network_view(trial.steps[0].truth.levels) for trial in trials]
-    return all(view is not None for view in views) and any({view.task for view in views if view is not None} <= known for known in _networks())
+    return all(view is not None for view in views) and any(
+        {view.task for view in views if view is not None} <= known for known in _networks()
+    )
 
 
 @lru_cache(maxsize=1)
@@ -97,4 +103,6 @@ def _networks() -> tuple[frozenset[str], ...]:
 
 def factors(name: str) -> dict[str, Sequence[Any]]:
     """The factors of a paradigm with several levels, in its order."""
-    return {factor: declared.levels for factor, declared in load_paradigm(name).factors.items() if len(declared.levels) > 1}
+    return {
+        factor: declared.levels for factor, declared in load_paradigm(name).factors.items() if len(declared.levels) > 1
+    }

@@ -21,9 +21,11 @@ def app(
     language: Annotated[str, typer.Option("--language", help="language of the pages")] = "en",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open the page in the browser")] = True,
 ) -> None:
-    """Open the app: take a trial, let machines take the same one, see the curves, on this computer alone.
+    """Open the app: take a trial, let machines take the same one, see the curves, on this computer
+    alone.
 
-    Sessions are those of the command line, in the same folder; each button shows the command that it runs. What was started goes on when the app ends.
+    Sessions are those of the command line, in the same folder; each button shows the command that
+    it runs. What was started goes on when the app ends.
     """
     for package in ("starlette", "uvicorn", "websockets"):
         need("web", package, "spanlab app")
@@ -32,7 +34,9 @@ def app(
     try:
         data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
+        raise SpanLabError(
+            f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data"
+        ) from None
     from .server import make_server, serve
 
     server, gate = make_server(data, port, language)

@@ -33,7 +33,8 @@ class Curve:
     ----------
     name : as ``spanlab figure`` knows it
     title, caption : of the figure
-    svg : the drawing, whose points and bars are links to their trials; empty where there is none yet
+    svg : the drawing, whose points and bars are links to their trials; empty where there is none
+        yet
     notes : what must be known
     """
 
@@ -55,7 +56,10 @@ class Curves:
 
     def names(self, lines: Sequence[SessionLine]) -> tuple[str, ...]:
         """The figures that these sessions of one paradigm have."""
-        return self._names.made(states(lines), lambda: figures_of.prospects(spanlab.read_responses(self._folders(lines)), lines[0].paradigm).figures)
+        return self._names.made(
+            states(lines),
+            lambda: figures_of.prospects(spanlab.read_responses(self._folders(lines)), lines[0].paradigm).figures,
+        )
 
     def curve(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> Curve:
         """A figure of these sessions of one paradigm."""
@@ -65,7 +69,9 @@ class Curves:
         try:
             figure = self.figure((name, lines[0].paradigm), lines)
             drawn = draw(with_links(figure), figure.agents, Sheet(width_mm=_WIDTH_MM, theme=theme))
-            return Curve(name, figure.title, figure.caption, addressed(drawn, lines[0].paradigm, name), tuple(figure.notes))
+            return Curve(
+                name, figure.title, figure.caption, addressed(drawn, lines[0].paradigm, name), tuple(figure.notes)
+            )
         except SpanLabError as error:
             return Curve(name, name, "", "", (str(error),))
 
@@ -80,11 +86,15 @@ class Curves:
         asked = dict(zip(options[::2], options[1::2], strict=True))
         along, by, value = (asked.get(option, "") for option in ("--along", "--by", "--value"))
         return self._figures.made(
-            (*named, *states(lines)), lambda: spanlab.figure(name, self._folders(lines), paradigm=paradigm, along=along, by=by, value=value)
+            (*named, *states(lines)),
+            lambda: spanlab.figure(name, self._folders(lines), paradigm=paradigm, along=along, by=by, value=value),
         )
 
-    def answers(self, named: Sequence[str], lines: Sequence[SessionLine], mark: Mapping[str, Any]) -> MarkAnswers | None:
-        """The answers behind a mark of a figure of some sessions; None where it has no such mark, or there is no such figure."""
+    def answers(
+        self, named: Sequence[str], lines: Sequence[SessionLine], mark: Mapping[str, Any]
+    ) -> MarkAnswers | None:
+        """The answers behind a mark of a figure of some sessions; None where it has no such mark,
+        or there is no such figure."""
         try:
             return answers_behind(self.figure(named, lines), mark)
         except SpanLabError:
@@ -95,7 +105,8 @@ class Curves:
 
 
 class Kept(Generic[Made]):
-    """What was made last, by what it was made from. One thing is made at a time: drawing takes a whole processor."""
+    """What was made last, by what it was made from. One thing is made at a time: drawing takes a
+    whole processor."""
 
     def __init__(self) -> None:
         self._things: OrderedDict[tuple[str, ...], Made] = OrderedDict()

@@ -1,4 +1,5 @@
-"""Who may talk to the app: a browser on this computer that was given the token, and no page of somebody else."""
+"""Who may talk to the app: a browser on this computer that was given the token, and no page of
+somebody else."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 SAFE = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; "
-        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src"
+        " 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -29,8 +30,10 @@ _HERE = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5}")
 class Gate:
     """The token of one run of the app.
 
-    A browser is let in by a link with the token, and from then on by a cookie that no other page can have sent. Requests that change something must also come
-    from a page of the app itself; requests to another name of this computer are refused, so that no name of somebody else can point here.
+    A browser is let in by a link with the token, and from then on by a cookie that no other page
+    can have sent. Requests that change something must also come from a page of the app itself;
+    requests to another name of this computer are refused, so that no name of somebody else can
+    point here.
     """
 
     def __init__(self) -> None:

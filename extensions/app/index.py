@@ -1,4 +1,5 @@
-"""What is recorded in a data folder, in short: read once, kept beside the data, and read again where a session has changed."""
+"""What is recorded in a data folder, in short: read once, kept beside the data, and read again
+where a session has changed."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class SessionIndex:
 
     Parameters
     ----------
-    data : the folder; what was read is kept in ``.app/sessions.json`` below it, which can be deleted at any time
+    data : the folder; what was read is kept in ``.app/sessions.json`` below it, which can be
+        deleted at any time
     """
 
     def __init__(self, data: Path) -> None:
@@ -78,7 +80,9 @@ class SessionIndex:
         """All sessions as they are now, the newest first; what cannot be read is left out."""
         with self._lock:
             seen = {path: _state(f"{self.data}/{path}") for path in _folders(self.data, self._lines.keys())}
-            changed = [path for path, state in seen.items() if path not in self._lines or self._lines[path].state != state]
+            changed = [
+                path for path, state in seen.items() if path not in self._lines or self._lines[path].state != state
+            ]
             gone = self._lines.keys() - seen.keys()
             for path in gone:
                 del self._lines[path]
@@ -124,7 +128,9 @@ def _folders(data: Path, known: Set[str]) -> Iterator[str]:
             yield path
         elif depth < _DEPTH:
             waiting += [
-                (f"{path}/{name}" if path else name, depth + 1) for name, folder in names.items() if folder and _is_text(name) and not name.startswith(".")
+                (f"{path}/{name}" if path else name, depth + 1)
+                for name, folder in names.items()
+                if folder and _is_text(name) and not name.startswith(".")
             ]
 
 

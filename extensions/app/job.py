@@ -1,4 +1,5 @@
-"""One command of the command line as a process of its own, which outlives the app: ``python -m spanlab.extensions.app.job FOLDER``."""
+"""One command of the command line as a process of its own, which outlives the app: ``python -m
+spanlab.extensions.app.job FOLDER``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the app has started: commands of the command line, each a process of its own with a folder in the data folder."""
+"""What the app has started: commands of the command line, each a process of its own with a folder
+in the data folder."""
 
 from __future__ import annotations
 
@@ -80,7 +81,12 @@ class Jobs:
         name = f"{started:%Y%m%d-%H%M%S-%f}"
         folder = self._folder / name
         folder.mkdir(parents=True)
-        about = {"arguments": list(arguments), "paradigm": paradigm, "started": started.isoformat(timespec="seconds"), "address": address}
+        about = {
+            "arguments": list(arguments),
+            "paradigm": paradigm,
+            "started": started.isoformat(timespec="seconds"),
+            "address": address,
+        }
         write_json(folder / JOB, about)
         process = subprocess.Popen(
             [sys.executable, "-m", "spanlab.extensions.app.job", str(folder.resolve())],
@@ -108,7 +114,15 @@ class Jobs:
         printed = ""
         with suppress(OSError):
             printed = (folder / PRINTED).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]
-        return Job(name, tuple(about["arguments"]), about["paradigm"], about["started"], self._state(folder, about), printed, about["address"])
+        return Job(
+            name,
+            tuple(about["arguments"]),
+            about["paradigm"],
+            about["started"],
+            self._state(folder, about),
+            printed,
+            about["address"],
+        )
 
     def stop(self, name: str) -> None:
         """End a job as Ctrl-C does: what is finished is kept."""

@@ -19,7 +19,8 @@ _NOWHERE = "https://point.invalid/?"
 _LINK = re.compile(r'<a xlink:href="https://point\.invalid/\?([^"]*)"[^>]*>(<path aria-label=")([^"]*)"')
 #: What was drawn as a link, but leads nowhere: published people and models have no trials here.
 _NO_LINK = re.compile(r'<a xlink:href="[^"]*"[^>]*>(<path[^>]*/>)</a>')
-#: The fields of a figure's data that tell a mark from all others, by its role; the other fields are its numbers.
+#: The fields of a figure's data that tell a mark from all others, by its role; the other fields are
+#: its numbers.
 _TELLING: Mapping[str, Sequence[str]] = {
     "curve": ("role", "agent", "panel", "measure", "part", "at"),
     "bar": ("role", "part", "x", "x2"),
@@ -61,21 +62,26 @@ class MarkAnswers:
 
 
 def mark_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What tells the mark of a row of a figure's data from all others; nothing for lines and names, which are no marks."""
+    """What tells the mark of a row of a figure's data from all others; nothing for lines and names,
+    which are no marks."""
     return {name: row[name] for name in _TELLING.get(str(row.get("role")), ()) if name in row}
 
 
 def answers_behind(figure: DrawnFigure, mark: Mapping[str, Any]) -> MarkAnswers | None:
-    """The answers behind a mark of a figure; None where the figure has no such mark, or it is nobody's who has trials here."""
+    """The answers behind a mark of a figure; None where the figure has no such mark, or it is
+    nobody's who has trials here."""
     row = next((row for row in figure.spec["data"]["values"] if mark and mark_of(row) == mark), None)
     behind = None if row is None else figure.answers(row)
     return None if behind is None else MarkAnswers(behind.conditions, behind.find())
 
 
 def with_links(figure: DrawnFigure) -> dict[str, Any]:
-    """The declaration of a figure whose marks are links; those of published people and models are none."""
+    """The declaration of a figure whose marks are links; those of published people and models are
+    none."""
     rows = [
-        row | {"trials": _NOWHERE + urlencode({"mark": json.dumps(mark)})} if (mark := mark_of(row)) and figure.answers(row) else row
+        row | {"trials": _NOWHERE + urlencode({"mark": json.dumps(mark)})}
+        if (mark := mark_of(row)) and figure.answers(row)
+        else row
         for row in figure.spec["data"]["values"]
     ]
     return {**_linked(figure.spec), "data": {"values": rows}}
@@ -105,8 +111,18 @@ def addressed(svg: str, paradigm: str, figure: str) -> str:
 def trials_of(answers: pd.DataFrame) -> list[PointTrial]:
     """The trials of some answers, each once, by session and number."""
     found = answers.groupby(["session", "trial"], observed=True, sort=False)["correct"]
-    trials = [PointTrial(str(session), _key(trial), _mark([bool(one) for one in right.dropna()])) for (session, trial), right in found]
-    return sorted(trials, key=lambda trial: (trial.session, [int(sign) if sign.isdigit() else -1 for sign in re.split(r"(\d+)", trial.key)], trial.key))
+    trials = [
+        PointTrial(str(session), _key(trial), _mark([bool(one) for one in right.dropna()]))
+        for (session, trial), right in found
+    ]
+    return sorted(
+        trials,
+        key=lambda trial: (
+            trial.session,
+            [int(sign) if sign.isdigit() else -1 for sign in re.split(r"(\d+)", trial.key)],
+            trial.key,
+        ),
+    )
 
 
 def _key(trial: Any) -> str:

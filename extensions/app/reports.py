@@ -1,4 +1,5 @@
-"""Reports of chosen sessions, made by ``spanlab compare``: the page as it was written, with marks that say which trials are behind them."""
+"""Reports of chosen sessions, made by ``spanlab compare``: the page as it was written, with marks
+that say which trials are behind them."""
 
 from __future__ import annotations
 
@@ -26,11 +27,17 @@ _NAME = re.compile(r"all|[0-9a-f]{16}")
 _FIGURES = re.compile(r'(<script type="application/json" id="figures">)(.*?)(</script>)', re.S)
 #: What a report may link to in its folder.
 _FILE = re.compile(r"(?:figures|tables|conversations)/[\w.,@+=-]+\.(svg|pdf|csv|html)")
-KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8", "html": "text/html; charset=utf-8"}
-#: A report runs in a sandbox: it has scripts of its own, but is no page of the app, and can neither ask it for anything nor send anything anywhere.
+KINDS = {
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "csv": "text/csv; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+}
+#: A report runs in a sandbox: it has scripts of its own, but is no page of the app, and can neither
+#: ask it for anything nor send anything anywhere.
 SANDBOX = (
-    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'"
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline';"
+    " img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 
 
@@ -77,8 +84,17 @@ class Reports:
         if not any(line.done for line in chosen):
             raise SpanLabError("choose sessions with finished trials")
         everything = len(chosen) == len(lines)
-        name = "all" if everything else hashlib.sha256("\n".join(sorted(line.path for line in chosen)).encode()).hexdigest()[:16]
-        return ["compare", *([str(self._data)] if everything else [str(self._data / line.path) for line in chosen]), "-o", str(self._folder / name)]
+        name = (
+            "all"
+            if everything
+            else hashlib.sha256("\n".join(sorted(line.path for line in chosen)).encode()).hexdigest()[:16]
+        )
+        return [
+            "compare",
+            *([str(self._data)] if everything else [str(self._data / line.path) for line in chosen]),
+            "-o",
+            str(self._folder / name),
+        ]
 
     def start(self, arguments: Sequence[str], chosen: Sequence[SessionLine]) -> Job:
         """Make a report, unless it is being made."""
@@ -104,7 +120,8 @@ class Reports:
         return next((report for report in self.all() if report.name == name), None)
 
     def page(self, name: str) -> str:
-        """The page of a report that is made, with marks that say which trials are behind them; empty where there is none."""
+        """The page of a report that is made, with marks that say which trials are behind them;
+        empty where there is none."""
         file = self._folder / name / "report.html"
         try:
             return _with_marks(file.read_text(encoding="utf-8"))
@@ -150,7 +167,8 @@ def _figures_of(page: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=2)
 def _with_marks(page: str) -> str:
-    """A report whose marks have numbers where somebody in it has trials here, and which tells the page around it what was chosen."""
+    """A report whose marks have numbers where somebody in it has trials here, and which tells the
+    page around it what was chosen."""
     drawn = _figures_of(page)
     answerers = set(drawn["answerers"])
     for figure in drawn["named"]:

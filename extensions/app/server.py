@@ -56,10 +56,16 @@ class AppPages:
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
         self.reports = Reports(data, self.jobs, self.curves)
         self.catalogue = catalogue.Catalogue(data / ".app" / "networks.json")
-        self._texts = {key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")}
+        self._texts = {
+            key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")
+        }
         self._files = _files()
         self._environment = jinja2.Environment(
-            autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FunctionLoader(_template)
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            loader=jinja2.FunctionLoader(_template),
         )
         self._environment.globals["library"] = frozenset(spanlab.list_paradigms())
         self._environment.filters["path"] = lambda text: quote(str(text), safe="/")
@@ -94,7 +100,7 @@ class AppPages:
         self.index.lines()
         self.catalogue.cards()
 
-    # -- pages ---------------------------------------------------------------------------------------------------------------------------------------
+    # -- pages -------------------------------------------------------------------------------------
 
     async def home(self, request: Request) -> Response:
         """The three jobs, what was done last, and what is running."""
@@ -105,14 +111,18 @@ class AppPages:
     async def wall(self, request: Request) -> Response:
         """All paradigms."""
         cards = await run_in_threadpool(self.catalogue.cards)
-        kinds = {kind: sorted({name for card in cards for name in getattr(card, kind)}) for kind in ("domains", "functions")}
+        kinds = {
+            kind: sorted({name for card in cards for name in getattr(card, kind)}) for kind in ("domains", "functions")
+        }
         return self._page("wall.html", cards=cards, kinds=kinds)
 
     async def paradigm(self, request: Request) -> Response:
         """One paradigm: play it, take it, let others take it, see the curves."""
         name = _known(request)
         card = await run_in_threadpool(self.catalogue.card, name)
-        return self._page("paradigm.html", card=card, factors=catalogue.factors(name), observers=_OBSERVERS, data=str(self.data))
+        return self._page(
+            "paradigm.html", card=card, factors=catalogue.factors(name), observers=_OBSERVERS, data=str(self.data)
+        )
 
     async def sessions(self, request: Request) -> Response:
         """Everything recorded."""
@@ -122,7 +132,9 @@ class AppPages:
         pages = max(1, -(-len(lines) // _ON_PAGE))
         number = min(pages, max(1, int(text))) if (text := request.query_params.get("page", "1")).isdigit() else 1
         shown = lines[(number - 1) * _ON_PAGE : number * _ON_PAGE]
-        return self._page("sessions.html", lines=shown, count=len(lines), number=number, pages=pages, wanted=wanted, paradigm=paradigm)
+        return self._page(
+            "sessions.html", lines=shown, count=len(lines), number=number, pages=pages, wanted=wanted, paradigm=paradigm
+        )
 
     async def trial(self, request: Request) -> Response:
         """One trial, side by side."""
@@ -150,8 +162,16 @@ class AppPages:
         everything = await run_in_threadpool(self.index.lines)
         lines = [line for line in everything if line.path in report.sessions]
         number = int(text) if (text := asked.get("mark", "")).isdigit() else -1
-        answers = await run_in_threadpool(self.reports.answers, report, lines, asked.get("figure", ""), number) if lines and number >= 0 else None
-        source = {"address": f"/reports/{report.name}#{quote(asked.get('figure', ''))}", "title": "", "changed": report.changed(everything)}
+        answers = (
+            await run_in_threadpool(self.reports.answers, report, lines, asked.get("figure", ""), number)
+            if lines and number >= 0
+            else None
+        )
+        source = {
+            "address": f"/reports/{report.name}#{quote(asked.get('figure', ''))}",
+            "title": "",
+            "changed": report.changed(everything),
+        }
         return await self._points(answers, lines, source)
 
     async def _report(self, request: Request) -> Report:
@@ -161,13 +181,16 @@ class AppPages:
             raise MissingError
         return report
 
-    async def _points(self, answers: MarkAnswers | None, lines: Sequence[SessionLine], source: Mapping[str, Any]) -> Response:
+    async def _points(
+        self, answers: MarkAnswers | None, lines: Sequence[SessionLine], source: Mapping[str, Any]
+    ) -> Response:
         """The trials of some answers.
 
         Parameters
         ----------
         lines : sessions that they may be of
-        source : address and title of the page of the figure, and whether its sessions have changed since it was drawn
+        source : address and title of the page of the figure, and whether its sessions have changed
+            since it was drawn
         """
         if answers is None:
             raise MissingError
@@ -175,13 +198,19 @@ class AppPages:
         names = [line.session for line in lines]
         paths = {line.session: line.path for line in lines if names.count(line.session) == 1}
         agents = sorted(set(answers.answers["agent"].astype(str)))
-        return self._page("points.html", source=source, agents=agents, conditions=answers.conditions, trials=trials, paths=paths)
+        return self._page(
+            "points.html", source=source, agents=agents, conditions=answers.conditions, trials=trials, paths=paths
+        )
 
-    # -- parts of pages ----------------------------------------------------------------------------------------------------------------------------------
+    # -- parts of pages ----------------------------------------------------------------------------
 
     async def thumbnail(self, request: Request) -> Response:
         """A display of a paradigm."""
-        return Response(await run_in_threadpool(shown.thumbnail, _known(request)), media_type="image/png", headers={"cache-control": "private, max-age=3600"})
+        return Response(
+            await run_in_threadpool(shown.thumbnail, _known(request)),
+            media_type="image/png",
+            headers={"cache-control": "private, max-age=3600"},
+        )
 
     async def play(self, request: Request) -> Response:
         """The displays of a trial that nobody takes."""
@@ -190,7 +219,17 @@ class AppPages:
         number = int(text) % 1000 if (text := request.query_params.get("number", "0")).isdigit() else 0
         pictures = await run_in_threadpool(shown.played, paradigm, levels, number)
         return JSONResponse(
-            [{"source": one.source, "ms": one.ms, "paced": one.self_paced, "phase": one.phase, "asks": one.asks, "words": one.words} for one in pictures]
+            [
+                {
+                    "source": one.source,
+                    "ms": one.ms,
+                    "paced": one.self_paced,
+                    "phase": one.phase,
+                    "asks": one.asks,
+                    "words": one.words,
+                }
+                for one in pictures
+            ]
         )
 
     async def live(self, request: Request) -> Response:
@@ -205,8 +244,16 @@ class AppPages:
             {
                 "sessions": [_as_json(line) for line in lines[:_ON_PAGE]],
                 "jobs": [
-                    {"name": job.name, "command": job.command, "state": job.state, "printed": job.printed, "address": job.address if opens else ""}
-                    for job, opens in [(job, job.state == "runs" and await _listens(job.address)) for job in jobs[:_NEWEST]]
+                    {
+                        "name": job.name,
+                        "command": job.command,
+                        "state": job.state,
+                        "printed": job.printed,
+                        "address": job.address if opens else "",
+                    }
+                    for job, opens in [
+                        (job, job.state == "runs" and await _listens(job.address)) for job in jobs[:_NEWEST]
+                    ]
                 ],
                 "figures": list(figures),
                 "state": str(hash(tuple(line.state for line in answered))),
@@ -217,7 +264,12 @@ class AppPages:
         """A figure of all sessions of a paradigm."""
         lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
-        if not lines or not (curve := await run_in_threadpool(self.curves.curve, str(request.path_params["figure"]), lines, theme)).svg:
+        if (
+            not lines
+            or not (
+                curve := await run_in_threadpool(self.curves.curve, str(request.path_params["figure"]), lines, theme)
+            ).svg
+        ):
             raise MissingError
         return Response(curve.svg, media_type="image/svg+xml")
 
@@ -228,8 +280,14 @@ class AppPages:
         mark = json.loads(asked.get("mark", "{}"))
         if not lines or not isinstance(mark, dict):
             raise MissingError
-        answers = await run_in_threadpool(self.curves.answers, (asked.get("figure", ""), lines[0].paradigm), lines, mark)
-        return await self._points(answers, lines, {"address": f"/paradigms/{quote(lines[0].paradigm)}", "title": lines[0].title, "changed": False})
+        answers = await run_in_threadpool(
+            self.curves.answers, (asked.get("figure", ""), lines[0].paradigm), lines, mark
+        )
+        return await self._points(
+            answers,
+            lines,
+            {"address": f"/paradigms/{quote(lines[0].paradigm)}", "title": lines[0].title, "changed": False},
+        )
 
     async def report_page(self, request: Request) -> Response:
         """The page of a report, which runs in a sandbox."""
@@ -259,7 +317,7 @@ class AppPages:
             raise MissingError
         return Response(self._files[name], media_type=_KINDS[name[name.rfind(".") :]])
 
-    # -- buttons ---------------------------------------------------------------------------------------------------------------------------------------
+    # -- buttons -----------------------------------------------------------------------------------
 
     async def estimate(self, request: Request) -> Response:
         """What a session of a machine is going to cost, before it begins."""
@@ -278,7 +336,9 @@ class AppPages:
         lines = await run_in_threadpool(self.index.lines)
         address = ""
         if kind == "take":
-            arguments, address = await run_in_threadpool(serve_arguments, asked, self.data, lines, self.language, _free_port())
+            arguments, address = await run_in_threadpool(
+                serve_arguments, asked, self.data, lines, self.language, _free_port()
+            )
         elif kind == "window":
             arguments = await run_in_threadpool(window_arguments, asked, self.data, lines, self.language)
         elif kind == "replay":
@@ -294,7 +354,11 @@ class AppPages:
         """Make a report of the chosen sessions, or of all that were searched for."""
         lines = await run_in_threadpool(self.index.lines)
         wanted = set(asked.get("sessions") or ())
-        chosen = [line for line in lines if line.path in wanted] if wanted else _searched(lines, str(asked.get("search", "")), str(asked.get("in", "")))
+        chosen = (
+            [line for line in lines if line.path in wanted]
+            if wanted
+            else _searched(lines, str(asked.get("search", "")), str(asked.get("in", "")))
+        )
         arguments = self.reports.arguments(chosen, lines)
         if asked.get("only_command"):
             return JSONResponse({"command": command_of(arguments)})
@@ -317,7 +381,9 @@ class AppPages:
                 self.jobs.stop(job.name)
 
     def _page(self, template: str, **values: Any) -> Response:
-        return HTMLResponse(self._environment.get_template(template).render(app=self._texts, language=self.language, **values))
+        return HTMLResponse(
+            self._environment.get_template(template).render(app=self._texts, language=self.language, **values)
+        )
 
 
 class _Folder(PathConvertor):
@@ -338,12 +404,14 @@ _OBSERVERS = ("ideal", "capacity:4", "observer:sum")
 
 
 def _with_its_trials(line: SessionLine, lines: Sequence[SessionLine]) -> list[tuple[str, str]]:
-    """The sessions that may have the trials of one, with their answerers: those that repeat it, that it repeats, and that have its seed."""
+    """The sessions that may have the trials of one, with their answerers: those that repeat it,
+    that it repeats, and that have its seed."""
     names = {line.session, line.like} - {""}
     same = [
         one
         for one in lines
-        if one.paradigm == line.paradigm and (one.session in names or one.like in names or (line.seed is not None and one.seed == line.seed))
+        if one.paradigm == line.paradigm
+        and (one.session in names or one.like in names or (line.seed is not None and one.seed == line.seed))
     ]
     return [(one.path, one.who) for one in same]
 
@@ -352,7 +420,11 @@ def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[Se
     """The sessions that have all words of a text, of one paradigm if it is named."""
     words = text.casefold().split()
     lines = [line for line in lines if not paradigm or line.paradigm == paradigm]
-    return [line for line in lines if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)]
+    return [
+        line
+        for line in lines
+        if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)
+    ]
 
 
 async def _listens(address: str) -> bool:
@@ -397,7 +469,9 @@ async def _asked(request: Request) -> dict[str, Any]:
         when it is no JSON object.
     """
     asked = None
-    if request.headers.get("content-type", "").partition(";")[0].strip() == "application/json":  # which no form of a page can send
+    if (
+        request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
+    ):  # which no form of a page can send
         with suppress(ValueError):
             asked = json.loads(await request.body())
     if not isinstance(asked, dict):
@@ -408,7 +482,12 @@ async def _asked(request: Request) -> dict[str, Any]:
 @cache
 def _files() -> dict[str, bytes]:
     folders = (files("spanlab.extensions.app") / "page", files("spanlab.stimuli.render") / "fonts")
-    return {path.name: path.read_bytes() for folder in folders for path in folder.iterdir() if path.name[path.name.rfind(".") :] in _KINDS}
+    return {
+        path.name: path.read_bytes()
+        for folder in folders
+        for path in folder.iterdir()
+        if path.name[path.name.rfind(".") :] in _KINDS
+    }
 
 
 def _template(name: str) -> str:
@@ -435,7 +514,14 @@ async def _fault(request: Request, error: Exception) -> Response:
 
 def application(data: Path, language: str, gate: Gate) -> ASGIApp:
     """The app behind its gate."""
-    handlers = {MissingError: _missing, SpanLabError: _refused, ValueError: _refused, Exception: _fault, 404: _missing, 405: _missing}
+    handlers = {
+        MissingError: _missing,
+        SpanLabError: _refused,
+        ValueError: _refused,
+        Exception: _fault,
+        404: _missing,
+        405: _missing,
+    }
     pages = AppPages(data, language)
 
     @asynccontextmanager
@@ -451,7 +537,11 @@ def make_server(data: Path, port: int, language: str = "en") -> tuple[uvicorn.Se
     """The server, which does not run yet, and its gate."""
     gate = Gate()
     app = application(data, language, gate)
-    return uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", server_header=False, timeout_graceful_shutdown=2)), gate
+    return uvicorn.Server(
+        uvicorn.Config(
+            app, host="127.0.0.1", port=port, log_level="error", server_header=False, timeout_graceful_shutdown=2
+        )
+    ), gate
 
 
 def _safe(app: ASGIApp) -> ASGIApp:
@@ -461,7 +551,9 @@ def _safe(app: ASGIApp) -> ASGIApp:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 said = {name for name, _ in message["headers"]}
-                message["headers"] += [(name.encode(), value.encode()) for name, value in SAFE.items() if name.encode() not in said]
+                message["headers"] += [
+                    (name.encode(), value.encode()) for name, value in SAFE.items() if name.encode() not in said
+                ]
             await send(message)
 
         await app(scope, receive, with_headers)
@@ -489,6 +581,8 @@ def serve(server: uvicorn.Server, ready: Callable[[str], None]) -> None:
     try:
         asyncio.run(run())
     except SystemExit:
-        raise SpanLabError(f"nothing can listen on port {server.config.port}: is the app open already? Choose another port with --port") from None
+        raise SpanLabError(
+            f"nothing can listen on port {server.config.port}: is the app open already? Choose another port with --port"
+        ) from None
     except KeyboardInterrupt:
         pass  # Ctrl-C, which the server has heeded already

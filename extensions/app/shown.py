@@ -49,14 +49,19 @@ class ShownPicture:
 
 
 def played(paradigm: Paradigm, levels: Mapping[str, Any], number: int) -> list[ShownPicture]:
-    """The displays of a trial with these levels. It comes from the seeds of validation, of which no session has any.
+    """The displays of a trial with these levels. It comes from the seeds of validation, of which no
+    session has any.
 
     Raises
     ------
     SpanLabError
         for levels that there are not.
     """
-    planned = next(iter(plan_dataset(paradigm, 0, "validation", 1, {name: [level] for name, level in levels.items()}, start=number)))
+    planned = next(
+        iter(
+            plan_dataset(paradigm, 0, "validation", 1, {name: [level] for name, level in levels.items()}, start=number)
+        )
+    )
     return pictures([step.percept for step in planned.compile(paradigm, "corrected").steps], PLAYED)
 
 
@@ -145,7 +150,8 @@ class TakenBy:
 
 @dataclass(frozen=True, slots=True)
 class LookedAt:
-    """A recorded trial: what was shown, what was right, and what everybody answered who took the same one.
+    """A recorded trial: what was shown, what was right, and what everybody answered who took the
+    same one.
 
     Parameters
     ----------
@@ -180,7 +186,8 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
     Raises
     ------
     SpanLabError
-        when the session has no such trial, or it is not finished: before that nobody sees what is right.
+        when the session has no such trial, or it is not finished: before that nobody sees what is
+        right.
     """
     session = same_trials(data / path)
     taken = {trial.key: trial for trial in taken_trials(session, read_events(data / path), practice=True)}
@@ -210,9 +217,18 @@ def _same(folder: Path, trial: TakenTrial) -> TakenTrial | None:
     """The same trial in another session, if it is finished there."""
     try:
         events = read_events(folder)
-        if not any(event["event"] == "trial_start" and event["trial_id"] == trial.start["trial_id"] for event in events):
+        if not any(
+            event["event"] == "trial_start" and event["trial_id"] == trial.start["trial_id"] for event in events
+        ):
             return None
-        return next((one for one in taken_trials(same_trials(folder), events, practice=True) if one.start["trial_id"] == trial.start["trial_id"]), None)
+        return next(
+            (
+                one
+                for one in taken_trials(same_trials(folder), events, practice=True)
+                if one.start["trial_id"] == trial.start["trial_id"]
+            ),
+            None,
+        )
     except SpanLabError:
         return None
 
@@ -229,7 +245,9 @@ def _given(ask: Ask, line: Mapping[str, Any]) -> GivenAnswer:
     mark: Mark = "none" if not scored else "right" if all(scored) else "partly" if any(scored) else "wrong"
     value = line["value"]
     answer = "" if value is None else _written(ask, tuple(value) if isinstance(value, list) else value)
-    return GivenAnswer(answer, mark, line["rt_ms"], line["outcome"], line["raw"] if isinstance(line["raw"], str) else "")
+    return GivenAnswer(
+        answer, mark, line["rt_ms"], line["outcome"], line["raw"] if isinstance(line["raw"], str) else ""
+    )
 
 
 def _conversation(folder: Path, kind: str, key: str) -> tuple[tuple[str, str], ...]:
@@ -239,7 +257,10 @@ def _conversation(folder: Path, kind: str, key: str) -> tuple[tuple[str, str], .
     talk = Transcript(folder).talk(key)
     said: list[tuple[str, str]] = []
     for turn in talk.turns:
-        said += [(message.role, "\n".join(part if isinstance(part, str) else f"[{part.words}]" for part in message.parts)) for message in turn.sent]
+        said += [
+            (message.role, "\n".join(part if isinstance(part, str) else f"[{part.words}]" for part in message.parts))
+            for message in turn.sent
+        ]
         said.append(("assistant", turn.reply.content))
     return tuple(said)
 

@@ -1,4 +1,5 @@
-"""Scores of each participant of a battery, as the wide table that individual-differences papers analyse."""
+"""Scores of each participant of a battery, as the wide table that individual-differences papers
+analyse."""
 
 from __future__ import annotations
 
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["scores_by_person"]
 
 
-def scores_by_person(data: Sequence[str | Path] | str | Path, *, exclude: str | Path | None = None, errors: bool = True) -> ScoreTable:
-    """Return the scores of everybody in folders of sessions: ``.table()`` is the wide table, ``.codes()`` its codebook.
+def scores_by_person(
+    data: Sequence[str | Path] | str | Path, *, exclude: str | Path | None = None, errors: bool = True
+) -> ScoreTable:
+    """Return the scores of everybody in folders of sessions: ``.table()`` is the wide table,
+    ``.codes()`` its codebook.
 
     Parameters
     ----------

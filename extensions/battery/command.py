@@ -1,4 +1,5 @@
-"""``spanlab scores-by-person``: one table with a row for each participant. Part of the command line."""
+"""``spanlab scores-by-person``: one table with a row for each participant. Part of the command
+line."""
 
 from __future__ import annotations
 
@@ -19,28 +20,46 @@ def scores_by_person(
     composite: Annotated[
         list[str] | None,
         typer.Option(
-            "--composite", help="mean of standardised scores: NAME=COLUMN,COLUMN,... (-COLUMN where small is good); may be repeated", metavar="NAME=..."
+            "--composite",
+            help="mean of standardised scores: NAME=COLUMN,COLUMN,... (-COLUMN where small is good); may be repeated",
+            metavar="NAME=...",
         ),
     ] = None,
-    correlate: Annotated[str, typer.Option("--correlate", help="correlate these scores; by default all with a reliability", metavar="COLUMN,...")] = "",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for scores.csv, codebook.csv and the correlations", metavar="DIR")] = None,
+    correlate: Annotated[
+        str,
+        typer.Option(
+            "--correlate", help="correlate these scores; by default all with a reliability", metavar="COLUMN,..."
+        ),
+    ] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="folder for scores.csv, codebook.csv and the correlations", metavar="DIR"),
+    ] = None,
 ) -> None:
     """Write one row of scores for each participant, and a codebook that says what each column is."""
     from .composites import add_composite, read_composite
     from .files import gathered, write
 
     if output is not None and output.suffix.lower() in (".csv", ".tsv", ".xlsx"):
-        raise SpanLabError(f"-o {output} would be a folder: four tables are written, so name their folder, such as -o {output.with_suffix('')}")
+        raise SpanLabError(
+            f"-o {output} would be a folder: four tables are written, so name their folder, such as -o"
+            f" {output.with_suffix('')}"
+        )
     composites = [read_composite(text) for text in composite or ()]
     chosen = [name.strip() for name in correlate.split(",") if name.strip()]
     scores, notes, loaded = gathered([Path(path) for path in data], read_rules(exclude))
     caution(loaded)
     if not scores.rows:
-        raise SpanLabError(" ".join([*notes, "No participant has a score in these data; machines are not participants"]))
+        raise SpanLabError(
+            " ".join([*notes, "No participant has a score in these data; machines are not participants"])
+        )
     for one in composites:
         add_composite(scores, one)
     if unknown := [name for name in chosen if "reliability" not in scores.codebook.get(name, {})]:
-        raise SpanLabError(f"--correlate: no score with a reliability is called '{unknown[0]}'{nearest(unknown[0], list(scores.codebook))}")
+        raise SpanLabError(
+            "--correlate: no score with a reliability is called"
+            f" '{unknown[0]}'{nearest(unknown[0], list(scores.codebook))}"
+        )
     print(*notes, *([""] if notes else []), sep="\n", end="")
     print(f"{len(scores.rows)} participants, {len(scores.codebook)} columns\n")
     columns = ("column", "unit", "people", "mean", "sd", "reliability", "sem", "alpha", "omega")

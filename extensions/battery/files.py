@@ -1,4 +1,5 @@
-"""Reading of sessions for the scores of participants, and the files of ``spanlab scores-by-person -o``."""
+"""Reading of sessions for the scores of participants, and the files of ``spanlab scores-by-person
+-o``."""
 
 from __future__ import annotations
 
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
     from spanlab.analysis.data import Data, Rule
 
 
-def gathered(paths: Sequence[Path], rules: Sequence[Rule] = (), *, errors: bool = True) -> tuple[ScoreTable, list[str], Data]:
-    """Return the scores of everybody in folders of sessions, sentences on what rules left out, and the data as the analysis reads them.
+def gathered(
+    paths: Sequence[Path], rules: Sequence[Rule] = (), *, errors: bool = True
+) -> tuple[ScoreTable, list[str], Data]:
+    """Return the scores of everybody in folders of sessions, sentences on what rules left out, and
+    the data as the analysis reads them.
 
     Parameters
     ----------
@@ -36,7 +40,9 @@ def gathered(paths: Sequence[Path], rules: Sequence[Rule] = (), *, errors: bool 
 
     files, _ = tables_and_folders(paths)
     if files:
-        raise SpanLabError(f"{files[0]} is a table: scores-by-person reads folders of sessions, which also say how the sessions went")
+        raise SpanLabError(
+            f"{files[0]} is a table: scores-by-person reads folders of sessions, which also say how the sessions went"
+        )
     data = load(paths, spans_suffice=True)
     adaptive = [span.facts for span in data.spans]
     tables = [
@@ -45,7 +51,11 @@ def gathered(paths: Sequence[Path], rules: Sequence[Rule] = (), *, errors: bool 
         for chunk in read_chunks(facts.folder)
     ]
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
-    responses = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
+    responses = (
+        pd.concat(filled, ignore_index=True)
+        if filled
+        else pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
+    )
     notes: list[str] = []
     sessions = list(data.sessions)
     if rules:
@@ -53,13 +63,31 @@ def gathered(paths: Sequence[Path], rules: Sequence[Rule] = (), *, errors: bool 
         notes = list(report.notes)
         kept = set(responses["session"])
         sessions = [facts for facts in sessions if facts.name in kept]
-    fields = {facts.participant: _fields(facts.folder, facts.participant) for facts in (*sessions, *adaptive) if facts.participant}
+    fields = {
+        facts.participant: _fields(facts.folder, facts.participant)
+        for facts in (*sessions, *adaptive)
+        if facts.participant
+    }
     scores = scores_by_person(responses, sessions, fields, errors=errors)
     add_desk(scores, [facts.folder for facts in (*data.sessions, *adaptive)])
     for name in dict.fromkeys(facts.paradigm for facts in adaptive):
-        over = [span for span in data.spans if span.facts.paradigm == name and span.over and span.result is not None and span.facts.participant]
-        climbed = {span.facts.participant: span.result["span"] for span in sorted(over, key=lambda span: span.facts.started) if span.result is not None}
-        scores.add(f"{name}_adaptive", "Result of the staircase or span test; of several sessions the last.", "levels", f"{name}: adaptive sessions", climbed)
+        over = [
+            span
+            for span in data.spans
+            if span.facts.paradigm == name and span.over and span.result is not None and span.facts.participant
+        ]
+        climbed = {
+            span.facts.participant: span.result["span"]
+            for span in sorted(over, key=lambda span: span.facts.started)
+            if span.result is not None
+        }
+        scores.add(
+            f"{name}_adaptive",
+            "Result of the staircase or span test; of several sessions the last.",
+            "levels",
+            f"{name}: adaptive sessions",
+            climbed,
+        )
     return scores, notes, data
 
 
@@ -72,7 +100,8 @@ def _fields(session: Path, participant: str) -> dict[str, Any]:
 
 
 def write(scores: ScoreTable, folder: Path, chosen: Sequence[str] = ()) -> list[Path]:
-    """Write the wide table, its codebook, the pairs of correlations, and these as the table of papers.
+    """Write the wide table, its codebook, the pairs of correlations, and these as the table of
+    papers.
 
     Parameters
     ----------
@@ -102,11 +131,13 @@ def write(scores: ScoreTable, folder: Path, chosen: Sequence[str] = ()) -> list[
 
 
 def add_desk(scores: ScoreTable, sessions: Iterable[Path]) -> None:
-    """Add, of participants of studies, why a paradigm was skipped or taken again, and how many notes there are.
+    """Add, of participants of studies, why a paradigm was skipped or taken again, and how many
+    notes there are.
 
     Parameters
     ----------
-    sessions : folders of ordinary sessions; those of a study lie in the folder of the session of the study
+    sessions : folders of ordinary sessions; those of a study lie in the folder of the session of
+        the study
     """
     skipped: dict[str, dict[str, str]] = {}
     again: dict[str, dict[str, str]] = {}
@@ -125,7 +156,10 @@ def add_desk(scores: ScoreTable, sessions: Iterable[Path]) -> None:
                 again.setdefault(task, {})[person] = reason
                 skipped.get(task, {}).pop(person, None)
         notes[person] += len(read_notes(visit))
-    for values, name, says in ((skipped, "skipped", "Why the assistant skipped the task."), (again, "repeated", "Why the task was taken again.")):
+    for values, name, says in (
+        (skipped, "skipped", "Why the assistant skipped the task."),
+        (again, "repeated", "Why the task was taken again."),
+    ):
         for task, reasons in values.items():
             scores.add(f"{task}_{name}", says, "words", f"{task}: journal of the session", reasons)
     if any(notes.values()):

@@ -22,15 +22,22 @@ class ScoresOptions(Options):
     """What is told of participants beside their scores."""
 
     real_ids: Annotated[bool, Field(description="share the participants' identifiers instead of pseudonyms")] = False
-    fields: Annotated[str | None, Field(description="answers about people to share, such as age,sex"), Flag(metavar="FIELD,...")] = None
+    fields: Annotated[
+        str | None, Field(description="answers about people to share, such as age,sex"), Flag(metavar="FIELD,...")
+    ] = None
 
 
 class Scores(Format[Options, ScoresOptions]):
-    """Scores of participants, with pseudonyms drawn at random and without what they said of themselves unless it is asked for."""
+    """Scores of participants, with pseudonyms drawn at random and without what they said of
+    themselves unless it is asked for."""
 
     name = "scores"
     writes = Side(
-        "sessions", "A row of scores for each participant, a codebook and correlations.", ScoresOptions, _SESSIONS, Place("new or empty folder", "DIR")
+        "sessions",
+        "A row of scores for each participant, a codebook and correlations.",
+        ScoresOptions,
+        _SESSIONS,
+        Place("new or empty folder", "DIR"),
     )
 
     @override
@@ -58,13 +65,22 @@ def _shared(scores: ScoreTable, fields: Sequence[str], real_ids: bool) -> ScoreT
     """
     personal = [name for name, column in scores.codebook.items() if column["source"] == "participant"]
     if unknown := [name for name in fields if name not in personal]:
-        raise SpanLabError(f"--fields: these sessions have no answer about people called '{unknown[0]}'; they have {', '.join(personal) or 'none'}")
+        raise SpanLabError(
+            f"--fields: these sessions have no answer about people called '{unknown[0]}'; they have"
+            f" {', '.join(personal) or 'none'}"
+        )
     if not scores.rows:
         raise SpanLabError("no participant has a score in these data; machines are not participants")
     hidden = set(personal) - set(fields)
     people = list(scores.rows)
     if not real_ids:
         secrets.SystemRandom().shuffle(people)
-    names = {person: person if real_ids else f"sub-{number:0{len(str(len(people)))}}" for number, person in enumerate(people, start=1)}
-    rows = {names[person]: {name: value for name, value in scores.rows[person].items() if name not in hidden} for person in people}
+    names = {
+        person: person if real_ids else f"sub-{number:0{len(str(len(people)))}}"
+        for number, person in enumerate(people, start=1)
+    }
+    rows = {
+        names[person]: {name: value for name, value in scores.rows[person].items() if name not in hidden}
+        for person in people
+    }
     return ScoreTable(rows, {name: column for name, column in scores.codebook.items() if name not in hidden})

@@ -1,4 +1,5 @@
-"""The scores of a participant in a paradigm: each is a sentence, a unit, and a function of the rows that it rests on."""
+"""The scores of a participant in a paradigm: each is a sentence, a unit, and a function of the rows
+that it rests on."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ import numpy as np
 from spanlab.analysis.effects import cowan_k, pashler_k
 from spanlab.analysis.stats import detection, fit_mixture
 
-#: The rows of a participant in a paradigm: columns as arrays of the same length, among them ``trial`` (a number for each trial).
+#: The rows of a participant in a paradigm: columns as arrays of the same length, among them
+#: ``trial`` (a number for each trial).
 Rows = Mapping[str, np.ndarray]
 #: A mixture is fitted to at least so many answers.
 FEWEST_REPORTS = 30
@@ -41,7 +43,8 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _lists(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each list its length, the items at their right places, and whether the whole list was given without anything else."""
+    """Of each list its length, the items at their right places, and whether the whole list was
+    given without anything else."""
     _, first, trial = np.unique(rows["trial"], return_index=True, return_inverse=True)
     length = np.bincount(trial)
     right = np.bincount(trial, weights=rows["correct"])
@@ -67,7 +70,8 @@ def _absolute(rows: Rows) -> float:
 
 
 def _longest(rows: Rows) -> float:
-    """The longest length of which at least half of the lists were recalled whole; 0 where there is none."""
+    """The longest length of which at least half of the lists were recalled whole; 0 where there is
+    none."""
     length, _, whole = _lists(rows)
     return float(max((one for one in np.unique(length) if whole[length == one].mean() >= 0.5), default=0))
 
@@ -89,10 +93,16 @@ def _time(share: float) -> Callable[[Rows], float]:
 
 
 def _counts(rows: Rows) -> tuple[int, int, int, int]:
-    """Hits, misses, false alarms and correct rejections; who does not answer misses a signal, and is in no count where there was none."""
+    """Hits, misses, false alarms and correct rejections; who does not answer misses a signal, and
+    is in no count where there was none."""
     signal, right, answered = rows["signal"] == 1, rows["correct"] == 1, rows["omitted"] == 0
     other = ~signal & answered
-    return int((signal & right).sum()), int((signal & ~right).sum()), int((other & ~right).sum()), int((other & right).sum())
+    return (
+        int((signal & right).sum()),
+        int((signal & ~right).sum()),
+        int((other & ~right).sum()),
+        int((other & right).sum()),
+    )
 
 
 def _detected(rows: Rows, name: str) -> float:
@@ -107,7 +117,9 @@ def _k(formula: Callable[..., float]) -> Callable[[Rows], float]:
         """The mean of K over set sizes with both kinds of trials."""
         values = []
         for size in np.unique(rows["set_size"]):
-            hits, misses, alarms, rejections = _counts({name: column[rows["set_size"] == size] for name, column in rows.items()})
+            hits, misses, alarms, rejections = _counts(
+                {name: column[rows["set_size"] == size] for name, column in rows.items()}
+            )
             if hits + misses and alarms + rejections:
                 others = alarms + rejections
                 values.append(float(formula(size, hits / (hits + misses), alarms / others, others)))
@@ -136,35 +148,107 @@ def _guesses(rows: Rows) -> float:
 
 ACCURACY = (
     Measure("accuracy", "Share of right answers; omitted and invalid answers are wrong.", "share, 0 to 1", _share),
-    Measure("omitted", "Share of questions without an answer in time, or with an answer that is not allowed.", "share, 0 to 1", _omitted),
+    Measure(
+        "omitted",
+        "Share of questions without an answer in time, or with an answer that is not allowed.",
+        "share, 0 to 1",
+        _omitted,
+    ),
 )
 TIMES = (
     Measure("rt_median", "Median reaction time of right answers.", "ms", _time(0.5)),
     Measure("rt_p10", "Reaction time below which a tenth of the right answers lies.", "ms", _time(0.1)),
-    Measure("rt_p90", "Reaction time below which nine tenths of the right answers lie: the slow tail.", "ms", _time(0.9)),
+    Measure(
+        "rt_p90", "Reaction time below which nine tenths of the right answers lie: the slow tail.", "ms", _time(0.9)
+    ),
 )
 LISTS = (
-    Measure("pcu", "Partial-credit unit score: mean over lists of the share of items at their right places (Conway et al., 2005).", "share, 0 to 1", _unit),
-    Measure("pcl", "Partial-credit load score: share of all items of all lists at their right places, so that long lists count more.", "share, 0 to 1", _load),
-    Measure("anu", "All-or-nothing unit score: share of lists that were recalled whole, in order.", "share, 0 to 1", _all_or_nothing),
-    Measure("absolute", "Absolute score: sum of the lengths of the lists that were recalled whole, in order.", "items", _absolute),
-    Measure("span", "Span: longest list length of which at least half of the lists were recalled whole; 0 where there is none.", "items", _longest),
+    Measure(
+        "pcu",
+        "Partial-credit unit score: mean over lists of the share of items at their right places (Conway et al., 2005).",
+        "share, 0 to 1",
+        _unit,
+    ),
+    Measure(
+        "pcl",
+        "Partial-credit load score: share of all items of all lists at their right places, so that long lists count"
+        " more.",
+        "share, 0 to 1",
+        _load,
+    ),
+    Measure(
+        "anu",
+        "All-or-nothing unit score: share of lists that were recalled whole, in order.",
+        "share, 0 to 1",
+        _all_or_nothing,
+    ),
+    Measure(
+        "absolute",
+        "Absolute score: sum of the lengths of the lists that were recalled whole, in order.",
+        "items",
+        _absolute,
+    ),
+    Measure(
+        "span",
+        "Span: longest list length of which at least half of the lists were recalled whole; 0 where there is none.",
+        "items",
+        _longest,
+    ),
 )
 DETECTION = (
-    Measure("d_prime", "d′ = z(H) − z(F), with half an answer added to each count (log-linear).", "z", lambda rows: _detected(rows, "dprime")),
-    Measure("criterion", "c = −(z(H) + z(F)) / 2; above 0 for somebody who rarely reports a signal.", "z", lambda rows: _detected(rows, "criterion")),
+    Measure(
+        "d_prime",
+        "d′ = z(H) − z(F), with half an answer added to each count (log-linear).",
+        "z",
+        lambda rows: _detected(rows, "dprime"),
+    ),
+    Measure(
+        "criterion",
+        "c = −(z(H) + z(F)) / 2; above 0 for somebody who rarely reports a signal.",
+        "z",
+        lambda rows: _detected(rows, "criterion"),
+    ),
 )
 CAPACITY = (
     Measure("k_cowan", "Cowan's K = N (H − F), for probes of single items; mean over set sizes.", "items", _k(cowan_k)),
-    Measure("k_pashler", "Pashler's K = N (H − F) / (1 − F), without the bias of few trials, for whole displays; mean over set sizes.", "items", _k(pashler_k)),
+    Measure(
+        "k_pashler",
+        "Pashler's K = N (H − F) / (1 − F), without the bias of few trials, for whole displays; mean over set sizes.",
+        "items",
+        _k(pashler_k),
+    ),
 )
 REPORT = (
-    Measure("error", "Mean size of errors of continuous reports, of a whole circle.", "degrees", lambda rows: _mean(np.abs(np.degrees(_errors(rows))))),
-    Measure("mixture_sd", "Standard deviation of remembered values, by a mixture of von Mises and uniform.", "degrees", _mixed(_precision), resampled=False),
-    Measure("mixture_guesses", "Share of guesses, by the same mixture.", "share, 0 to 1", _mixed(_guesses), resampled=False),
-    Measure("mixture_answers", f"Answers it rests on; below {FEWEST_REPORTS} it is not fitted.", "answers", lambda r: len(_errors(r)), resampled=False),
+    Measure(
+        "error",
+        "Mean size of errors of continuous reports, of a whole circle.",
+        "degrees",
+        lambda rows: _mean(np.abs(np.degrees(_errors(rows)))),
+    ),
+    Measure(
+        "mixture_sd",
+        "Standard deviation of remembered values, by a mixture of von Mises and uniform.",
+        "degrees",
+        _mixed(_precision),
+        resampled=False,
+    ),
+    Measure(
+        "mixture_guesses", "Share of guesses, by the same mixture.", "share, 0 to 1", _mixed(_guesses), resampled=False
+    ),
+    Measure(
+        "mixture_answers",
+        f"Answers it rests on; below {FEWEST_REPORTS} it is not fitted.",
+        "answers",
+        lambda r: len(_errors(r)),
+        resampled=False,
+    ),
 )
 PROCESSING = (
-    Measure("processing_accuracy", "Share of right decisions between the items of a complex span; omitted ones are wrong.", "share, 0 to 1", _share),
+    Measure(
+        "processing_accuracy",
+        "Share of right decisions between the items of a complex span; omitted ones are wrong.",
+        "share, 0 to 1",
+        _share,
+    ),
     Measure("processing_rt", "Median reaction time of right decisions between the items.", "ms", _time(0.5)),
 )

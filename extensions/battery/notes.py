@@ -1,4 +1,5 @@
-"""``spanlab note``: what the assistant notices while a session runs, with the time and the trial. Part of the command line."""
+"""``spanlab note``: what the assistant notices while a session runs, with the time and the trial.
+Part of the command line."""
 
 from __future__ import annotations
 
@@ -17,10 +18,14 @@ NOTES = "notes.jsonl"
 
 
 def note(
-    folder: Annotated[Path, typer.Argument(help="folder of a session, or of a session of a study; it may be running", metavar="FOLDER")],
+    folder: Annotated[
+        Path,
+        typer.Argument(help="folder of a session, or of a session of a study; it may be running", metavar="FOLDER"),
+    ],
     text: Annotated[str, typer.Argument(help="what there is to note; none shows what was noted", metavar="TEXT")] = "",
 ) -> None:
-    """Note something about a session while it runs or afterwards, with the time and the trial that is under way."""
+    """Note something about a session while it runs or afterwards, with the time and the trial that
+    is under way."""
     if not any((folder / name).exists() for name in ("session.json", "battery.json")):
         raise SpanLabError(f"{folder} is no session, and no session of a study, such as data/STUDY/P01/session-1")
     if text.strip():
@@ -31,7 +36,8 @@ def note(
 
 
 def add_note(folder: Path, text: str) -> dict[str, Any]:
-    """Add a note to a session and return it. A session that is running is not disturbed: notes have a file of their own.
+    """Add a note to a session and return it. A session that is running is not disturbed: notes have
+    a file of their own.
 
     Raises
     ------
@@ -71,8 +77,14 @@ def _under_way(folder: Path) -> dict[str, str]:
     from spanlab.sessions.record import find_sessions
 
     try:
-        events = max((session / "events.jsonl" for session in find_sessions([folder])), key=lambda file: file.stat().st_mtime)
-        starts = [line for line in events.read_text(encoding="utf-8", errors="replace").splitlines() if '"event":"trial_start"' in line.replace(" ", "")]
+        events = max(
+            (session / "events.jsonl" for session in find_sessions([folder])), key=lambda file: file.stat().st_mtime
+        )
+        starts = [
+            line
+            for line in events.read_text(encoding="utf-8", errors="replace").splitlines()
+            if '"event":"trial_start"' in line.replace(" ", "")
+        ]
     except (SpanLabError, OSError, ValueError):
         return {}  # nothing has begun
     session = {"session": events.parent.name}

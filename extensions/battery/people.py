@@ -1,4 +1,5 @@
-"""One row for each participant, a column for each score, and a codebook that says what each column is."""
+"""One row for each participant, a column for each score, and a codebook that says what each column
+is."""
 
 from __future__ import annotations
 
@@ -23,7 +24,20 @@ if TYPE_CHECKING:
 
     from spanlab.analysis.data import Rule, SessionFacts
 
-CODEBOOK = ("column", "says", "unit", "source", "people", "mean", "sd", "reliability", "reliability_sessions", "alpha", "omega", "sem")
+CODEBOOK = (
+    "column",
+    "says",
+    "unit",
+    "source",
+    "people",
+    "mean",
+    "sd",
+    "reliability",
+    "reliability_sessions",
+    "alpha",
+    "omega",
+    "sem",
+)
 #: A correlation over people needs so many of them.
 _FEWEST = 4
 
@@ -35,18 +49,25 @@ class ScoreTable:
     Parameters
     ----------
     rows : of each participant the values of the columns
-    codebook : of each column its sentence, unit and source, and its mean, spread and reliability over people
+    codebook : of each column its sentence, unit and source, and its mean, spread and reliability
+        over people
     """
 
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     codebook: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add(self, column: str, says: str, unit: str, source: str, values: Mapping[str, Any], **qualities: float) -> None:
+    def add(
+        self, column: str, says: str, unit: str, source: str, values: Mapping[str, Any], **qualities: float
+    ) -> None:
         """Add a column; one in which nobody has a value is left out."""
         known = {person: value for person, value in values.items() if value is not None and value == value}
         if not known:
             return
-        self.codebook[column] = {"column": column, "says": says, "unit": unit, "source": source, "people": len(known)} | spread(known.values()) | qualities
+        self.codebook[column] = (
+            {"column": column, "says": says, "unit": unit, "source": source, "people": len(known)}
+            | spread(known.values())
+            | qualities
+        )
         for person, value in known.items():
             self.rows.setdefault(person, {})[column] = value
 
@@ -55,7 +76,10 @@ class ScoreTable:
         import pandas as pd
 
         people = sorted(self.rows)
-        return pd.DataFrame({"participant": people} | {column: [self.rows[person].get(column) for person in people] for column in self.codebook})
+        return pd.DataFrame(
+            {"participant": people}
+            | {column: [self.rows[person].get(column) for person in people] for column in self.codebook}
+        )
 
     def codes(self) -> pd.DataFrame:
         """The codebook: a row for each column but ``participant``."""
@@ -66,20 +90,38 @@ class ScoreTable:
 
 def spread(values: Any) -> dict[str, float]:
     """Mean and standard deviation of numbers; nothing of words."""
-    numbers = [float(value) for value in values if isinstance(value, int | float | np.number) and not isinstance(value, bool)]
-    return {"mean": float(np.mean(numbers)), "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else np.nan} if numbers else {}
+    numbers = [
+        float(value) for value in values if isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    ]
+    return (
+        {"mean": float(np.mean(numbers)), "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else np.nan}
+        if numbers
+        else {}
+    )
 
 
 def correlation(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Pearson's r over those who have both values; NaN of fewer than four people, or where they do not differ."""
-    both = np.array([(first[one], second[one]) for one in first if one in second and first[one] == first[one] and second[one] == second[one]], float)
+    """Pearson's r over those who have both values; NaN of fewer than four people, or where they do
+    not differ."""
+    both = np.array(
+        [
+            (first[one], second[one])
+            for one in first
+            if one in second and first[one] == first[one] and second[one] == second[one]
+        ],
+        float,
+    )
     if len(both) < _FEWEST or np.ptp(both[:, 0]) == 0 or np.ptp(both[:, 1]) == 0:
         return np.nan
     return float(np.corrcoef(both.T)[0, 1])
 
 
 def scores_by_person(
-    responses: pd.DataFrame, sessions: Sequence[SessionFacts] = (), fields: Mapping[str, Mapping[str, Any]] | None = None, *, errors: bool = True
+    responses: pd.DataFrame,
+    sessions: Sequence[SessionFacts] = (),
+    fields: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    errors: bool = True,
 ) -> ScoreTable:
     """Return the scores of everybody who has a participant's name.
 
@@ -94,9 +136,17 @@ def scores_by_person(
     names = dict.fromkeys(name for known in (fields or {}).values() for name in known)
     for name in names:
         values = {person: known.get(name) for person, known in (fields or {}).items()}
-        table.add(name, "What the participant said, or the assistant entered, in this field of the study.", "as the study declares", "participant", values)
+        table.add(
+            name,
+            "What the participant said, or the assistant entered, in this field of the study.",
+            "as the study declares",
+            "participant",
+            values,
+        )
     items = score_table(responses).items
-    real = responses[~_true(responses, "practice") & ~_true(responses, "pilot") & responses["participant"].fillna("").ne("")]
+    real = responses[
+        ~_true(responses, "practice") & ~_true(responses, "pilot") & responses["participant"].fillna("").ne("")
+    ]
     for paradigm, rows in real.groupby("paradigm", sort=True, observed=True):
         answered = items[(items["paradigm"] == paradigm) & items["participant"].astype(str).ne("")]
         for chosen, which, source in _kinds(answered, rows, str(paradigm)):
@@ -109,10 +159,14 @@ def scores_by_person(
 def _true(rows: pd.DataFrame, name: str) -> pd.Series:
     import pandas as pd
 
-    return rows[name].eq(True).fillna(False).astype(bool) if name in rows.columns else pd.Series(False, index=rows.index)
+    return (
+        rows[name].eq(True).fillna(False).astype(bool) if name in rows.columns else pd.Series(False, index=rows.index)
+    )
 
 
-def _kinds(items: pd.DataFrame, rows: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
+def _kinds(
+    items: pd.DataFrame, rows: pd.DataFrame, paradigm: str
+) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
     """The rows that measures rest on, the measures, and the rows in words."""
     if len(items):
         yield items, (*measures.ACCURACY, *measures.TIMES), "scored answers"
@@ -123,7 +177,9 @@ def _kinds(items: pd.DataFrame, rows: pd.DataFrame, paradigm: str) -> Iterator[t
             yield items, measures.REPORT, "continuous reports"
         elif not len(ordered):
             yield from _detections(items, paradigm)
-    idle = rows[rows["set_size"].eq(0) & rows["correct_answer"].notna()] if "set_size" in rows.columns else rows.iloc[:0]
+    idle = (
+        rows[rows["set_size"].eq(0) & rows["correct_answer"].notna()] if "set_size" in rows.columns else rows.iloc[:0]
+    )
     if len(idle):
         yield idle, measures.PROCESSING, "decisions that need no memory (set size 0)"
 
@@ -137,15 +193,22 @@ def _detections(items: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFra
     if sensitivity.kind == "detection":
         asked = items.assign(signal=[float(json.loads(str(text)) == signal) for text in items["correct_answer"]])
         sized = (signal, other) == ("different", "same") and bool(items["set_size"].gt(0).all())
-        yield asked, (*measures.DETECTION, *(measures.CAPACITY if sized else ())), f"questions whose signal is '{signal}'"
+        yield (
+            asked,
+            (*measures.DETECTION, *(measures.CAPACITY if sized else ())),
+            f"questions whose signal is '{signal}'",
+        )
 
 
 def arrays(rows: pd.DataFrame) -> Rows:
-    """Rows as arrays, with ``trial`` numbered from 0 in the order in which trials came, ``correct`` as 0 and 1, and ``omitted``."""
+    """Rows as arrays, with ``trial`` numbered from 0 in the order in which trials came, ``correct``
+    as 0 and 1, and ``omitted``."""
     import pandas as pd
 
     numbers = {
-        name: pd.to_numeric(rows[name], errors="coerce").to_numpy(float) if name in rows.columns else np.full(len(rows), np.nan)
+        name: pd.to_numeric(rows[name], errors="coerce").to_numpy(float)
+        if name in rows.columns
+        else np.full(len(rows), np.nan)
         for name in ("set_size", "edit_distance", "error", "period", "rt_ms", "signal")
     }
     keys = [name for name in ("session", "block", "trial", "trial_id") if name in rows.columns]
@@ -165,7 +228,8 @@ def _some(rows: Rows, which: np.ndarray) -> Rows:
 
 
 def jackknife(measure: Measure, rows: Rows) -> float:
-    """Standard error of a score: from the scores without each of the trials in turn; NaN of fewer than two trials."""
+    """Standard error of a score: from the scores without each of the trials in turn; NaN of fewer
+    than two trials."""
     trials = int(rows["trial"].max()) + 1
     if trials < 2:
         return np.nan
@@ -173,37 +237,62 @@ def jackknife(measure: Measure, rows: Rows) -> float:
     return float(np.sqrt((trials - 1) / trials * ((without - without.mean()) ** 2).sum()))
 
 
-def _add_measures(table: ScoreTable, paradigm: str, rows: pd.DataFrame, which: Sequence[Measure], source: str, errors: bool) -> None:
-    """Add the columns of measures, each with its standard error if it is wanted, and their reliability."""
+def _add_measures(
+    table: ScoreTable, paradigm: str, rows: pd.DataFrame, which: Sequence[Measure], source: str, errors: bool
+) -> None:
+    """Add the columns of measures, each with its standard error if it is wanted, and their
+    reliability."""
     everybody = {str(person): arrays(own) for person, own in rows.groupby("participant", sort=True, observed=True)}
     halves = [{person: _some(own, own["trial"] % 2 == half) for person, own in everybody.items()} for half in (0, 1)]
-    visits = [{person: _some(own, own["session"] == visit) for person, own in everybody.items() if own["session"].max() > 0} for visit in (0, 1)]
+    visits = [
+        {person: _some(own, own["session"] == visit) for person, own in everybody.items() if own["session"].max() > 0}
+        for visit in (0, 1)
+    ]
     for measure in which:
         column = f"{paradigm}_{measure.name}"
         values = {person: measure.value(own) for person, own in everybody.items()}
         qualities: dict[str, float] = {}
         if measure.resampled:
-            first, second = ({person: measure.value(own) for person, own in half.items() if len(own["trial"])} for half in halves)
+            first, second = (
+                {person: measure.value(own) for person, own in half.items() if len(own["trial"])} for half in halves
+            )
             r = correlation(first, second)
             qualities["reliability"] = stepped = spearman_brown(r) if r == r else np.nan
             early, late = ({person: measure.value(own) for person, own in visit.items()} for visit in visits)
             qualities["reliability_sessions"] = correlation(early, late)
-            qualities["sem"] = spread([one for one in values.values() if one == one]).get("sd", np.nan) * float(np.sqrt(1 - min(stepped, 1.0)))
+            qualities["sem"] = spread([one for one in values.values() if one == one]).get("sd", np.nan) * float(
+                np.sqrt(1 - min(stepped, 1.0))
+            )
         table.add(column, measure.says, measure.unit, f"{paradigm}: {source}", values, **qualities)
         if errors and measure.resampled and column in table.codebook:
             spreads = {person: jackknife(measure, own) for person, own in everybody.items()}
-            table.add(f"{column}_se", f"Standard error of {column}, by leaving out each trial in turn.", measure.unit, f"{paradigm}: {source}", spreads)
+            table.add(
+                f"{column}_se",
+                f"Standard error of {column}, by leaving out each trial in turn.",
+                measure.unit,
+                f"{paradigm}: {source}",
+                spreads,
+            )
 
 
 def _add_scales(table: ScoreTable, paradigm: str, rows: pd.DataFrame, alone: bool) -> None:
-    """Add means of ratings: of each scale that the paradigm records (``scale``, ``reverse``), or of all ratings; beside answers they are confidence."""
+    """Add means of ratings: of each scale that the paradigm records (``scale``, ``reverse``), or of
+    all ratings; beside answers they are confidence."""
     import pandas as pd
 
     if "scale_to" not in rows.columns or not (rated := rows["scale_to"].notna() & rows["correct_answer"].isna()).any():
         return
     rows = rows[rated]
-    scales = rows["record_scale"].map(_plain) if "record_scale" in rows.columns else pd.Series("rating" if alone else "confidence", index=rows.index)
-    reverse = rows["record_reverse"].map(_plain).eq(True) if "record_reverse" in rows.columns else pd.Series(False, index=rows.index)
+    scales = (
+        rows["record_scale"].map(_plain)
+        if "record_scale" in rows.columns
+        else pd.Series("rating" if alone else "confidence", index=rows.index)
+    )
+    reverse = (
+        rows["record_reverse"].map(_plain).eq(True)
+        if "record_reverse" in rows.columns
+        else pd.Series(False, index=rows.index)
+    )
     given = pd.to_numeric(rows["answer"], errors="coerce")
     turned = given.where(~reverse, rows["scale_from"].astype(float) + rows["scale_to"].astype(float) - given)
     for scale, values in turned.groupby(scales, sort=True):
@@ -212,8 +301,12 @@ def _add_scales(table: ScoreTable, paradigm: str, rows: pd.DataFrame, alone: boo
         whole = wide.dropna().to_numpy(float)
         qualities = {"alpha": alpha(whole), "omega": omega(whole)} if alone or "record_scale" in rows.columns else {}
         turned_round = int(reverse[values.index].groupby(item).any().sum())
-        says = f"Mean rating of {wide.shape[1]} {'item' if wide.shape[1] == 1 else 'items'}" + (f", {turned_round} of them reversed." if turned_round else ".")
-        means = {str(person): float(mean) for person, mean in values.groupby(rows["participant"].astype(str)).mean().items()}
+        says = f"Mean rating of {wide.shape[1]} {'item' if wide.shape[1] == 1 else 'items'}" + (
+            f", {turned_round} of them reversed." if turned_round else "."
+        )
+        means = {
+            str(person): float(mean) for person, mean in values.groupby(rows["participant"].astype(str)).mean().items()
+        }
         table.add(f"{paradigm}_{scale}", says, "steps of the scale", f"{paradigm}: ratings", means, **qualities)
 
 
@@ -226,7 +319,8 @@ def _plain(value: object) -> object:
 
 
 def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
-    """Add how sessions went: practice, quiz, attention checks, interruptions, the timing verdict and the device."""
+    """Add how sessions went: practice, quiz, attention checks, interruptions, the timing verdict
+    and the device."""
     timing = _timing_problems(sessions)
     by_task: dict[str, list[SessionFacts]] = {}
     for facts in sessions:
@@ -238,8 +332,18 @@ def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
             table.add(f"{paradigm}_{name}", says, unit, f"{paradigm}: events of the session", values)
 
         last = {facts.participant: facts for facts in sorted(listed, key=lambda facts: facts.started)}
-        add("practice_passed", "Whether practice was passed at last.", "1 yes, 0 no", {person: _bit(facts.conduct.practice) for person, facts in last.items()})
-        add("quiz_passed", "Whether the quiz was passed at last.", "1 yes, 0 no", {person: _bit(facts.conduct.quiz) for person, facts in last.items()})
+        add(
+            "practice_passed",
+            "Whether practice was passed at last.",
+            "1 yes, 0 no",
+            {person: _bit(facts.conduct.practice) for person, facts in last.items()},
+        )
+        add(
+            "quiz_passed",
+            "Whether the quiz was passed at last.",
+            "1 yes, 0 no",
+            {person: _bit(facts.conduct.quiz) for person, facts in last.items()},
+        )
         sums: dict[str, dict[str, list[float]]] = {}
         for facts in listed:
             of = sums.setdefault(facts.participant, {})
@@ -257,17 +361,38 @@ def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
         total = {person: {name: sum(values) for name, values in of.items()} for person, of in sums.items()}
         checks = {person: of["right"] / of["asked"] for person, of in total.items() if of["asked"]}
         add("attention_checks", "Share of attention checks that were answered correctly.", "share, 0 to 1", checks)
-        add("cut_trials", "Trials that were cut off within a step (a pause, a hidden page) and replaced.", "trials", {p: of["cut"] for p, of in total.items()})
-        add("resumed", "How often a session went on after it had ended early.", "times", {person: of["resumed"] for person, of in total.items()})
+        add(
+            "cut_trials",
+            "Trials that were cut off within a step (a pause, a hidden page) and replaced.",
+            "trials",
+            {p: of["cut"] for p, of in total.items()},
+        )
+        add(
+            "resumed",
+            "How often a session went on after it had ended early.",
+            "times",
+            {person: of["resumed"] for person, of in total.items()},
+        )
         add("pauses", "Pauses between trials.", "pauses", {person: of["pauses"] for person, of in total.items()})
-        add("paused_s", "Time that these pauses took.", "s", {person: of["paused_ms"] / 1000 for person, of in total.items()})
+        add(
+            "paused_s",
+            "Time that these pauses took.",
+            "s",
+            {person: of["paused_ms"] / 1000 for person, of in total.items()},
+        )
         problems = {person: of["timing"] for person, of in total.items() if "timing" in of}
         add("timing", "Problems that the timing verdict of the sessions names; 0 is a pass.", "problems", problems)
-        add("device", "Where the task was taken: the browser, else a window.", "name", {person: facts.browser or "window" for person, facts in last.items()})
+        add(
+            "device",
+            "Where the task was taken: the browser, else a window.",
+            "name",
+            {person: facts.browser or "window" for person, facts in last.items()},
+        )
 
 
 def _timing_problems(sessions: Sequence[SessionFacts]) -> dict[str, int]:
-    """Count the problems that the timing verdict of each session names, without sessions that have no verdict, such as those without a trial."""
+    """Count the problems that the timing verdict of each session names, without sessions that have
+    no verdict, such as those without a trial."""
     problems: dict[str, int] = {}
     for facts in sessions:
         with suppress(SpanLabError):
@@ -290,7 +415,8 @@ _FINAL = 1e-13
 
 
 def alpha(answers: np.ndarray) -> float:
-    """Cronbach's alpha: k / (k − 1) × (1 − sum of the items' variances / variance of their sum); NaN of fewer than two items, or without spread.
+    """Cronbach's alpha: k / (k − 1) × (1 − sum of the items' variances / variance of their sum);
+    NaN of fewer than two items, or without spread.
 
     Parameters
     ----------
@@ -304,7 +430,8 @@ def alpha(answers: np.ndarray) -> float:
 
 
 def omega(answers: np.ndarray) -> float:
-    """McDonald's omega of one common factor of the covariances, by least squares: (sum of loadings)² over that plus the sum of what is unique.
+    """McDonald's omega of one common factor of the covariances, by least squares: (sum of
+    loadings)² over that plus the sum of what is unique.
 
     NaN of fewer than three items, without spread, or where an item has no unique variance left.
 

@@ -1,4 +1,5 @@
-"""The scores of each participant as a section of the report. Added through the entry point group ``spanlab.report_sections``."""
+"""The scores of each participant as a section of the report. Added through the entry point group
+``spanlab.report_sections``."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ FEWEST = 3
 
 
 def section(request: SectionRequest) -> ReportSection | None:
-    """Return the scores of everybody and their codebook; None of fewer than three people, or where tables were given and no sessions."""
+    """Return the scores of everybody and their codebook; None of fewer than three people, or where
+    tables were given and no sessions."""
     from .composites import correlations, matrix
     from .files import gathered
 
@@ -28,17 +30,36 @@ def section(request: SectionRequest) -> ReportSection | None:
 
     wide, codes, papers = scores.table(), scores.codes(), pd.DataFrame(matrix(scores, correlations(scores)))
     tables = [
-        page_table(wide, _columns(wide), "Everybody's scores", "A row for each participant.", words=_words(wide), file=request.table("scores_by_person", wide)),
         page_table(
-            codes, _columns(codes), "Codebook", "What each column is, and how reliable it is.", words=_words(codes), file=request.table("codebook", codes)
+            wide,
+            _columns(wide),
+            "Everybody's scores",
+            "A row for each participant.",
+            words=_words(wide),
+            file=request.table("scores_by_person", wide),
+        ),
+        page_table(
+            codes,
+            _columns(codes),
+            "Codebook",
+            "What each column is, and how reliable it is.",
+            words=_words(codes),
+            file=request.table("codebook", codes),
         ),
     ]
     if len(papers):
         caption = "Below the diagonal r, on it the reliability, above it r corrected for attenuation."
-        tables.append(page_table(papers, _columns(papers), "Correlations", caption, file=request.table("correlation_table", papers)))
+        tables.append(
+            page_table(
+                papers, _columns(papers), "Correlations", caption, file=request.table("correlation_table", papers)
+            )
+        )
     return ReportSection(
         title="Scores of each participant",
-        text="Each score rests on one person's trials. Reliability is that of odd and even trials, stepped up with Spearman and Brown's formula.",
+        text=(
+            "Each score rests on one person's trials. Reliability is that of odd and even trials, stepped up with"
+            " Spearman and Brown's formula."
+        ),
         tables=tuple(tables),
         command=request.command("scores-by-person", "-o", "scores"),
     )

@@ -1,4 +1,5 @@
-"""Cards: what an agent did in a suite, beside people and published models, as plain JSON that anybody can compute again."""
+"""Cards: what an agent did in a suite, beside people and published models, as plain JSON that
+anybody can compute again."""
 
 from __future__ import annotations
 
@@ -14,7 +15,16 @@ from spanlab.analysis.means import Apart, Contrast, place_of
 from spanlab.core import SpanLabError, VerdictRule, __version__, as_object
 from spanlab.sessions import find_sessions, read_session
 
-from .measures import Answerer, Place, of_answers, of_published_models, of_published_people, shared_places, value_of, with_levels
+from .measures import (
+    Answerer,
+    Place,
+    of_answers,
+    of_published_models,
+    of_published_people,
+    shared_places,
+    value_of,
+    with_levels,
+)
 from .suite import NBACK, Effect, Suite
 
 if TYPE_CHECKING:
@@ -39,12 +49,17 @@ VERDICTS = (
             "too many replies could not be read: no verdict",
             "… effects: … same, … differ, … undecided, … without a verdict",
         ),
-        rests_on="two one-sided tests at 5 % of the difference from raw answers (people of a laboratory, or "
-        "published answers of models), against the margin of the suite's file. A slope of an agent whose answers are "
-        "all alike counts as known exactly; its share of right answers does not",
-        says_no_when="the whole 90 % interval of the difference lies beyond the margin (differs); either test does not reject (undecided); of published means "
-        "the spread is unknown, and there is no verdict, nor where sessions and conditions of which more than 20 % of the replies could not be read leave "
-        "too few others (unless --accept-unread is given)",
+        rests_on=(
+            "two one-sided tests at 5 % of the difference from raw answers (people of a laboratory, or published"
+            " answers of models), against the margin of the suite's file. A slope of an agent whose answers are all"
+            " alike counts as known exactly; its share of right answers does not"
+        ),
+        says_no_when=(
+            "the whole 90 % interval of the difference lies beyond the margin (differs); either test does not reject"
+            " (undecided); of published means the spread is unknown, and there is no verdict, nor where sessions and"
+            " conditions of which more than 20 % of the replies could not be read leave too few others (unless"
+            " --accept-unread is given)"
+        ),
         tests=(
             "extensions/benchmark/tests/test_benchmark.py::test_a_model_like_people_is_the_same",
             "extensions/benchmark/tests/test_benchmark.py::test_a_guesser_differs",
@@ -54,7 +69,10 @@ VERDICTS = (
         name="a card is what its record says",
         says=("… is what … says: every number was computed again", "… is not what … says"),
         rests_on="every number, word and hash of the card, computed again from the sessions and their events",
-        says_no_when="one of them differs, a session is missing, or a table calls an answer right, or given, otherwise than its events",
+        says_no_when=(
+            "one of them differs, a session is missing, or a table calls an answer right, or given, otherwise than its"
+            " events"
+        ),
         tests=(
             "extensions/benchmark/tests/test_benchmark.py::test_a_card_is_computed_again_from_its_record",
             "extensions/benchmark/tests/test_benchmark.py::test_a_changed_number_and_a_changed_record_are_found",
@@ -64,15 +82,21 @@ VERDICTS = (
 
 
 def judge(effect: Effect, agent: Contrast, other: Contrast) -> str:
-    """``same``, ``differs`` or ``undecided``: two one-sided tests of the difference against the effect's margin."""
+    """``same``, ``differs`` or ``undecided``: two one-sided tests of the difference against the
+    effect's margin."""
     from spanlab.analysis.stats import equivalence_of_ends
 
     difference = Apart(other, agent.value) if _without_spread(agent) else Apart(agent, other)
-    return "undecided" if math.isnan(difference.ends()[0]) else _WORDS[equivalence_of_ends(difference, effect.margin / effect.scale).verdict]
+    return (
+        "undecided"
+        if math.isnan(difference.ends()[0])
+        else _WORDS[equivalence_of_ends(difference, effect.margin / effect.scale).verdict]
+    )
 
 
 def _without_spread(agent: Contrast) -> bool:
-    """Return whether a slope or a difference has no interval, since all answers of the agent are alike; a share of right answers has an exact one."""
+    """Return whether a slope or a difference has no interval, since all answers of the agent are
+    alike; a share of right answers has an exact one."""
     return agent.se == 0 and not agent.share
 
 
@@ -88,7 +112,8 @@ def _ends(value: Contrast | float, scale: float) -> dict[str, float | None]:
 
 
 def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] | None:
-    """An effect of an agent beside that of people or of a published model; None where they share too few conditions."""
+    """An effect of an agent beside that of people or of a published model; None where they share
+    too few conditions."""
     mine_at, theirs_at = shared_places(effect, agent, other)
     mine, theirs = value_of(effect, agent, mine_at), value_of(effect, other, theirs_at)
     if not isinstance(mine, Contrast) or theirs is None:
@@ -104,13 +129,18 @@ def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] 
         "conditions": len(mine_at),
         "agent": _ends(mine, scale),
         "reference": _ends(theirs, scale),
-        "difference": {"value": _number(Apart(mine, theirs).value * scale), "low": _number(low * scale), "high": _number(high * scale)},
+        "difference": {
+            "value": _number(Apart(mine, theirs).value * scale),
+            "low": _number(low * scale),
+            "high": _number(high * scale),
+        },
         "verdict": judge(effect, mine, theirs) if isinstance(theirs, Contrast) else UNKNOWN,
     }
 
 
 def _difference_ends(agent: Contrast, other: Contrast | float) -> tuple[float, float]:
-    """The interval of the difference of an agent from others; the others' alone where the agent has none (see :func:`_without_spread`)."""
+    """The interval of the difference of an agent from others; the others' alone where the agent has
+    none (see :func:`_without_spread`)."""
     if _without_spread(agent) and isinstance(other, Contrast):
         low, high = other.ends()
         return agent.value - high, agent.value - low
@@ -118,28 +148,48 @@ def _difference_ends(agent: Contrast, other: Contrast | float) -> tuple[float, f
 
 
 def _unread(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] | None:
-    """Who stands beside an agent with which nobody can be compared, since too many of its replies could not be read."""
+    """Who stands beside an agent with which nobody can be compared, since too many of its replies
+    could not be read."""
     beside = _beside(effect, agent, other)
-    return None if beside is None else beside | {"difference": {"value": None, "low": None, "high": None}, "verdict": UNREAD}
+    return (
+        None
+        if beside is None
+        else beside | {"difference": {"value": None, "low": None, "high": None}, "verdict": UNREAD}
+    )
 
 
-def effect_entry(effect: Effect, agent: Answerer | None, references: Sequence[Answerer], tested: Answerer | None = None) -> dict[str, Any]:
+def effect_entry(
+    effect: Effect, agent: Answerer | None, references: Sequence[Answerer], tested: Answerer | None = None
+) -> dict[str, Any]:
     """What a card says of one effect.
 
     Parameters
     ----------
-    tested : the agent without sessions and conditions of which too many replies could not be read; None where nothing is left
+    tested : the agent without sessions and conditions of which too many replies could not be read;
+        None where nothing is left
     """
-    entry: dict[str, Any] = {"paradigm": effect.paradigm, "effect": effect.effect, "unit": effect.unit, "margin": effect.margin}
+    entry: dict[str, Any] = {
+        "paradigm": effect.paradigm,
+        "effect": effect.effect,
+        "unit": effect.unit,
+        "margin": effect.margin,
+    }
     if agent is None:
         return entry | {"agent": None, "against": []}
     others = [other for other in references if other.name != agent.name]
-    pairs = [(_beside(effect, tested, other) if tested is not None else None) or _unread(effect, agent, other) for other in others]
+    pairs = [
+        (_beside(effect, tested, other) if tested is not None else None) or _unread(effect, agent, other)
+        for other in others
+    ]
     against = [beside for beside in pairs if beside is not None]
     first = next((other for other in others if _beside(effect, agent, other) is not None), None)
     places = sorted(agent.means, key=str) if first is None else shared_places(effect, agent, first)[0]
     own = value_of(effect, agent, places)
-    guessed = value_of(effect, replace(agent, means=agent.guessed, weighted=_weighted(agent.guessed)), places) if agent.guessed else None
+    guessed = (
+        value_of(effect, replace(agent, means=agent.guessed, weighted=_weighted(agent.guessed)), places)
+        if agent.guessed
+        else None
+    )
     counts = [*agent.counts.values()]
     items = sum(count["n_items"] for count in counts)
     return entry | {
@@ -164,7 +214,13 @@ def curves(paradigm: str, agent: Answerer, references: Sequence[Answerer]) -> di
     everybody = [agent, *(other for other in references if other.name != agent.name)]
     return {
         "by": [*agent.by],
-        "curves": [{"name": one.name, "points": [[*place, _number(mean)] for place, mean in sorted(one.means.items(), key=str)]} for one in everybody],
+        "curves": [
+            {
+                "name": one.name,
+                "points": [[*place, _number(mean)] for place, mean in sorted(one.means.items(), key=str)],
+            }
+            for one in everybody
+        ],
     }
 
 
@@ -177,13 +233,22 @@ def sessions_of(suite: Suite, data: Path) -> list[tuple[Path, Mapping[str, Any]]
         when there is none, or when two agents took it.
     """
     order = {name: number for number, name in enumerate(suite.paradigms)}
-    there = [(folder, as_object(dict(read_session(folder)))) for folder in find_sessions([data])] if data.exists() else []
-    there = [(folder, info) for folder, info in there if str(as_object(info.get("evaluation")).get("set", "")).startswith(f"{suite.suite}-{suite.version}-")]
+    there = (
+        [(folder, as_object(dict(read_session(folder)))) for folder in find_sessions([data])] if data.exists() else []
+    )
+    there = [
+        (folder, info)
+        for folder, info in there
+        if str(as_object(info.get("evaluation")).get("set", "")).startswith(f"{suite.suite}-{suite.version}-")
+    ]
     if not there:
         raise SpanLabError(f"{data} has no session of the suite {suite.called}")
     agents = sorted({str(info["agent"]) for _, info in there})
     if len(agents) > 1:
-        raise SpanLabError(f"{data} has sessions of several agents ({', '.join(agents)}): a card is of one of them; give each a folder of its own")
+        raise SpanLabError(
+            f"{data} has sessions of several agents ({', '.join(agents)}): a card is of one of them; give each a folder"
+            " of its own"
+        )
     return sorted(there, key=lambda one: (order.get(str(one[1]["paradigm"]), len(order)), one[0].name))
 
 
@@ -198,10 +263,17 @@ def hash_of(folder: Path) -> str:
 
 
 def _session_entry(folder: Path, info: Mapping[str, Any], suite: Suite) -> dict[str, Any]:
-    paradigm, part = str(info["paradigm"]), next(part for part in suite.parts.values() if info["paradigm"] in part.paradigms)
+    paradigm, part = (
+        str(info["paradigm"]),
+        next(part for part in suite.parts.values() if info["paradigm"] in part.paradigms),
+    )
     settings = as_object(info.get("agent_settings"))
     practised = settings.get("practice") == "feedback"
-    protocol = part.about if "practice" in settings else "the same trials, one after another; this kind of agent takes no practice"
+    protocol = (
+        part.about
+        if "practice" in settings
+        else "the same trials, one after another; this kind of agent takes no practice"
+    )
     wording = str(as_object(info.get("evaluation")).get("wording") or "")
     return {
         "session": folder.name,
@@ -219,7 +291,13 @@ def _session_entry(folder: Path, info: Mapping[str, Any], suite: Suite) -> dict[
     }
 
 
-def card_of(suite: Suite, data: Path, people: Path | None = None, refused: Mapping[str, str] | None = None, accept_unread: bool = False) -> dict[str, Any]:
+def card_of(
+    suite: Suite,
+    data: Path,
+    people: Path | None = None,
+    refused: Mapping[str, str] | None = None,
+    accept_unread: bool = False,
+) -> dict[str, Any]:
     """The card of the sessions in a folder.
 
     Parameters
@@ -243,7 +321,10 @@ def card_of(suite: Suite, data: Path, people: Path | None = None, refused: Mappi
         "name": info["agent"],
         "kind": info["agent_kind"],
         "oracle": bool(info.get("oracle", False)),
-        "settings": _settings([as_object(one.get("agent_settings")) for _, one in sessions], str(as_object(info.get("evaluation")).get("wording") or "")),
+        "settings": _settings(
+            [as_object(one.get("agent_settings")) for _, one in sessions],
+            str(as_object(info.get("evaluation")).get("wording") or ""),
+        ),
     }
     wordings = sorted({str(as_object(one.get("evaluation")).get("wording") or "") for _, one in sessions} - {""})
     further = ({"wordings": wordings} if len(wordings) > 1 else {}) | ({"accept_unread": True} if accept_unread else {})
@@ -251,13 +332,20 @@ def card_of(suite: Suite, data: Path, people: Path | None = None, refused: Mappi
     body = _body(suite, scored, str(info["agent"]), own_people, taken)
     reasons = {name: (refused or {}).get(name, "not taken") for name in suite.paradigms if name not in taken}
     entries = [_session_entry(folder, one, suite) for folder, one in sessions]
-    return _framed(suite, head) | further | {"sessions": entries, "not_taken": reasons, "people": _people(people)} | body
+    return (
+        _framed(suite, head) | further | {"sessions": entries, "not_taken": reasons, "people": _people(people)} | body
+    )
 
 
 def _settings(sessions: Sequence[Mapping[str, Any]], wording: str) -> dict[str, Any]:
-    """The plain settings of an agent; where it had a wording, those alone that all of its sessions share."""
+    """The plain settings of an agent; where it had a wording, those alone that all of its sessions
+    share."""
     plain = {name: value for name, value in sessions[0].items() if isinstance(value, str | int | float | bool)}
-    return {name: value for name, value in plain.items() if not wording or all(other.get(name) == value for other in sessions)}
+    return {
+        name: value
+        for name, value in plain.items()
+        if not wording or all(other.get(name) == value for other in sessions)
+    }
 
 
 def _people(people: Path | None) -> dict[str, str] | None:
@@ -271,7 +359,12 @@ def _people(people: Path | None) -> dict[str, str] | None:
 
 
 def _framed(suite: Suite, agent: Mapping[str, Any]) -> dict[str, Any]:
-    return {"card": FORM, "suite": {"name": suite.suite, "version": suite.version, "sha256": suite.sha256}, "spanlab": __version__, "agent": dict(agent)}
+    return {
+        "card": FORM,
+        "suite": {"name": suite.suite, "version": suite.version, "sha256": suite.sha256},
+        "spanlab": __version__,
+        "agent": dict(agent),
+    }
 
 
 def _body(suite: Suite, scored: Scored, name: str, people: Scored | None, taken: set[str]) -> dict[str, Any]:
@@ -282,15 +375,31 @@ def _body(suite: Suite, scored: Scored, name: str, people: Scored | None, taken:
         agent = of_answers(scored, paradigm, name) if paradigm in taken else None
         tested = of_answers(scored, paradigm, name, tested=True) if paradigm in taken else None
         references = references_of(paradigm, people)
-        entries = [effect_entry(effect, agent, references, tested) for effect in suite.effects if effect.paradigm == paradigm]
+        entries = [
+            effect_entry(effect, agent, references, tested) for effect in suite.effects if effect.paradigm == paradigm
+        ]
         effects += entries
         if agent is not None:
             pictures[paradigm] = curves(paradigm, agent, references)
-            _count(counts, scored, paradigm, agent, references, [effect for effect in suite.effects if effect.paradigm == paradigm])
+            _count(
+                counts,
+                scored,
+                paradigm,
+                agent,
+                references,
+                [effect for effect in suite.effects if effect.paradigm == paradigm],
+            )
     return counts | {"effects": effects, "curves": pictures}
 
 
-def _count(counts: dict[str, int], scored: Scored, paradigm: str, agent: Answerer, references: Sequence[Answerer], effects: Sequence[Effect]) -> None:
+def _count(
+    counts: dict[str, int],
+    scored: Scored,
+    paradigm: str,
+    agent: Answerer,
+    references: Sequence[Answerer],
+    effects: Sequence[Effect],
+) -> None:
     """Count the trials, and those in conditions that a reference has, too."""
     items = scored.parts[paradigm].items
     total = int(items["unit_trial"].nunique())
@@ -308,10 +417,13 @@ def _count(counts: dict[str, int], scored: Scored, paradigm: str, agent: Answere
 
 
 def references_of(paradigm: str, people: Scored | None = None) -> list[Answerer]:
-    """Those with whom an agent is compared in a paradigm: a laboratory's people, published people, published models."""
+    """Those with whom an agent is compared in a paradigm: a laboratory's people, published people,
+    published models."""
     references = []
     if people is not None and (own := of_answers(people, paradigm, "", _PEOPLE)) is not None:
-        references.append(Answerer(f"your people ({own.n})", own.by, own.weighted, own.means, True, own.counts, own.n, own.unit))
+        references.append(
+            Answerer(f"your people ({own.n})", own.by, own.weighted, own.means, True, own.counts, own.n, own.unit)
+        )
     if (printed := of_published_people(paradigm)) is not None:
         references.append(printed)
     return references + of_published_models(paradigm)
@@ -321,27 +433,39 @@ def published_cards(suite: Suite) -> Iterator[dict[str, Any]]:
     """The cards of the N-back study's language models, from their published answers."""
     models = {name: of_published_models(name) for name in NBACK if name in suite.paradigms}
     for model in sorted({one.name for answerers in models.values() for one in answerers}):
-        taken = {name: next((one for one in answerers if one.name == model), None) for name, answerers in models.items()}
+        taken = {
+            name: next((one for one in answerers if one.name == model), None) for name, answerers in models.items()
+        }
         effects, pictures = [], {}
         for effect in suite.effects:
-            effects.append(effect_entry(effect, taken.get(effect.paradigm), models.get(effect.paradigm, []), taken.get(effect.paradigm)))
+            effects.append(
+                effect_entry(
+                    effect, taken.get(effect.paradigm), models.get(effect.paradigm, []), taken.get(effect.paradigm)
+                )
+            )
         for name, agent in taken.items():
             if agent is not None:
                 pictures[name] = curves(name, agent, models[name])
-        blocks = sum(count["n_trials"] for agent in taken.values() if agent is not None for count in agent.counts.values())
+        blocks = sum(
+            count["n_trials"] for agent in taken.values() if agent is not None for count in agent.counts.values()
+        )
         reasons = {name: "no published answers of this model" for name in suite.paradigms if taken.get(name) is None}
         head = {"name": model, "kind": "published", "oracle": False, "settings": {}}
         yield _framed(suite, head) | {
-            "sessions": [], "source": "Gong, Wan and Wang (2024): published answers, block by block", "not_taken": reasons, "people": None,
+            "sessions": [], "source": "Gong, Wan and Wang (2024): published answers, block by block", "not_taken": reasons, "people": None,  # noqa: E501
             "trials": blocks, "comparable": blocks, "effects": effects, "curves": pictures,
         }  # fmt: skip
 
 
 def tally(card: Mapping[str, Any]) -> str:
-    """How many effects are the same, differ, are undecided or have no verdict, against raw answers of people or of published models."""
+    """How many effects are the same, differ, are undecided or have no verdict, against raw answers
+    of people or of published models."""
     words = [beside["verdict"] for effect in card["effects"] for beside in effect["against"][:1]]
     same, differ, undecided = (words.count(word) for word in ("same", "differs", "undecided"))
-    return f"{len(words)} effects: {same} same, {differ} differ, {undecided} undecided, {words.count(UNKNOWN) + words.count(UNREAD)} without a verdict"
+    return (
+        f"{len(words)} effects: {same} same, {differ} differ, {undecided} undecided,"
+        f" {words.count(UNKNOWN) + words.count(UNREAD)} without a verdict"
+    )
 
 
 def read_card(path: Path) -> dict[str, Any]:
@@ -368,7 +492,9 @@ def differences(first: Any, second: Any, at: str = "") -> Iterator[str]:
             yield from differences(first.get(key), second.get(key), f"{at}.{key}" if at else str(key))
     elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
         for number, (one, other) in enumerate(zip(first, second, strict=True)):
-            name = f"{one['paradigm']} {one['effect']}" if isinstance(one, dict) and "effect" in one else str(number + 1)
+            name = (
+                f"{one['paradigm']} {one['effect']}" if isinstance(one, dict) and "effect" in one else str(number + 1)
+            )
             yield from differences(one, other, f"{at} {name}")
     elif isinstance(first, float | int) and isinstance(second, float | int) and not isinstance(first, bool):
         if not math.isclose(first, second, rel_tol=1e-6, abs_tol=2e-6):

@@ -1,4 +1,5 @@
-"""``spanlab benchmark``: an agent takes a suite, and a card shows how it compares. Part of the command line."""
+"""``spanlab benchmark``: an agent takes a suite, and a card shows how it compares. Part of the
+command line."""
 
 from __future__ import annotations
 
@@ -15,21 +16,55 @@ from spanlab.core import SpanLabError
 def benchmark(
     targets: Annotated[
         list[str],
-        typer.Argument(help="an agent, such as network:laptop or chat:MODEL, or a server's address; with --compare and --verify: cards", metavar="AGENT"),
+        typer.Argument(
+            help=(
+                "an agent, such as network:laptop or chat:MODEL, or a server's address; with --compare and --verify:"
+                " cards"
+            ),
+            metavar="AGENT",
+        ),
     ],
     go: Annotated[bool, typer.Option("--go", help="ask a chat model; without it only the cost is shown")] = False,
-    model: Annotated[str, typer.Option("--model", help="with the address of a server: which of its models", metavar="NAME")] = "",
-    people: Annotated[Path | None, typer.Option("--people", help="your own people, as sessions or a table, for verdicts against them", metavar="DATA")] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="folder for the sessions; benchmark/AGENT when not given", metavar="DIR")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the card; with --compare a page (.html)", metavar="PATH")] = None,
-    suite: Annotated[Path | None, typer.Option("--suite", help="a suite of your own, in place of the one that ships", metavar="FILE")] = None,
-    price: Annotated[str | None, typer.Option("--price", help="price of a million tokens, read and written, such as 0.5/2", metavar="IN/OUT")] = None,
+    model: Annotated[
+        str, typer.Option("--model", help="with the address of a server: which of its models", metavar="NAME")
+    ] = "",
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            "--people", help="your own people, as sessions or a table, for verdicts against them", metavar="DATA"
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="folder for the sessions; benchmark/AGENT when not given", metavar="DIR"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="folder for the card; with --compare a page (.html)", metavar="PATH"),
+    ] = None,
+    suite: Annotated[
+        Path | None, typer.Option("--suite", help="a suite of your own, in place of the one that ships", metavar="FILE")
+    ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option("--price", help="price of a million tokens, read and written, such as 0.5/2", metavar="IN/OUT"),
+    ] = None,
     max_cost: Annotated[float | None, typer.Option("--max-cost", help="stop before it costs more", min=0)] = None,
     accept_unread: Annotated[
-        bool, typer.Option("--accept-unread", help="give verdicts also for sessions and conditions in which more than 20% of the replies could not be read")
+        bool,
+        typer.Option(
+            "--accept-unread",
+            help=(
+                "give verdicts also for sessions and conditions in which more than 20% of the replies could not be read"
+            ),
+        ),
     ] = False,
-    compare: Annotated[bool, typer.Option("--compare", help="compare cards, or folders of cards; -o writes them as a page")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="recompute a card from its sessions: CARD DATA (or CARD published)")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="compare cards, or folders of cards; -o writes them as a page")
+    ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="recompute a card from its sessions: CARD DATA (or CARD published)")
+    ] = False,
 ) -> None:
     """Give an agent the benchmark, and write its card."""
     from .suite import read_suite
@@ -83,7 +118,11 @@ def _run(
 def _cost(plan: Any, suite: Any) -> str:
     cost = plan.cost
     money = f", {cost['cost']:.2f} at these prices" if cost["cost"] else ""
-    requests = f": about {cost['requests']:,.0f} requests and {cost['tokens'] / 1e6:.1f} million tokens{money}" if cost["requests"] else ""
+    requests = (
+        f": about {cost['requests']:,.0f} requests and {cost['tokens'] / 1e6:.1f} million tokens{money}"
+        if cost["requests"]
+        else ""
+    )
     sessions = f"{cost['sessions']:.0f} sessions" if cost["sessions"] else "all sessions are complete"
     return f"{suite.title} (version {suite.version}), {plan.agent}: {sessions}{requests}"
 
@@ -128,7 +167,9 @@ def interval(value: dict[str, float | None] | None) -> str:
     """A number with its interval, in short."""
     if value is None or value["value"] is None:
         return ""
-    number, low, high = (None if part is None else round(part, 1) + 0.0 for part in (value["value"], value["low"], value["high"]))
+    number, low, high = (
+        None if part is None else round(part, 1) + 0.0 for part in (value["value"], value["low"], value["high"])
+    )
     return f"{number:.1f}" if low is None or high is None else f"{number:.1f} [{low:.1f}, {high:.1f}]"
 
 
@@ -136,18 +177,30 @@ def _compare(targets: list[str], output: Path | None) -> None:
     from .card import read_card
     from .drawing import bounds, gallery, write_page
 
-    files = [file for target in targets for file in (sorted(Path(target).rglob("card.json")) if Path(target).is_dir() else [Path(target)])]
+    files = [
+        file
+        for target in targets
+        for file in (sorted(Path(target).rglob("card.json")) if Path(target).is_dir() else [Path(target)])
+    ]
     if not files:
         raise SpanLabError(f"there is no card.json in {', '.join(targets)}")
     cards = [read_card(file) for file in files]
     names = [card["agent"]["name"] for card in cards]
     suites = {(card["suite"]["name"], card["suite"]["version"], card["suite"]["sha256"]) for card in cards}
     if len(suites) > 1:
-        raise SpanLabError("these cards are of different suites, or of different versions of one: their numbers cannot be compared")
+        raise SpanLabError(
+            "these cards are of different suites, or of different versions of one: their numbers cannot be compared"
+        )
     header = ("paradigm", "effect", *names)
     rows = []
     for number, effect in enumerate(cards[0]["effects"]):
-        rows.append((effect["paradigm"], effect["effect"], *(interval(one["agent"]) + bounds(one) for card in cards for one in (card["effects"][number],))))
+        rows.append(
+            (
+                effect["paradigm"],
+                effect["effect"],
+                *(interval(one["agent"]) + bounds(one) for card in cards for one in (card["effects"][number],)),
+            )
+        )
     print_table(header, rows)
     if output is not None:
         print(write_page(output, gallery(cards)))
@@ -158,9 +211,14 @@ def _verify(targets: list[str], suite: Any, people: Path | None) -> None:
     from .verifying import problems_of
 
     if len(targets) != 2:
-        raise SpanLabError("--verify takes a card and the folder of its sessions: spanlab benchmark --verify CARD DATA (or CARD published)")
+        raise SpanLabError(
+            "--verify takes a card and the folder of its sessions: spanlab benchmark --verify CARD DATA (or CARD"
+            " published)"
+        )
     card, data = read_card(Path(targets[0])), targets[1]
     problems = problems_of(card, suite, data, people)
     if problems:
-        raise SpanLabError("\n".join([f"{targets[0]} is not what {data} says:", *(f"  {problem}" for problem in problems)]))
+        raise SpanLabError(
+            "\n".join([f"{targets[0]} is not what {data} says:", *(f"  {problem}" for problem in problems)])
+        )
     print(f"{targets[0]} is what {data} says: every number was computed again")

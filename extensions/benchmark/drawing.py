@@ -1,4 +1,5 @@
-"""Pictures and pages of cards: one SVG that stands alone, a page of a card, and a page of several cards."""
+"""Pictures and pages of cards: one SVG that stands alone, a page of a card, and a page of several
+cards."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ _STYLE = """
 .bc-other{stroke:var(--faint,#aab0ba);fill:none;stroke-width:1.2}.bc-grid{stroke:var(--line,#e3e0d8);stroke-width:1}
 .bc-people{fill:var(--paper,#ffffff);stroke:var(--ink,#1d1f24);stroke-width:1.5}
 text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}
-"""
-#: In the small charts at the top: the paradigm, what is along the bottom, and the title. Of several that a card has, the first of each kind is drawn.
+"""  # noqa: E501
+#: In the small charts at the top: the paradigm, what is along the bottom, and the title. Of several
+#: that a card has, the first of each kind is drawn.
 _PICTURES = (
     (("vsr", "serial_position", "Serial position", 6.0), ("vsrec", "serial_position", "Serial position", None)),
     (("smu", "set_size", "Set size (updating)", None), ("cd", "set_size", "Set size (change detection)", None)),
@@ -75,7 +77,9 @@ def page(cards: Sequence[Mapping[str, Any]]) -> str:
     """A page of one or several cards, which opens offline."""
     import jinja2
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     template = environment.from_string(files(__package__ or "").joinpath("page.html.jinja").read_text("utf-8"))
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     return template.render(
@@ -104,12 +108,17 @@ def _interval(entry: Mapping[str, Any] | None, unit: str = "") -> str:
     if entry is None or entry["value"] is None:
         return ""
     digits = _digits(unit)
-    ends = "" if entry["low"] is None or entry["high"] is None else f" [{_number(entry['low'], digits)}, {_number(entry['high'], digits)}]"
+    ends = (
+        ""
+        if entry["low"] is None or entry["high"] is None
+        else f" [{_number(entry['low'], digits)}, {_number(entry['high'], digits)}]"
+    )
     return _number(entry["value"], digits) + ends
 
 
 def bounds(effect: Mapping[str, Any]) -> str:
-    """What replies that could not be read leave open about a number of the agent, to follow it; empty where all could be read."""
+    """What replies that could not be read leave open about a number of the agent, to follow it;
+    empty where all could be read."""
     if not effect.get("unread"):
         return ""
     guessed = effect.get("if_guessed")
@@ -126,24 +135,38 @@ def picture(card: Mapping[str, Any]) -> str:
     height = top + 34 + row * len(shown) + 56
     parts = [*_head(card), *charts, *_effects(shown, top, row), *_foot(card, height)]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" '
-        f'aria-label="Benchmark card of {escape(card["agent"]["name"], quote=True)}"><style>{_STYLE}</style>'
-        f'<rect class="bc-paper" width="{_WIDTH}" height="{height}"/>{"".join(parts)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
+        ' role="img" aria-label="Benchmark card of'
+        f' {escape(card["agent"]["name"], quote=True)}"><style>{_STYLE}</style><rect class="bc-paper" width="{_WIDTH}"'
+        f' height="{height}"/>{"".join(parts)}</svg>\n'
     )
 
 
-def _text(x: float, y: float, text: str, look: str = "bc-ink", size: float = 13, anchor: str = "start", weight: int = 400) -> str:
-    return f'<text class="{look}" x="{x:g}" y="{y:g}" font-size="{size:g}" text-anchor="{anchor}" font-weight="{weight}">{escape(text)}</text>'
+def _text(
+    x: float, y: float, text: str, look: str = "bc-ink", size: float = 13, anchor: str = "start", weight: int = 400
+) -> str:
+    return (
+        f'<text class="{look}" x="{x:g}" y="{y:g}" font-size="{size:g}" text-anchor="{anchor}"'
+        f' font-weight="{weight}">{escape(text)}</text>'
+    )
 
 
 def _head(card: Mapping[str, Any]) -> list[str]:
     agent, suite = card["agent"], card["suite"]
     kind = f"{agent['kind']}{', an oracle: it is given the right answers' if agent['oracle'] else ''}"
-    trials = f"{card['trials']:,} {'blocks' if agent['kind'] == 'published' else 'trials'}, {card['comparable']:,} of them comparable"
+    trials = (
+        f"{card['trials']:,} {'blocks' if agent['kind'] == 'published' else 'trials'}, {card['comparable']:,} of them"
+        " comparable"
+    )
     return [
         _text(28, 40, agent["name"], size=24, weight=650),
         _text(28, 62, f"{kind} · suite {suite['name']}, version {suite['version']} · {trials}", "bc-soft"),
-        _text(28, 81, tally(card) + (f" · wordings: {', '.join(card['wordings'])}" if "wordings" in card else ""), "bc-soft"),
+        _text(
+            28,
+            81,
+            tally(card) + (f" · wordings: {', '.join(card['wordings'])}" if "wordings" in card else ""),
+            "bc-soft",
+        ),
     ]
 
 
@@ -151,7 +174,10 @@ def _foot(card: Mapping[str, Any], height: float) -> list[str]:
     left = ", ".join(card["not_taken"])
     note = f"Not taken: {left}. " if left else ""
     marks = "● agent with 95 % interval   ○ people (published means) or, for N-back, the first published model"
-    return [_text(28, height - 30, marks, "bc-soft", 11.5), _text(28, height - 12, f"{note}spanlab {card['spanlab']}", "bc-soft", 11.5)]
+    return [
+        _text(28, height - 30, marks, "bc-soft", 11.5),
+        _text(28, height - 12, f"{note}spanlab {card['spanlab']}", "bc-soft", 11.5),
+    ]
 
 
 def _charts(card: Mapping[str, Any]) -> list[str]:
@@ -193,14 +219,19 @@ def _chart(curves: Mapping[str, Any], along: str, title: str, length: float | No
         parts.append(f'<polyline class="{look}" points="{path}"/>')
         if number < 2 and not (sensitivity and number):
             mark = "bc-agent" if number == 0 else "bc-people"
-            parts += [f'<circle class="{mark}" cx="{x:.1f}" cy="{y:.1f}" r="3.6"/>' for x, y in (at(*point) for point in points)]
+            parts += [
+                f'<circle class="{mark}" cx="{x:.1f}" cy="{y:.1f}" r="3.6"/>'
+                for x, y in (at(*point) for point in points)
+            ]
     beside = f"grey: {len(lines) - 1} published models" if len(lines) > 2 else ""
     if len(lines) > 1 and not sensitivity:
         beside = f"○ {lines[1][0]}"
     return [*parts, _text(left + 34, top + height + 34, beside, "bc-soft", 11)]
 
 
-def _means(by: Sequence[str], points: Sequence[Sequence[Any]], along: str, length: float | None) -> list[tuple[float, float]]:
+def _means(
+    by: Sequence[str], points: Sequence[Sequence[Any]], along: str, length: float | None
+) -> list[tuple[float, float]]:
     """Means over conditions at each level of a column; of lists of one length where it is given."""
     sums: dict[float, list[float]] = {}
     for *place, value in points:
@@ -213,7 +244,12 @@ def _means(by: Sequence[str], points: Sequence[Sequence[Any]], along: str, lengt
 def _effects(effects: Sequence[Mapping[str, Any]], top: float, row: float) -> list[str]:
     parts = [
         _text(x, top + 18, title, "bc-soft", 11.5, anchor)
-        for x, title, anchor in ((28, "effect", "start"), (470, "agent", "start"), (640, "beside", "start"), (892, "verdict", "end"))
+        for x, title, anchor in (
+            (28, "effect", "start"),
+            (470, "agent", "start"),
+            (640, "beside", "start"),
+            (892, "verdict", "end"),
+        )
     ]
     for number, effect in enumerate(effects):
         parts += _effect(effect, top + 34 + row * number)
@@ -230,11 +266,17 @@ def _effect(effect: Mapping[str, Any], y: float) -> list[str]:
     def at(value: float) -> float:
         return left + width * (min(max(value, low), high) - low) / (high - low)
 
-    parts = [f'<line class="bc-grid" x1="28" x2="892" y1="{y:g}" y2="{y:g}"/>', _text(28, middle + 4, f"{effect['paradigm']}: {effect['effect']}", size=12.5)]
+    parts = [
+        f'<line class="bc-grid" x1="28" x2="892" y1="{y:g}" y2="{y:g}"/>',
+        _text(28, middle + 4, f"{effect['paradigm']}: {effect['effect']}", size=12.5),
+    ]
     parts.append(f'<line class="bc-grid" x1="{at(0):.1f}" x2="{at(0):.1f}" y1="{y + 3:g}" y2="{y + _ROW - 3:g}"/>')
     agent = effect["agent"]
     if agent["low"] is not None and agent["high"] is not None:
-        parts.append(f'<line class="bc-line" x1="{at(agent["low"]):.1f}" x2="{at(agent["high"]):.1f}" y1="{middle:g}" y2="{middle:g}"/>')
+        parts.append(
+            f'<line class="bc-line" x1="{at(agent["low"]):.1f}" x2="{at(agent["high"]):.1f}" y1="{middle:g}"'
+            f' y2="{middle:g}"/>'
+        )
     if beside is not None:
         parts.append(f'<circle class="bc-people" cx="{at(beside["reference"]["value"]):.1f}" cy="{middle:g}" r="4.4"/>')
     if agent["value"] is not None:
@@ -245,7 +287,13 @@ def _effect(effect: Mapping[str, Any], y: float) -> list[str]:
     if beside is not None:
         verdict = "no verdict" if beside["verdict"] in (UNKNOWN, UNREAD) else beside["verdict"]
         parts += [
-            _text(640, middle + 4, f"{_number(beside['reference']['value'], _digits(unit))}  {_short(beside['name'])}", "bc-soft", 12),
+            _text(
+                640,
+                middle + 4,
+                f"{_number(beside['reference']['value'], _digits(unit))}  {_short(beside['name'])}",
+                "bc-soft",
+                12,
+            ),
             _text(892, middle + 4, verdict, "bc-soft", 12, "end"),
         ]
     return parts
@@ -259,6 +307,8 @@ def _domain(effect: Mapping[str, Any], beside: Mapping[str, Any] | None) -> tupl
     """The axis of a row: 0 to 100 of accuracies, else 0 in the middle."""
     if effect["effect"] == "accuracy":
         return 0.0, 100.0
-    values = [effect["agent"][name] for name in ("value", "low", "high")] + ([beside["reference"]["value"]] if beside is not None else [])
+    values = [effect["agent"][name] for name in ("value", "low", "high")] + (
+        [beside["reference"]["value"]] if beside is not None else []
+    )
     reach = max([2 * effect["margin"], *(abs(value) for value in values if value is not None)])
     return (-1.0, max(5.0, reach)) if effect["unit"] == "d′" else (-reach, reach)

@@ -1,4 +1,5 @@
-"""The numbers of a card: weighted sums of the means of conditions, with intervals, for an agent, for people and for published models."""
+"""The numbers of a card: weighted sums of the means of conditions, with intervals, for an agent,
+for people and for published models."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ class Answerer:
     counts : of each condition, ``n_trials``, ``n_items`` and ``n_invalid``
     n : independent units, such as 24 people
     unit : what they are
-    guessed : of each condition in which replies could not be read, the mean if each of these were a guess; empty where nobody knows
+    guessed : of each condition in which replies could not be read, the mean if each of these were a
+        guess; empty where nobody knows
     """
 
     name: str
@@ -59,23 +61,30 @@ class Answerer:
 
 
 def columns_of(paradigm: str) -> tuple[str, ...]:
-    """The columns that span the conditions of a paradigm: those in which its published people vary, or N."""
+    """The columns that span the conditions of a paradigm: those in which its published people vary,
+    or N."""
     if paradigm in NBACK:
         return ("n",)
     table = published(paradigm)
     return tuple(
         name
         for name in table.columns
-        if name not in ("study", "paradigm", "accuracy", "measure", "source") and table[name].nunique() > 1 and not (name == "set_size" and paradigm == "vsr")
+        if name not in ("study", "paradigm", "accuracy", "measure", "source")
+        and table[name].nunique() > 1
+        and not (name == "set_size" and paradigm == "vsr")
     )
 
 
 def weights(effect: Effect, by: Sequence[str], places: Sequence[Place]) -> np.ndarray:
-    """The weight of each condition in an effect; within a level of ``along``, conditions share the weight of the level."""
+    """The weight of each condition in an effect; within a level of ``along``, conditions share the
+    weight of the level."""
     if effect.measure == "mean":
         return np.full(len(places), 1 / len(places))
     along = by.index(effect.along)
-    panels = [by.index(name) for name in (effect.panels if effect.panels is not None else [name for name in by if name != effect.along])]
+    panels = [
+        by.index(name)
+        for name in (effect.panels if effect.panels is not None else [name for name in by if name != effect.along])
+    ]
     groups: dict[Place, list[int]] = defaultdict(list)
     for number, place in enumerate(places):
         groups[tuple(place[at] for at in panels)].append(number)
@@ -91,7 +100,8 @@ def weights(effect: Effect, by: Sequence[str], places: Sequence[Place]) -> np.nd
 
 
 def level_weights(measure: str, levels: np.ndarray) -> np.ndarray:
-    """Weights of levels in a slope (least squares), or in the first or last level minus the mean of those between."""
+    """Weights of levels in a slope (least squares), or in the first or last level minus the mean of
+    those between."""
     if measure == "slope":
         away = levels - levels.mean()
         return away / float(away @ away) if len(levels) > 1 else np.full(len(levels), math.nan)
@@ -103,13 +113,16 @@ def level_weights(measure: str, levels: np.ndarray) -> np.ndarray:
     return middle
 
 
-def of_answers(scored: Scored, paradigm: str, name: str, kinds: frozenset[str] | None = None, *, tested: bool = False) -> Answerer | None:
+def of_answers(
+    scored: Scored, paradigm: str, name: str, kinds: frozenset[str] | None = None, *, tested: bool = False
+) -> Answerer | None:
     """The answers to a paradigm in a response table; None where nobody took it.
 
     Parameters
     ----------
     kinds : kinds of agents that count; all when not given
-    tested : whether sessions and conditions are left out of which too many replies could not be read
+    tested : whether sessions and conditions are left out of which too many replies could not be
+        read
 
     Raises
     ------
@@ -121,11 +134,15 @@ def of_answers(scored: Scored, paradigm: str, name: str, kinds: frozenset[str] |
         return None
     if paradigm in NBACK:
         blocks = nback_blocks(part, PUBLISHED)
-        return _of_blocks(testable_blocks(blocks, ("n",)) if tested and not scored.accept_unread else blocks, name, kinds)
+        return _of_blocks(
+            testable_blocks(blocks, ("n",)) if tested and not scored.accept_unread else blocks, name, kinds
+        )
     by = columns_of(paradigm)
     missing = [column for column in by if column not in part.items.columns]
     if missing:
-        raise SpanLabError(f"the answers to {paradigm} have no column '{missing[0]}', by which published people are told apart")
+        raise SpanLabError(
+            f"the answers to {paradigm} have no column '{missing[0]}', by which published people are told apart"
+        )
     part = replace(part, items=with_levels(part.items, by))
     part = testable(part, by) if tested else part
     cells = unit_means(part, by)
@@ -138,18 +155,28 @@ def of_answers(scored: Scored, paradigm: str, name: str, kinds: frozenset[str] |
         return contrast_of(cells, [places[place] for place in chosen], weight, shares=True)
 
     first = next(iter(places.values()))
-    counts = {place: {key: int(cells.counts[key][at]) for key in ("n_trials", "n_items", "n_invalid")} for place, at in places.items()}
+    counts = {
+        place: {key: int(cells.counts[key][at]) for key in ("n_trials", "n_items", "n_invalid")}
+        for place, at in places.items()
+    }
     means = {place: cells.mean(at) for place, at in places.items()}
     units = weighted([*places], np.full(len(places), 1 / len(places))).n
     chance = {place: float(cells.chance[at]) for place, at in places.items()}
     return Answerer(name, by, weighted, means, True, counts, units, cells.unit[first], _guessed(means, counts, chance))
 
 
-def _guessed(means: Mapping[Place, float], counts: Mapping[Place, Mapping[str, int]], chance: Mapping[Place, float]) -> dict[Place, float]:
-    """The mean of each condition if invalid answers were guesses; empty where there are none, or the chance of a guess is unknown."""
+def _guessed(
+    means: Mapping[Place, float], counts: Mapping[Place, Mapping[str, int]], chance: Mapping[Place, float]
+) -> dict[Place, float]:
+    """The mean of each condition if invalid answers were guesses; empty where there are none, or
+    the chance of a guess is unknown."""
     shares = {place: count["n_invalid"] / count["n_items"] for place, count in counts.items()}
     known = any(shares.values()) and not any(math.isnan(chance[place]) for place, share in shares.items() if share)
-    return {place: mean + (shares[place] * chance[place] if shares[place] else 0.0) for place, mean in means.items()} if known else {}
+    return (
+        {place: mean + (shares[place] * chance[place] if shares[place] else 0.0) for place, mean in means.items()}
+        if known
+        else {}
+    )
 
 
 def with_levels(items: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -167,7 +194,9 @@ def _only(points: Mapping[tuple[str, ...], Any], paradigm: str) -> Any:
     """
     if len(points) > 1:
         names = ", ".join(sorted(who[-1] for who in points))
-        raise SpanLabError(f"{paradigm} has several answerers ({names}): a card is of one; name the sessions of one of them")
+        raise SpanLabError(
+            f"{paradigm} has several answerers ({names}): a card is of one; name the sessions of one of them"
+        )
     return next(iter(points.values()), None)
 
 
@@ -194,11 +223,24 @@ def _of_blocks(blocks: pd.DataFrame, name: str, kinds: frozenset[str] | None = N
         return contrast([values[place] for place in chosen], [ids[place] for place in chosen], weight)
 
     counts = {
-        (float(str(n)),): {"n_trials": len(rows), "n_items": _sum(rows, "n_items"), "n_invalid": _sum(rows, "n_invalid")}
+        (float(str(n)),): {
+            "n_trials": len(rows),
+            "n_items": _sum(rows, "n_items"),
+            "n_invalid": _sum(rows, "n_invalid"),
+        }
         for n, rows in blocks.groupby("n", sort=True)
     }
     means = {place: float(each.mean()) for place, each in values.items()}
-    return Answerer(name, ("n",), weighted, means, True, counts, unit.nunique(), "participant" if people > 1 else "wording" if worded else "block")
+    return Answerer(
+        name,
+        ("n",),
+        weighted,
+        means,
+        True,
+        counts,
+        unit.nunique(),
+        "participant" if people > 1 else "wording" if worded else "block",
+    )
 
 
 def _sum(rows: pd.DataFrame, name: str) -> int:
@@ -235,7 +277,8 @@ def of_published_models(paradigm: str) -> list[Answerer]:
 
 
 def value_of(effect: Effect, answerer: Answerer, places: Sequence[Place]) -> Contrast | float | None:
-    """An effect of an answerer over some conditions; None where a condition has no answers, or the effect needs more of them."""
+    """An effect of an answerer over some conditions; None where a condition has no answers, or the
+    effect needs more of them."""
     if not places or any(place not in answerer.means for place in places):
         return None
     weight = weights(effect, answerer.by, places)
@@ -251,4 +294,15 @@ def shared_places(effect: Effect, agent: Answerer | None, other: Answerer) -> tu
     return both, both
 
 
-__all__ = ["Answerer", "Apart", "Place", "columns_of", "of_answers", "of_published_models", "of_published_people", "shared_places", "value_of", "weights"]
+__all__ = [
+    "Answerer",
+    "Apart",
+    "Place",
+    "columns_of",
+    "of_answers",
+    "of_published_models",
+    "of_published_people",
+    "shared_places",
+    "value_of",
+    "weights",
+]

@@ -1,4 +1,5 @@
-"""The sessions of a suite: what they will cost, and taking them, with the set files of ``spanlab replay --set-file``."""
+"""The sessions of a suite: what they will cost, and taking them, with the set files of ``spanlab
+replay --set-file``."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ class Plan:
         when the agent can take nothing, with the reason.
     """
 
-    def __init__(self, suite: Suite, agent: str, data: Path, watcher: Watcher, prices: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, suite: Suite, agent: str, data: Path, watcher: Watcher, prices: Mapping[str, Any] | None = None
+    ) -> None:
         self.suite, self.agent, self.data = suite, agent, data
         self.refused: dict[str, str] = {}
         self.cost = {"sessions": 0.0, "requests": 0.0, "tokens": 0.0, "cost": 0.0}
@@ -46,7 +49,9 @@ class Plan:
         self._parts: dict[str, list[str]] = {}
         self._refusals()
         if not any(self._parts.values()):
-            raise SpanLabError(f"{agent} can take no part of the suite {suite.called}: {next(iter(self.refused.values()))}")
+            raise SpanLabError(
+                f"{agent} can take no part of the suite {suite.called}: {next(iter(self.refused.values()))}"
+            )
 
     def _refusals(self) -> None:
         """Try each paradigm out, and note what the agent cannot take and what the rest will cost."""
@@ -63,10 +68,16 @@ class Plan:
                 for key, value in forecast.items():
                     self.cost[key] += value
 
-    def _set(self, name: str, paradigms: Sequence[str], trial: bool = False, budget: Mapping[str, float] | None = None) -> EvaluationSet:
+    def _set(
+        self, name: str, paradigms: Sequence[str], trial: bool = False, budget: Mapping[str, float] | None = None
+    ) -> EvaluationSet:
         """The set file of a part, and what it stands for."""
         part = self.suite.parts[name]
-        content: dict[str, Any] = {"agents": [self.agent], "paradigms": {one: part.paradigms[one] for one in paradigms}, "seed": self.suite.seed}
+        content: dict[str, Any] = {
+            "agents": [self.agent],
+            "paradigms": {one: part.paradigms[one] for one in paradigms},
+            "seed": self.suite.seed,
+        }
         if self.agent.startswith("chat:"):
             content["settings"] = {name: part.settings}
             content |= {"wordings": part.wordings} if part.wordings else {}
@@ -98,7 +109,8 @@ class Plan:
         left = [one for one in progress if one.state != "done"]
         if left:
             raise SpanLabError(
-                f"{len(left)} of {len(progress)} sessions are not done ({left[0].why or left[0].state}); run the same command to continue with them"
+                f"{len(left)} of {len(progress)} sessions are not done ({left[0].why or left[0].state}); run the same"
+                " command to continue with them"
             )
         return progress
 
@@ -124,7 +136,11 @@ def agent_at(address: str, model: str, models: Callable[[str], list[str]] | None
         there = (models or models_at)(address)
         if len(there) != 1:
             listed = "\n".join(f"  spanlab benchmark {address} --model {name}" for name in there[:12])
-            raise SpanLabError(f"{address} has {len(there)} models; name one:\n{listed}" if there else f"{address} lists no models; name one with --model NAME")
+            raise SpanLabError(
+                f"{address} has {len(there)} models; name one:\n{listed}"
+                if there
+                else f"{address} lists no models; name one with --model NAME"
+            )
         model = there[0]
     os.environ[_URL] = address
     return f"chat:{model}"
@@ -146,4 +162,7 @@ def models_at(address: str) -> list[str]:
         with urlopen(request, timeout=20) as reply:
             return sorted(str(entry["id"]) for entry in json.load(reply)["data"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SpanLabError(f"{address} does not say which models it has ({error}); is the server running? Or name one with --model NAME") from None
+        raise SpanLabError(
+            f"{address} does not say which models it has ({error}); is the server running? Or name one with --model"
+            " NAME"
+        ) from None

@@ -1,4 +1,5 @@
-"""Suites: what a benchmark gives to an agent, which effects it measures, and within which margins a difference counts as none."""
+"""Suites: what a benchmark gives to an agent, which effects it measures, and within which margins a
+difference counts as none."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from spanlab.paradigms.language import read, validated
 
 #: The suite that ships.
 SHIPPED = "working-memory"
-#: Paradigms whose blocks are those of the N-back study; they are measured in d′ and compared with its published answers.
+#: Paradigms whose blocks are those of the N-back study; they are measured in d′ and compared with
+#: its published answers.
 NBACK: Mapping[str, tuple[tuple[str, str | None], ...]] = {
     "nback_verbal": (("verbal(first 30 blocks)", "gpt-3.5-turbo"), ("verbal_other_models", None)),
     "nback_spatial": (("spatial_3x3", "gpt-3.5-turbo"),),
@@ -31,23 +33,37 @@ class Part(_Strict):
 
     about: str = Field(description="the protocol, in a few words")
     settings: dict[str, Any] = Field(default={}, description="settings of chat models, as with --chat")
-    wordings: dict[str, dict[str, Any]] = Field(default={}, description="wordings of the task for chat models, as in a set file")
-    paradigms: dict[str, dict[str, Any]] = Field(min_length=1, description="names in the library, each with set, trials, design and generator")
+    wordings: dict[str, dict[str, Any]] = Field(
+        default={}, description="wordings of the task for chat models, as in a set file"
+    )
+    paradigms: dict[str, dict[str, Any]] = Field(
+        min_length=1, description="names in the library, each with set, trials, design and generator"
+    )
 
 
 class Effect(_Strict):
-    """A number that is measured, and the margin within which a difference from people counts as none."""
+    """A number that is measured, and the margin within which a difference from people counts as
+    none."""
 
     paradigm: str
     effect: str = Field(description="its name")
     measure: Literal["mean", "slope", "first", "last"] = Field(
-        description="mean over conditions; slope of a straight line; first or last level minus the mean of those between"
+        description=(
+            "mean over conditions; slope of a straight line; first or last level minus the mean of those between"
+        )
     )
     margin: float = Field(gt=0, description="in the unit")
-    along: str = Field(default="", description="the column along which the slope, or the first and last levels, are taken")
-    panels: list[str] | None = Field(default=None, description="columns within whose levels it is computed before it is averaged; by default all other columns")
+    along: str = Field(
+        default="", description="the column along which the slope, or the first and last levels, are taken"
+    )
+    panels: list[str] | None = Field(
+        default=None,
+        description="columns within whose levels it is computed before it is averaged; by default all other columns",
+    )
     unit: str = Field(default="points", description="what its numbers are")
-    conditions: Literal["shared", "each its own"] = Field(default="shared", description="whether agent and people have the same conditions")
+    conditions: Literal["shared", "each its own"] = Field(
+        default="shared", description="whether agent and people have the same conditions"
+    )
 
     @property
     def name(self) -> str:

@@ -1,4 +1,5 @@
-"""Verifying a card: every number is computed again from the sessions, and each session's table from its events."""
+"""Verifying a card: every number is computed again from the sessions, and each session's table from
+its events."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path |
     if card["suite"] != {"name": suite.suite, "version": suite.version, "sha256": suite.sha256}:
         of = card["suite"]
         return [
-            f"the card is of suite {of['name']} {of['version']} ({of['sha256'][:12]}), and this one is {suite.called} ({suite.sha256[:12]}); give it as --suite"
+            f"the card is of suite {of['name']} {of['version']} ({of['sha256'][:12]}), and this one is {suite.called}"
+            f" ({suite.sha256[:12]}); give it as --suite"
         ]
     if data == "published":
         again = next((one for one in published_cards(suite) if one["agent"]["name"] == card["agent"]["name"]), None)
@@ -35,14 +37,17 @@ def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path |
             raise SpanLabError(f"there are no published answers of {card['agent']['name']}")
         return _cut([*differences(dict(card), again)])
     if card["people"] is not None and people is None:
-        raise SpanLabError(f"the card compares with people of its own ({card['people']['name']}): give their data with --people")
+        raise SpanLabError(
+            f"the card compares with people of its own ({card['people']['name']}): give their data with --people"
+        )
     again = card_of(suite, Path(data), people, card["not_taken"], bool(card.get("accept_unread")))
     tables = [problem for folder, _ in sessions_of(suite, Path(data)) for problem in table_problems(folder)]
     return _cut([*tables, *differences({**card, "spanlab": ""}, {**again, "spanlab": ""})])
 
 
 def table_problems(folder: Path) -> Iterator[str]:
-    """Where the table of a session says otherwise than its events; large sessions have a table alone."""
+    """Where the table of a session says otherwise than its events; large sessions have a table
+    alone."""
     if not (folder / "events.jsonl").exists() or (folder / "parts").exists():
         return
     names = ["trial", "answer", "correct", "outcome"]
@@ -54,7 +59,10 @@ def table_problems(folder: Path) -> Iterator[str]:
     for number, (row, kept) in enumerate(zip(events, table, strict=True), 1):
         wrong = [name for name in ("correct", "outcome") if row.get(name) != kept.get(name)]
         if wrong:
-            yield f"{folder.name}: row {number} of its table has {wrong[0]} {kept.get(wrong[0])!r}, and its events say {row.get(wrong[0])!r}"
+            yield (
+                f"{folder.name}: row {number} of its table has {wrong[0]} {kept.get(wrong[0])!r}, and its events say"
+                f" {row.get(wrong[0])!r}"
+            )
             return
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .visits.offers import Looks, Offer
 
 _DATA = Path("data")
-#: Python lets another thread run after so long (s): the server's own answers pages, and must not wait for those of sessions.
+#: Python lets another thread run after so long (s): the server's own answers pages, and must not
+#: wait for those of sessions.
 _SWITCH_S = 0.001
 
 #: options that the study file has, and why they are left out with one
@@ -28,27 +29,54 @@ _IN_STUDY_FILES = ("language", "trials", "design", "practice", "keys", "key", "t
 
 def serve(
     context: typer.Context,
-    paradigm: Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file: a paradigm or a study", metavar="PARADIGM_OR_STUDY")],
+    paradigm: Annotated[
+        str,
+        typer.Argument(
+            help="name in the library (spanlab list), or a YAML file: a paradigm or a study",
+            metavar="PARADIGM_OR_STUDY",
+        ),
+    ],
     port: Annotated[int, typer.Option("--port", help="port to listen on", min=1, max=65535)] = 8765,
-    host: Annotated[str, typer.Option("--host", help="address to listen on; 127.0.0.1 is this computer alone")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option("--host", help="address to listen on; 127.0.0.1 is this computer alone")
+    ] = "127.0.0.1",
     data: DataOption = _DATA,
     most: Annotated[int, typer.Option("--most", help="participants at the same time", min=1, max=2000)] = 60,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     language: Annotated[str, typer.Option("--language", help="paradigms: language of the instructions")] = "en",
-    trials: Annotated[int | None, typer.Option("--trials", help="paradigms: number of trials instead of the design's repetitions", min=1)] = None,
-    design: Annotated[str | None, typer.Option("--design", help="paradigms: session design of the paradigm; 'human' if not given")] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", help="paradigms: number of trials instead of the design's repetitions", min=1),
+    ] = None,
+    design: Annotated[
+        str | None, typer.Option("--design", help="paradigms: session design of the paradigm; 'human' if not given")
+    ] = None,
     practice: Annotated[bool, typer.Option("--practice/--no-practice", help="paradigms: begin with practice")] = True,
-    keys: Annotated[str, typer.Option("--keys", help="paradigms: keys for questions with two words: standard, swapped or counterbalanced")] = "standard",
-    key: Annotated[list[str] | None, typer.Option("--key", help="paradigms: another key for an answer, such as same=s", metavar="ANSWER=KEY")] = None,
-    theme: Annotated[str, typer.Option("--theme", help="paradigms: colours around the canvas", metavar="standard|dark|light")] = "standard",
-    palette: Annotated[str, typer.Option("--palette", help="paradigms: colours of the stimuli", metavar="published|safe")] = "published",
+    keys: Annotated[
+        str,
+        typer.Option(
+            "--keys", help="paradigms: keys for questions with two words: standard, swapped or counterbalanced"
+        ),
+    ] = "standard",
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", help="paradigms: another key for an answer, such as same=s", metavar="ANSWER=KEY"),
+    ] = None,
+    theme: Annotated[
+        str, typer.Option("--theme", help="paradigms: colours around the canvas", metavar="standard|dark|light")
+    ] = "standard",
+    palette: Annotated[
+        str, typer.Option("--palette", help="paradigms: colours of the stimuli", metavar="published|safe")
+    ] = "published",
 ) -> None:
     """Serve a study or a paradigm to participants in browsers, until Ctrl-C.
 
-    A participant opens http://HOST:PORT/?participant=ID (Prolific's PROLIFIC_PID is understood; without either, the page makes an identifier). The record is
-    that of every session. After a reload, a cut connection or a restart of the server the session goes on with the next trial.
+    A participant opens http://HOST:PORT/?participant=ID (Prolific's PROLIFIC_PID is understood;
+    without either, the page makes an identifier). The record is that of every session. After a
+    reload, a cut connection or a restart of the server the session goes on with the next trial.
 
-    Not in a browser, and refused at the start: trigger codes, button boxes, display files, and questions that take any number of marks.
+    Not in a browser, and refused at the start: trigger codes, button boxes, display files, and
+    questions that take any number of marks.
     """
     for package in ("starlette", "uvicorn", "websockets"):
         need("web", package, "spanlab serve")
@@ -62,12 +90,22 @@ def serve(
         offer = _study_offer(paradigm, data, pilot)
     else:
         setting, looks = key_setting(keys, key), _looks(theme, palette)
-        more = {"language": language, "trials": trials, "design": design, "practice": practice, "pilot": pilot, "keys": setting, "looks": looks}
+        more = {
+            "language": language,
+            "trials": trials,
+            "design": design,
+            "practice": practice,
+            "pilot": pilot,
+            "keys": setting,
+            "looks": looks,
+        }
         offer = _paradigm_offer(paradigm, data, more)
     try:
         data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
+        raise SpanLabError(
+            f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data"
+        ) from None
     _check_port(host, port)
     _serve(offer, host, port, most)
 
@@ -102,7 +140,9 @@ def _looks(theme: str, palette: str) -> Looks:
     from .visits.offers import Looks
 
     if theme not in THEMES or palette not in PALETTES:
-        raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'")
+        raise SpanLabError(
+            f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'"
+        )
     return Looks(theme=theme, palette=palette)  # type: ignore[arg-type]
 
 
@@ -125,9 +165,17 @@ def _serve(offer: Offer, host: str, port: int, most: int) -> None:
     sys.setswitchinterval(_SWITCH_S)
     pool = DrawingPool(font=offer.font)
     pool.start()
-    desk = VisitDesk(offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most, frames=FrameStore(draw=pool))
+    desk = VisitDesk(
+        offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most, frames=FrameStore(draw=pool)
+    )
     board = MonitorBoard(desk, timing_in_short)
-    _announce(offer.title, f"http://{f'[{host}]' if ':' in host else host}:{port}", board.token, desk.preview_token, local=_here(host))
+    _announce(
+        offer.title,
+        f"http://{f'[{host}]' if ':' in host else host}:{port}",
+        board.token,
+        desk.preview_token,
+        local=_here(host),
+    )
     server = make_server(desk, board, host, port)
     try:
         server.run()
@@ -149,27 +197,32 @@ def _announce(title: str, address: str, monitor: str, preview: str, local: bool)
     print(f"to look at any page without taking part: {address}/?preview={preview}&page=instructions", flush=True)
     if not local:
         print(
-            "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it, answers travel unencrypted, and browsers tell "
-            "the time less precisely",
+            "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it,"
+            " answers travel unencrypted, and browsers tell the time less precisely",
             file=sys.stderr,
         )
 
 
 def _nothing_listens(host: str, port: int) -> SpanLabError:
-    return SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port")
+    return SpanLabError(
+        f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port"
+    )
 
 
 def links(
     study: Annotated[Path, typer.Argument(help="the study file", metavar="STUDY")],
     n: Annotated[int, typer.Option("--n", help="how many links", min=1, max=100_000)],
-    address: Annotated[str, typer.Option("--address", help="address of the server, as participants open it")] = "http://127.0.0.1:8765",
+    address: Annotated[
+        str, typer.Option("--address", help="address of the server, as participants open it")
+    ] = "http://127.0.0.1:8765",
     prefix: Annotated[str, typer.Option("--prefix", help="beginning of the identifiers")] = "p",
     data: DataOption = _DATA,
 ) -> None:
     """Print signed links for a study, one for each participant.
 
-    Each link names one participant, who takes one place, however often it is opened. With online: {admission: links} in the study file nobody else is let in.
-    The key with which links are signed is in the data folder of the study; whoever has it can make more.
+    Each link names one participant, who takes one place, however often it is opened. With online:
+    {admission: links} in the study file nobody else is let in. The key with which links are signed
+    is in the data folder of the study; whoever has it can make more.
     """
     from spanlab.sessions.studies import load_study, misnamed
 
@@ -178,7 +231,10 @@ def links(
 
     loaded = load_study(study)
     if loaded.online is None or loaded.online.admission != "links":
-        raise SpanLabError(f"{study} lets in whoever has the address, so a signature has no meaning: write online: {{admission: links}} in the study file")
+        raise SpanLabError(
+            f"{study} lets in whoever has the address, so a signature has no meaning: write online: {{admission:"
+            " links} in the study file"
+        )
     if not address.startswith(("http://", "https://")) or any(sign in address for sign in "?#"):
         raise SpanLabError(f"--address is where the server is, such as https://lab.example.org; found '{address}'")
     tickets, identifier = Tickets.of_study(loaded.name, data), loaded.online.identifier or "participant"

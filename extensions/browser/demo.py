@@ -1,4 +1,5 @@
-"""The participant of the demonstration in a browser: `spanlab serve`, a Chromium without a screen, and hands that take the visit there."""
+"""The participant of the demonstration in a browser: `spanlab serve`, a Chromium without a screen,
+and hands that take the visit there."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def check() -> None:
     find_chromium()
 
 
-def take_in_browser(data: Path, paradigm: Paradigm, chosen: ChosenTrials, observer: Observer, seed: int, speed: float, seconds: float) -> str:
+def take_in_browser(
+    data: Path, paradigm: Paradigm, chosen: ChosenTrials, observer: Observer, seed: int, speed: float, seconds: float
+) -> str:
     """Have a simulated participant take trials in Chromium.
 
     Parameters
@@ -62,7 +65,11 @@ def take_in_browser(data: Path, paradigm: Paradigm, chosen: ChosenTrials, observ
     offer = ParadigmOffer(chosen.source, data, paradigm, practice=False, given=chosen)
 
     def seat(channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks) -> SimulatedAtPage:
-        seated.append(SimulatedAtPage(channel, frames, screen, observer, looks.theme, looks.palette, looks.refractory, seed, speed))
+        seated.append(
+            SimulatedAtPage(
+                channel, frames, screen, observer, looks.theme, looks.palette, looks.refractory, seed, speed
+            )
+        )
         return seated[-1]
 
     def decided(command: int, step: int) -> Decision | None:

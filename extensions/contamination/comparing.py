@@ -1,4 +1,5 @@
-"""Known trials against fresh ones with the same levels: the difference of a model's shares of right answers, and what it shows."""
+"""Known trials against fresh ones with the same levels: the difference of a model's shares of right
+answers, and what it shows."""
 
 from __future__ import annotations
 
@@ -21,16 +22,26 @@ if TYPE_CHECKING:
 #: Of sessions of which a larger share of replies could not be read, nothing is said.
 WITHHELD = 0.20
 _LEVEL = 0.05
-BETTER, WORSE, NO_DIFFERENCE, ALIKE = "better on the known trials", "worse on the known trials", "no difference shown", "alike within {}"
+BETTER, WORSE, NO_DIFFERENCE, ALIKE = (
+    "better on the known trials",
+    "worse on the known trials",
+    "no difference shown",
+    "alike within {}",
+)
 
 VERDICTS = (
     VerdictRule(
         name="known trials",
         says=("better on the known trials", "worse on the known trials", "no difference shown", "alike within …"),
-        rests_on="the difference of the shares of right answers of known and fresh trials within their levels (Welch or Student, whichever has the larger "
-        "error), p below 5 %, corrected for all models of the command (Holm); and two one-sided tests at 5 % where a margin was declared",
-        says_no_when="p is 5 % or more; alike only if the 90 % interval lies within the margin; with fewer than 5 trials of a kind, more than 20 % unread "
-        "replies or scores that do not vary, nothing is said",
+        rests_on=(
+            "the difference of the shares of right answers of known and fresh trials within their levels (Welch or"
+            " Student, whichever has the larger error), p below 5 %, corrected for all models of the command (Holm);"
+            " and two one-sided tests at 5 % where a margin was declared"
+        ),
+        says_no_when=(
+            "p is 5 % or more; alike only if the 90 % interval lies within the margin; with fewer than 5 trials of a"
+            " kind, more than 20 % unread replies or scores that do not vary, nothing is said"
+        ),
         tests=(
             "extensions/contamination/tests/test_contamination.py::test_a_model_that_knows_the_published_trials_is_found",
             "extensions/contamination/tests/test_contamination.py::test_a_model_that_is_as_good_on_fresh_trials_is_not_accused",
@@ -72,7 +83,8 @@ class Contamination:
     known, fresh : share of right answers, NaN where there are none
     trials : how many of each, repeats counted once
     unread : share of replies that could not be read, of each
-    difference : of known and fresh trials with the same levels, with its error and degrees of freedom; None where nothing is tested
+    difference : of known and fresh trials with the same levels, with its error and degrees of
+        freedom; None where nothing is tested
     p : Holm's, for all models that are tested together
     verdict : empty where nothing is said, and ``note`` says why
     """
@@ -89,11 +101,15 @@ class Contamination:
     note: str = ""
 
 
-def stratified_difference(known: Mapping[str, np.ndarray], fresh: Mapping[str, np.ndarray]) -> StratifiedDifference | None:
-    """Return the difference over the strata that both have, each with the weight of its known trials; None where there are too few, or nothing varies.
+def stratified_difference(
+    known: Mapping[str, np.ndarray], fresh: Mapping[str, np.ndarray]
+) -> StratifiedDifference | None:
+    """Return the difference over the strata that both have, each with the weight of its known
+    trials; None where there are too few, or nothing varies.
 
-    The variances within strata are those of each kind of trial, with Satterthwaite's degrees of freedom (Welch, 1947), or the same of both kinds (Student)
-    where the error is larger then: a few trials that all came out right would else count as known exactly.
+    The variances within strata are those of each kind of trial, with Satterthwaite's degrees of
+    freedom (Welch, 1947), or the same of both kinds (Student) where the error is larger then: a few
+    trials that all came out right would else count as known exactly.
     """
     strata = [name for name in known if name in fresh]
     kinds = [[scores[name] for name in strata] for scores in (known, fresh)]
@@ -113,7 +129,11 @@ def stratified_difference(known: Mapping[str, np.ndarray], fresh: Mapping[str, n
         return None
     if same > sum(each) * (1 + 1e-9):
         return StratifiedDifference(value, math.sqrt(same), sum(degrees))
-    return StratifiedDifference(value, math.sqrt(sum(each)), sum(each) ** 2 / sum(part**2 / free for part, free in zip(each, degrees, strict=True)))
+    return StratifiedDifference(
+        value,
+        math.sqrt(sum(each)),
+        sum(each) ** 2 / sum(part**2 / free for part, free in zip(each, degrees, strict=True)),
+    )
 
 
 def verdict_on(difference: StratifiedDifference, p: float, margin: Margin | None) -> str:
@@ -132,15 +152,20 @@ def verdict_on(difference: StratifiedDifference, p: float, margin: Margin | None
 
 
 def contaminations(data: Data, margin: Margin | None = None, accept_unread: bool = False) -> list[Contamination]:
-    """Return a row for each model that took known trials and fresh ones with their levels, by paradigm and name."""
+    """Return a row for each model that took known trials and fresh ones with their levels, by
+    paradigm and name."""
     kinds = _kinds(data)
     items = data.scored.items
     items = items[items["session"].astype(str).isin(kinds)]
     if not len(items):
         return []
     which = [kinds[str(name)] for name in items["session"]]
-    table = items.assign(_pair=[f"{pair}" for pair, _ in which], _fresh=[fresh for _, fresh in which], _stratum=_strata(items))
-    rows = [_compared(part, accept_unread) for _, part in table.groupby([table["paradigm"].astype(str), "_pair"], sort=True)]
+    table = items.assign(
+        _pair=[f"{pair}" for pair, _ in which], _fresh=[fresh for _, fresh in which], _stratum=_strata(items)
+    )
+    rows = [
+        _compared(part, accept_unread) for _, part in table.groupby([table["paradigm"].astype(str), "_pair"], sort=True)
+    ]
     corrected = holm([math.nan if row.difference is None else row.difference.p for row in rows])
     return [
         row if row.difference is None else replace(row, p=float(p), verdict=verdict_on(row.difference, p, margin))
@@ -149,7 +174,8 @@ def contaminations(data: Data, margin: Margin | None = None, accept_unread: bool
 
 
 def _kinds(data: Data) -> dict[str, tuple[str, bool]]:
-    """For each session that can be compared the agent and source to which it belongs, and whether its trials are fresh."""
+    """For each session that can be compared the agent and source to which it belongs, and whether
+    its trials are fresh."""
     from spanlab.sessions import read_session
 
     infos = {facts.name: read_session(facts.folder) for facts in data.sessions}
@@ -157,7 +183,11 @@ def _kinds(data: Data) -> dict[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for name, info in fresh.items():
         source = as_object(info["fresh_of"])
-        others = [other for other, known in infos.items() if other not in fresh and _is_source(known, source) and _agent(known) == _agent(info)]
+        others = [
+            other
+            for other, known in infos.items()
+            if other not in fresh and _is_source(known, source) and _agent(known) == _agent(info)
+        ]
         if others:
             pair = f"{info['agent']} {info['agent_settings_hash']} {source.get('sha256') or source.get('session')}"
             found |= dict.fromkeys(others, (pair, False)) | {name: (pair, True)}
@@ -180,7 +210,11 @@ def _strata(items: pd.DataFrame) -> list[str]:
     names = [name for name in ("set_size", "list_length", "retention_steps") if name in items.columns]
     names += [str(name) for name in items.columns if str(name).startswith("factor_")]
     names = [name for name in names if items.groupby("trial_id")[name].nunique().max() == 1]
-    return ["|".join(map(str, row)) for row in items[names].itertuples(index=False, name=None)] if names else [""] * len(items)
+    return (
+        ["|".join(map(str, row)) for row in items[names].itertuples(index=False, name=None)]
+        if names
+        else [""] * len(items)
+    )
 
 
 def _compared(part: pd.DataFrame, accept_unread: bool) -> Contamination:
@@ -207,11 +241,16 @@ def _compared(part: pd.DataFrame, accept_unread: bool) -> Contamination:
     difference = stratified_difference(known, new)
     if difference is None:
         few = min(counts) < _FEWEST or not set(known) & set(new)
-        return replace(plain, note=f"fewer than {_FEWEST} trials of a kind, or no level that both have" if few else "nothing varies")
+        return replace(
+            plain,
+            note=f"fewer than {_FEWEST} trials of a kind, or no level that both have" if few else "nothing varies",
+        )
     return replace(plain, difference=difference)
 
 
-def compared(paths: Sequence[Path], margin: Margin | None = None, accept_unread: bool = False) -> tuple[list[Contamination], Sequence[str]]:
+def compared(
+    paths: Sequence[Path], margin: Margin | None = None, accept_unread: bool = False
+) -> tuple[list[Contamination], Sequence[str]]:
     """Load sessions and compare the known and fresh trials among them.
 
     Returns
@@ -228,5 +267,8 @@ def compared(paths: Sequence[Path], margin: Margin | None = None, accept_unread:
     data = load(paths, accept_unread=accept_unread)
     rows = contaminations(data, margin, accept_unread)
     if not rows:
-        raise SpanLabError("no agent took known trials (--like SESSION or --trials-from FILE) and, with the same settings, fresh ones (the same with --fresh)")
+        raise SpanLabError(
+            "no agent took known trials (--like SESSION or --trials-from FILE) and, with the same settings, fresh ones"
+            " (the same with --fresh)"
+        )
     return rows, data.problems

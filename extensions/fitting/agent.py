@@ -1,4 +1,5 @@
-"""Models as agents: ``cognitive:slots?k=3.1&sd=18`` takes trials and answers as the model does with these parameters."""
+"""Models as agents: ``cognitive:slots?k=3.1&sd=18`` takes trials and answers as the model does with
+these parameters."""
 
 from __future__ import annotations
 
@@ -26,11 +27,15 @@ _UNREAD = re.compile("noise|reasoning|abstraction")
 
 
 class Cognitive(Agent):
-    """A cognitive model with parameters. It sees percepts and nothing else: from them it knows what was shown, and answers with the errors of the model."""
+    """A cognitive model with parameters. It sees percepts and nothing else: from them it knows what
+    was shown, and answers with the errors of the model."""
 
     kind: ClassVar[AgentKind] = AgentKind(
         "cognitive",
-        help="a cognitive model with parameters: cognitive:slots?k=3.1&sd=18 (spanlab fit names those that fit your data)",
+        help=(
+            "a cognitive model with parameters: cognitive:slots?k=3.1&sd=18 (spanlab fit names those that fit your"
+            " data)"
+        ),
         role="yardstick",
         label="cognitive model",
         order=6,
@@ -39,12 +44,15 @@ class Cognitive(Agent):
     def __init__(self, model: str, values: Mapping[str, float]) -> None:
         self.models = models_named(model)
         self.values = dict(values)
-        self.name = f"cognitive:{model}" + ("?" + "&".join(f"{name}={value:g}" for name, value in values.items()) if values else "")
+        self.name = f"cognitive:{model}" + (
+            "?" + "&".join(f"{name}={value:g}" for name, value in values.items()) if values else ""
+        )
 
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> Cognitive:
-        """See :meth:`.Agent.from_name`: the model, and values of its parameters; those that are not given have their typical value."""
+        """See :meth:`.Agent.from_name`: the model, and values of its parameters; those that are not
+        given have their typical value."""
         name, _, given = detail.partition("?")
         if not name:
             raise SpanLabError("cognitive:MODEL takes the name of a model, such as cognitive:slots?k=3.1")
@@ -54,14 +62,18 @@ class Cognitive(Agent):
             try:
                 values[parameter] = float(number)
             except ValueError:
-                raise SpanLabError(f"cognitive:{name} takes parameters as NAME=NUMBER, such as k=3.1; found '{pair}'") from None
+                raise SpanLabError(
+                    f"cognitive:{name} takes parameters as NAME=NUMBER, such as k=3.1; found '{pair}'"
+                ) from None
         _check(models_named(name), values)
         return cls(name, values)
 
     @override
     def check_trial(self, context: TrialContext, steps: int) -> None:
         if _UNREAD.search(context.paradigm):
-            raise SpanLabError(f"{self.name} compares items as they are shown, and those of {context.paradigm} have to be understood")
+            raise SpanLabError(
+                f"{self.name} compares items as they are shown, and those of {context.paradigm} have to be understood"
+            )
 
     @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
@@ -88,9 +100,13 @@ def _check(models: list[Model], values: Mapping[str, float]) -> None:
     for name, value in values.items():
         parameter = known.get(name) or known.get(name.rpartition("_")[0])
         if parameter is None:
-            raise SpanLabError(f"{models[0].name} has no parameter '{name}'{nearest(name, known)}; there are {', '.join(known)}")
+            raise SpanLabError(
+                f"{models[0].name} has no parameter '{name}'{nearest(name, known)}; there are {', '.join(known)}"
+            )
         if not parameter.low <= value <= parameter.high:
-            raise SpanLabError(f"{name} of {models[0].name} lies from {parameter.low:g} to {parameter.high:g}; found {value:g}")
+            raise SpanLabError(
+                f"{name} of {models[0].name} lies from {parameter.low:g} to {parameter.high:g}; found {value:g}"
+            )
 
 
 def answers_of(kind: ResponseKind) -> Kind | None:
@@ -105,11 +121,14 @@ def answers_of(kind: ResponseKind) -> Kind | None:
         return None
     if isinstance(options, tuple) and any(option in _SIGNALS for option in options):
         return "change" if "different" in options else "detection"
-    return "order" if isinstance(options, int) or asked["layout"] else None  # items at places; words without places are judgements
+    return (
+        "order" if isinstance(options, int) or asked["layout"] else None
+    )  # items at places; words without places are judgements
 
 
 class Remembering(Episode):
-    """A model in one trial: it keeps what is shown exactly, and answers with the errors that the model makes."""
+    """A model in one trial: it keeps what is shown exactly, and answers with the errors that the
+    model makes."""
 
     def __init__(self, agent: Cognitive, context: TrialContext) -> None:
         self._agent = agent
@@ -132,22 +151,31 @@ class Remembering(Episode):
             return None
         return Response(self._answer(percept.ask.kind, stimulus, item))
 
-    def _answer(self, kind: ResponseKind, stimulus: Mapping[str, Any], item: Any) -> int | str | tuple[int | str | None, ...]:
+    def _answer(
+        self, kind: ResponseKind, stimulus: Mapping[str, Any], item: Any
+    ) -> int | str | tuple[int | str | None, ...]:
         asked, answers = kind.model_dump(), answers_of(kind)
         options: Any = asked.get("options")
         if answers == "report":
             return self._report(asked, stimulus["probed"])
         if kind.name == "sequence":
             positions = asked["positions"] or range(1, len(self._items) + 1)
-            return tuple(self._in_order(position, options, self._items, once=not asked["repeats"]) for position in positions)
+            return tuple(
+                self._in_order(position, options, self._items, once=not asked["repeats"]) for position in positions
+            )
         if self._markers.now and any("updating" in model.kinds for model in self._agent.models):
             return self._moved(stimulus["probed"])
         if answers == "order":
             cells = stimulus.get("cells") or stimulus.get("places") or ()
             if not any(shown in cells for shown in self._items):
-                raise SpanLabError(f"{self._agent.name} looks for the items of the list among the options, and they are not shown there")
+                raise SpanLabError(
+                    f"{self._agent.name} looks for the items of the list among the options, and they are not shown"
+                    " there"
+                )
             places = list(range(len(cells))) if isinstance(options, int) else list(cells)
-            return self._in_order(len(self._given) + 1, places, [places[cells.index(shown)] for shown in self._items if shown in cells])
+            return self._in_order(
+                len(self._given) + 1, places, [places[cells.index(shown)] for shown in self._items if shown in cells]
+            )
         return self._yes_or_no(options, item) if answers in ("detection", "change") else kind.guess(self._random)
 
     def _drawn(self, kind: Kind, load: int, beside: dict[str, np.ndarray]) -> Any:
@@ -170,14 +198,16 @@ class Remembering(Episode):
         return int(round((shown[probed] + error) / asked["step"]) * asked["step"] % period)
 
     def _moved(self, box: int) -> int:
-        """The cell that the model gives for the marker of a box: one of those that have the role which it draws."""
+        """The cell that the model gives for the marker of a box: one of those that have the role
+        which it draws."""
         roles = np.array(self._markers.roles(box))
         cells = np.bincount(roles, minlength=len(ROLES))[None, :]
         role = self._drawn("updating", len(self._markers.now), {"cells": cells})
         return int(self._random.choice(np.flatnonzero(roles == role)))
 
     def _yes_or_no(self, options: tuple[str, ...], item: Any) -> str:
-        """Whether the display is like the one so far back (N-back), not like the one before (change detection), or among those before."""
+        """Whether the display is like the one so far back (N-back), not like the one before (change
+        detection), or among those before."""
         yes = next(option for option in options if option in _SIGNALS)
         no = next(option for option in options if option != yes)
         kind: Kind = "detection"
@@ -192,12 +222,17 @@ class Remembering(Episode):
         return yes if said else no
 
     def _in_order(self, position: int, options: Any, items: list[Any], once: bool = False) -> Any:
-        """The item that the model gives for a position of the list; where nothing may be given twice, something that was not given before."""
+        """The item that the model gives for a position of the list; where nothing may be given
+        twice, something that was not given before."""
         options = [option for option in (range(options) if isinstance(options, int) else options) if option is not None]
         given = np.zeros((1, len(items)), bool)
         given[0, [place - 1 for place in self._given if place]] = True
         numbers = {"position": position, "stage": len(self._given), "options": len(options), "once": int(once)}
-        chosen = int(self._drawn("order", len(items), {**{name: np.array([number]) for name, number in numbers.items()}, "given": given}))
+        chosen = int(
+            self._drawn(
+                "order", len(items), {**{name: np.array([number]) for name, number in numbers.items()}, "given": given}
+            )
+        )
         self._given.append(chosen)
         unlisted = [option for option in options if option not in items and not (once and option in self._other)]
         value = items[chosen - 1] if chosen else unlisted[self._random.randint(len(unlisted))]

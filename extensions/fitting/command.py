@@ -22,19 +22,44 @@ _MOST = 8
 
 
 def fit(
-    data: Annotated[list[str], typer.Argument(help=f"{DATA_HELP}; or published:nback, the answers of the N-back study's language models", metavar="DATA...")],
-    model: Annotated[list[str] | None, typer.Option("--model", help="a model; may be repeated; by default all that suit the data", metavar="MODEL")] = None,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            help=f"{DATA_HELP}; or published:nback, the answers of the N-back study's language models",
+            metavar="DATA...",
+        ),
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="a model; may be repeated; by default all that suit the data", metavar="MODEL"),
+    ] = None,
     paradigm: Annotated[str, typer.Option("--paradigm", help="only this paradigm of the data", metavar="NAME")] = "",
-    simulated: Annotated[int, typer.Option("--simulated", help="answerers simulated from each model, to see what the design can distinguish", min=10)] = 40,
-    seed: Annotated[int, typer.Option("--seed", help="seed of the simulation and of the answers that are held out", min=0)] = 1,
-    workers: Annotated[int | None, typer.Option("--workers", help="share the work among this many processes", min=1, max=10_000)] = None,
+    simulated: Annotated[
+        int,
+        typer.Option(
+            "--simulated", help="answerers simulated from each model, to see what the design can distinguish", min=10
+        ),
+    ] = 40,
+    seed: Annotated[
+        int, typer.Option("--seed", help="seed of the simulation and of the answers that are held out", min=0)
+    ] = 1,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="share the work among this many processes", min=1, max=10_000)
+    ] = None,
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     save: Annotated[
-        bool, typer.Option("--save", help="keep the fits beside the sessions: spanlab compare shows them as long as the answers are the same")
+        bool,
+        typer.Option(
+            "--save",
+            help="keep the fits beside the sessions: spanlab compare shows them as long as the answers are the same",
+        ),
     ] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for fit.html, fit.csv, recovery.csv and pictures", metavar="DIR")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="folder for fit.html, fit.csv, recovery.csv and pictures", metavar="DIR"),
+    ] = None,
 ) -> None:
     """Fit models of memory to each person and machine, and say what the design can tell about them."""
     from spanlab.analysis.data import load
@@ -49,7 +74,9 @@ def fit(
     if data == [PUBLISHED]:
         everybody = published()
     else:
-        loaded = load([Path(path) for path in data], rules=read_rules(exclude), include_practice=practice, include_pilot=pilot)
+        loaded = load(
+            [Path(path) for path in data], rules=read_rules(exclude), include_practice=practice, include_pilot=pilot
+        )
         caution(loaded)
         everybody, notes = answerers(loaded)
     everybody = [one for one in everybody if paradigm in ("", one.paradigm)]
@@ -59,7 +86,9 @@ def fit(
     studies: list[Study] = []
     for name in dict.fromkeys(one.paradigm for one in everybody):
         with progress_bar(f"fits of {name}") as tell:
-            studies.append(study([one for one in everybody if one.paradigm == name], model or [], simulated, seed, tell, workers))
+            studies.append(
+                study([one for one in everybody if one.paradigm == name], model or [], simulated, seed, tell, workers)
+            )
         show(studies[-1])
     if output is not None:
         from .page import write
@@ -83,7 +112,10 @@ def show(fitted: Study) -> None:
     if rows:
         print(f"\n{SELECTION}\n")
         print_table(head, rows)
-    print(f"\nWhat this design can tell ({fitted.recovery.aicc.shape[1]} answerers simulated from each fitted model, and fitted again)\n")
+    print(
+        f"\nWhat this design can tell ({fitted.recovery.aicc.shape[1]} answerers simulated from each fitted model, and"
+        " fitted again)\n"
+    )
     print_table(*fitted.recovery_table())
     print()
     print_table(*fitted.confusion_table())

@@ -1,4 +1,5 @@
-"""Comparison of models: by held-out answers, and by what a design can tell, which is simulated from the fits themselves."""
+"""Comparison of models: by held-out answers, and by what a design can tell, which is simulated from
+the fits themselves."""
 
 from __future__ import annotations
 
@@ -19,18 +20,22 @@ from .likelihood import Fit, fit, folds, held_out, holds, limits, single_thread
 from .models import Model
 from .reading import Answerer
 
-#: A design tells two models apart where each is recognised in so many of its own simulated answerers.
+#: A design tells two models apart where each is recognised in so many of its own simulated
+#: answerers.
 RECOGNISED = 0.8
-#: A difference counts when Student's t is this improbable (of three people, 1.96 standard errors are reached in 19 of 100 cases where models predict
-#: equally well), and when it is larger than so many log units in all: below, standard errors are not to be trusted (Sivula, Magnusson & Vehtari, 2020,
-#: arXiv:2008.10296).
+#: A difference counts when Student's t is this improbable (of three people, 1.96 standard errors
+#: are reached in 19 of 100 cases where models predict equally well), and when it is larger than so
+#: many log units in all: below, standard errors are not to be trusted (Sivula, Magnusson & Vehtari,
+#: 2020, arXiv:2008.10296).
 _ALPHA, _LEAST = 0.05, 4.0
 
 VERDICTS = (
     VerdictRule(
         name="models that a design can tell",
         says=("This design tells … from …", "This design cannot tell … from …"),
-        rests_on="answers simulated from both fitted models in the fitted design, fitted by both, the smaller AICc taken",
+        rests_on=(
+            "answers simulated from both fitted models in the fitted design, fitted by both, the smaller AICc taken"
+        ),
         says_no_when="one of the two is recognised in less than 80% of its own simulated answerers",
         tests=(
             "extensions/fitting/tests/test_comparing.py::test_a_design_that_tells_slots_from_resources",
@@ -40,8 +45,12 @@ VERDICTS = (
     VerdictRule(
         name="model that predicts better",
         says=("… predicts new answers better than …", "The answers do not decide between … and …"),
-        rests_on="log likelihoods of held-out answers under both models, in pairs: of people, or of trials of one answerer",
-        says_no_when="the two-sided t test over these units has p of .05 or more, or the difference is below 4 log units in all",
+        rests_on=(
+            "log likelihoods of held-out answers under both models, in pairs: of people, or of trials of one answerer"
+        ),
+        says_no_when=(
+            "the two-sided t test over these units has p of .05 or more, or the difference is below 4 log units in all"
+        ),
         tests=(
             "extensions/fitting/tests/test_comparing.py::test_the_model_of_the_answers_predicts_better",
             "extensions/fitting/tests/test_comparing.py::test_models_that_say_the_same_are_not_decided_between",
@@ -75,8 +84,9 @@ class Refit:
     ----------
     model : name of the model that it was simulated from
     aicc : its AICc under each model
-    parameters : of each parameter the planted and the fitted value on the scale of the search, both in its unit, and whether its interval holds
-        the planted one (1 or 0; NaN where there is no interval)
+    parameters : of each parameter the planted and the fitted value on the scale of the search, both
+        in its unit, and whether its interval holds the planted one (1 or 0; NaN where there is no
+        interval)
     """
 
     model: str
@@ -86,8 +96,10 @@ class Refit:
 
 @dataclass(frozen=True)
 class Recovered:
-    """How a parameter comes back: correlation of planted and fitted values on the scale of the search (NaN where all were alike), median difference and median
-    size of differences in the parameter's unit, and the share of simulated answerers whose interval holds the planted value (NaN where there are none)."""
+    """How a parameter comes back: correlation of planted and fitted values on the scale of the
+    search (NaN where all were alike), median difference and median size of differences in the
+    parameter's unit, and the share of simulated answerers whose interval holds the planted value
+    (NaN where there are none)."""
 
     model: str
     parameter: str
@@ -120,7 +132,8 @@ class Recovery:
         return cls(tuple(names), parameters, np.array([[one.aicc for one in own[name]] for name in names]))
 
     def confusion(self) -> np.ndarray:
-        """Shares of the simulated answerers of each model (rows) that are taken for each model (columns)."""
+        """Shares of the simulated answerers of each model (rows) that are taken for each model
+        (columns)."""
         best = self.aicc.argmin(2)
         return np.stack([(best == at).mean(1) for at in range(len(self.names))], axis=1)
 
@@ -130,7 +143,8 @@ class Recovery:
 
 
 def fit_all(models: Sequence[Model], answerer: Answerer, seed: int) -> list[Fitted]:
-    """Fit models to an answerer, with intervals and held-out answers; all models hold out the same ones."""
+    """Fit models to an answerer, with intervals and held-out answers; all models hold out the same
+    ones."""
     part = folds(answerer.trials, np.random.RandomState(seed))
     fitted = []
     for model in models:
@@ -207,7 +221,9 @@ def refit(models: Sequence[Model], source: Fitted, random: np.random.RandomState
 
 def _turns(answerers: int, simulated: int) -> list[int]:
     """Which answerer each simulated one is made from: all in turn, or evenly chosen ones."""
-    return [number % answerers if simulated >= answerers else number * answerers // simulated for number in range(simulated)]
+    return [
+        number % answerers if simulated >= answerers else number * answerers // simulated for number in range(simulated)
+    ]
 
 
 def _recovered(model: str, refits: Sequence[Refit]) -> list[Recovered]:
@@ -221,7 +237,16 @@ def _recovered(model: str, refits: Sequence[Refit]) -> list[Recovered]:
         varies = len(table) > 2 and min(table[:, 0].std(), table[:, 1].std()) > 1e-6 and len(np.unique(table[:, 0])) > 2
         off = table[:, 3] - table[:, 2]
         correlation = float(np.corrcoef(table[:, 0], table[:, 1])[0, 1]) if varies else math.nan
-        recovered.append(Recovered(model, name, correlation, float(np.median(off)), float(np.median(np.abs(off))), float(table[:, 4].mean())))
+        recovered.append(
+            Recovered(
+                model,
+                name,
+                correlation,
+                float(np.median(off)),
+                float(np.median(np.abs(off))),
+                float(table[:, 4].mean()),
+            )
+        )
     return recovered
 
 
@@ -231,14 +256,18 @@ def tells(recovery: Recovery) -> list[str]:
     for one, other in itertools.combinations(range(len(recovery.names)), 2):
         first, second = recovery.recognised(one, other), recovery.recognised(other, one)
         names = recovery.names[one], recovery.names[other]
-        shares = f"of {plural(recovery.aicc.shape[1], 'simulated answerer')} of each, {first:.0%} and {second:.0%} were recognised by their AICc"
+        shares = (
+            f"of {plural(recovery.aicc.shape[1], 'simulated answerer')} of each, {first:.0%} and {second:.0%} were"
+            " recognised by their AICc"
+        )
         verb = "tells" if min(first, second) >= RECOGNISED else "cannot tell"
         sentences.append(f"This design {verb} {names[0]} from {names[1]}: {shares}.")
     return sentences
 
 
 def predicts(fitted: Sequence[Sequence[Fitted]], who: str) -> list[str]:
-    """For each two models, which one predicts held-out answers better: over people, or for one answerer over its trials.
+    """For each two models, which one predicts held-out answers better: over people, or for one
+    answerer over its trials.
 
     Parameters
     ----------
@@ -256,7 +285,11 @@ def predicts(fitted: Sequence[Sequence[Fitted]], who: str) -> list[str]:
             known = np.isfinite(both)
             _, trial = np.unique(fitted[0][one].answerer.trials.trial[known], return_inverse=True)
             each = np.bincount(trial.ravel(), weights=both[known])
-            mean, error, unit = float(each.sum()), float(each.std(ddof=1) * math.sqrt(len(each))) if len(each) > 1 else math.inf, "in all"
+            mean, error, unit = (
+                float(each.sum()),
+                float(each.std(ddof=1) * math.sqrt(len(each))) if len(each) > 1 else math.inf,
+                "in all",
+            )
         size = f"{abs(mean):.1f} ± {error:.1f} log units {unit}, {'people' if len(fitted) > 1 else 'trials'} as units"
         better, worse = (names[one], names[other]) if mean > 0 else (names[other], names[one])
         if abs(mean) > stdtrit(max(len(each) - 1, 1), 1 - _ALPHA / 2) * error and abs(mean) * len(fitted) > _LEAST:

@@ -1,4 +1,5 @@
-"""Maximum likelihood: a model's parameters for the answers of one person or machine, with intervals, criteria and held-out answers."""
+"""Maximum likelihood: a model's parameters for the answers of one person or machine, with
+intervals, criteria and held-out answers."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from scipy.special import chdtri
 from .models import Model, Parameter
 from .trials import Trials
 
-#: How many beginnings of the search are followed, and parts of the answers that are held out in turn.
+#: How many beginnings of the search are followed, and parts of the answers that are held out in
+#: turn.
 TRIES, FOLDS = 3, 5
 LEVEL = 0.95
 #: Beyond this an end of an interval lies at the bound of its parameter.
@@ -26,7 +28,8 @@ _STEP = 1e-8
 
 @contextmanager
 def single_thread() -> Iterator[None]:
-    """Linear algebra in one thread: matrices are tiny here, and threads that wait for one another take ten times as long.
+    """Linear algebra in one thread: matrices are tiny here, and threads that wait for one another
+    take ten times as long.
 
     Without threadpoolctl (of the extra ``networks``) nothing is changed.
     """
@@ -41,7 +44,8 @@ def single_thread() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Space:
-    """The parameters of a model as they are searched: each on its scale, and one for every load where loads have their own.
+    """The parameters of a model as they are searched: each on its scale, and one for every load
+    where loads have their own.
 
     Parameters
     ----------
@@ -55,7 +59,11 @@ class Space:
     @classmethod
     def of(cls, model: Model, trials: Trials) -> Space:
         """The space of a model for some answers."""
-        places = [(parameter, load) for parameter in model.parameters(trials) for load in (trials.loads if parameter.each else [None])]
+        places = [
+            (parameter, load)
+            for parameter in model.parameters(trials)
+            for load in (trials.loads if parameter.each else [None])
+        ]
         return cls(tuple(places), trials.loads)
 
     @property
@@ -79,7 +87,8 @@ class Space:
         return values
 
     def point(self, values: Mapping[str, float]) -> np.ndarray:
-        """The point of some values, by name and load, or by name for all loads; typical ones where none is given."""
+        """The point of some values, by name and load, or by name for all loads; typical ones where
+        none is given."""
         return np.array(
             [
                 parameter.to_scale(values.get(name, values.get(parameter.name, parameter.typical)))
@@ -89,14 +98,29 @@ class Space:
 
     def numbers(self, at: np.ndarray) -> dict[str, float]:
         """The values at a point by the names of dimensions."""
-        return {name: parameter.from_scale(float(x)) for name, (parameter, _), x in zip(self.names, self.places, at, strict=True)}
+        return {
+            name: parameter.from_scale(float(x))
+            for name, (parameter, _), x in zip(self.names, self.places, at, strict=True)
+        }
 
     def starts(self) -> list[np.ndarray]:
-        """Where the search may begin: the middle of the prior, and one and a half spreads of it to each side, all loads alike."""
+        """Where the search may begin: the middle of the prior, and one and a half spreads of it to
+        each side, all loads alike."""
         parameters = list(dict.fromkeys(parameter for parameter, _ in self.places))
         few = parameters[:3]
         return [
-            np.array([float(np.clip(p.to_scale(p.typical) + shift.get(p.name, 0.0) * p.spread, p.to_scale(p.low), p.to_scale(p.high))) for p, _ in self.places])
+            np.array(
+                [
+                    float(
+                        np.clip(
+                            p.to_scale(p.typical) + shift.get(p.name, 0.0) * p.spread,
+                            p.to_scale(p.low),
+                            p.to_scale(p.high),
+                        )
+                    )
+                    for p, _ in self.places
+                ]
+            )
             for steps in itertools.product((-1.5, 0.0, 1.5), repeat=len(few))
             for shift in [{p.name: step for p, step in zip(few, steps, strict=True)}]
         ]
@@ -127,13 +151,15 @@ class Fit:
 
     @property
     def at_bounds(self) -> frozenset[str]:
-        """The parameters whose best value is a bound of theirs, so that the true one may lie beyond."""
+        """The parameters whose best value is a bound of theirs, so that the true one may lie
+        beyond."""
         ends = zip(self.space.names, self.at, self.space.bounds, strict=True)
         return frozenset(name for name, at, (low, high) in ends if min(at - low, high - at) < 1e-6 * (high - low))
 
     @property
     def aicc(self) -> float:
-        """Akaike's criterion for small samples (Hurvich & Tsai, 1989); infinite with hardly more answers than parameters."""
+        """Akaike's criterion for small samples (Hurvich & Tsai, 1989); infinite with hardly more
+        answers than parameters."""
         count = len(self.at)
         left = self.answers - count - 1
         return 2 * count - 2 * self.log_likelihood + (2 * count * (count + 1) / left if left > 0 else math.inf)
@@ -189,7 +215,8 @@ class Likelihood:
         return whole, float(solution.fun)
 
     def lowest_of_all(self, start: np.ndarray, fixed: int, height: float) -> tuple[np.ndarray, float]:
-        """A lower point than one that a search with a fixed dimension has found, if there is one elsewhere.
+        """A lower point than one that a search with a fixed dimension has found, if there is one
+        elsewhere.
 
         Likelihoods of slots have a kink where slots and items are equally many, and others are flat
         towards a bound; a search stays there. The likeliest of the points where one other dimension
@@ -210,7 +237,8 @@ def fit(model: Model, trials: Trials, start: np.ndarray | None = None) -> Fit:
 
     Parameters
     ----------
-    start : where the search begins besides the most likely of :meth:`Space.starts`; then only the best one of these is followed
+    start : where the search begins besides the most likely of :meth:`Space.starts`; then only the
+        best one of these is followed
 
     Examples
     --------
@@ -218,7 +246,7 @@ def fit(model: Model, trials: Trials, start: np.ndarray | None = None) -> Fit:
     >>> trials = Trials("detection", np.ones(8, int), np.arange(8), np.array([1, 1, 1, 0, 0, 0, 0, 1]), {"signal": np.repeat([1, 0], 4)})
     >>> {name: round(value, 2) for name, value in fit(models_named("sdt")[0], trials).values.items()}
     {'d_1': 1.35, 'criterion_1': -0.0}
-    """
+    """  # noqa: E501
     likelihood = Likelihood(model, trials)
     starts = sorted(likelihood.space.starts(), key=likelihood)[: TRIES if start is None else 1]
     lowest = [likelihood.lowest(at) for at in ([] if start is None else [start]) + starts]
@@ -228,7 +256,8 @@ def fit(model: Model, trials: Trials, start: np.ndarray | None = None) -> Fit:
 
 
 def limits(fitted: Fit, trials: Trials, level: float = LEVEL) -> dict[str, tuple[float, float]]:
-    """Intervals from the profile of the likelihood: values whose best likelihood is not significantly lower (chi² with one degree of freedom)."""
+    """Intervals from the profile of the likelihood: values whose best likelihood is not
+    significantly lower (chi² with one degree of freedom)."""
     likelihood = Likelihood(fitted.model, trials, fitted.space)
     lower, upper = (np.array(side) for side in zip(*fitted.space.bounds, strict=True))
     allowed = float(chdtri(1, 1 - level)) / 2
@@ -240,7 +269,8 @@ def limits(fitted: Fit, trials: Trials, level: float = LEVEL) -> dict[str, tuple
 
 
 def holds(fitted: Fit, trials: Trials, planted: Mapping[str, float], level: float = LEVEL) -> dict[str, bool]:
-    """Whether the interval of each parameter holds a planted value: the same profiles as those of :func:`limits`, at one point instead of along them."""
+    """Whether the interval of each parameter holds a planted value: the same profiles as those of
+    :func:`limits`, at one point instead of along them."""
     likelihood = Likelihood(fitted.model, trials, fitted.space)
     allowed = float(chdtri(1, 1 - level)) / 2
     held = {}
@@ -255,7 +285,8 @@ def holds(fitted: Fit, trials: Trials, planted: Mapping[str, float], level: floa
 
 
 def _end(likelihood: Likelihood, fitted: Fit, place: int, bound: float, allowed: float) -> float:
-    """Where the profile has fallen by what is allowed: the square of the distance is nearly proportional to the fall."""
+    """Where the profile has fallen by what is allowed: the square of the distance is nearly
+    proportional to the fall."""
     middle, top = float(fitted.at[place]), -fitted.log_likelihood
     side = math.copysign(1.0, bound - middle)
     near, far, start = 0.0, abs(bound - middle), fitted.at
@@ -284,7 +315,8 @@ def _end(likelihood: Likelihood, fitted: Fit, place: int, bound: float, allowed:
 
 
 def folds(trials: Trials, random: np.random.RandomState) -> np.ndarray:
-    """A part from 0 for each answer; a trial stays whole, and every part has its share of each load."""
+    """A part from 0 for each answer; a trial stays whole, and every part has its share of each
+    load."""
     _, first, number = np.unique(trials.trial, return_index=True, return_inverse=True)
     order = np.lexsort((random.random_sample(len(first)), trials.load[first]))
     part = np.empty(len(first), int)
@@ -293,7 +325,8 @@ def folds(trials: Trials, random: np.random.RandomState) -> np.ndarray:
 
 
 def held_out(fitted: Fit, trials: Trials, part: np.ndarray) -> np.ndarray:
-    """The log likelihood of each answer under the model fitted to the other parts; NaN where these lack its load."""
+    """The log likelihood of each answer under the model fitted to the other parts; NaN where these
+    lack its load."""
     each = np.full(len(trials), np.nan)
     for fold in np.unique(part):
         rest, rows = trials.take(np.flatnonzero(part != fold)), np.flatnonzero(part == fold)

@@ -1,4 +1,5 @@
-"""Markers that move from cell to cell in their boxes: what each cell of a box is to somebody who is asked where its marker is now."""
+"""Markers that move from cell to cell in their boxes: what each cell of a box is to somebody who is
+asked where its marker is now."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from spanlab.core import SpanLabError
 from spanlab.paradigms import Percept
 from spanlab.stimuli import STEPS
 
-#: What a cell can be, in the order of the answers of models: no marker was ever there; the marker of the box is there; that of another box is there;
-#: the marker of the box was there; that of another box was there; that of another box is there, and that of the box was.
+#: What a cell can be, in the order of the answers of models: no marker was ever there; the marker
+#: of the box is there; that of another box is there; the marker of the box was there; that of
+#: another box was there; that of another box is there, and that of the box was.
 ROLES = ("new", "current", "current elsewhere", "outdated", "outdated elsewhere", "current elsewhere and outdated")
 #: Rows and columns of a box.
 _GRID = 3
@@ -62,6 +64,9 @@ def roles_asked(percepts: Iterable[Percept]) -> list[list[int]]:
         markers.see(shown)
         if percept.ask is not None:
             if not markers.now or shown.get("probed") is None:
-                raise SpanLabError("its answers are neither on a circle, nor yes or no, nor lists in order, nor cells of markers that were moved")
+                raise SpanLabError(
+                    "its answers are neither on a circle, nor yes or no, nor lists in order, nor cells of markers that"
+                    " were moved"
+                )
             asked.append(markers.roles(shown["probed"]))
     return asked

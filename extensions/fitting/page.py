@@ -1,4 +1,5 @@
-"""The files of ``spanlab fit -o``: tables, pictures, and one page that has them all and opens offline."""
+"""The files of ``spanlab fit -o``: tables, pictures, and one page that has them all and opens
+offline."""
 
 from __future__ import annotations
 
@@ -40,16 +41,24 @@ def write(studies: Sequence[Study], folder: Path) -> list[Path]:
             path = save_as(spec, folder / f"{study.paradigm}-{name}.svg")
             paths += [path, save_as(spec, folder / f"{study.paradigm}-{name}.pdf")]
             pictures[study.paradigm, name] = base64.b64encode(path.read_bytes()).decode()
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     template = environment.from_string(files(__package__ or "").joinpath("page.html.jinja").read_text("utf-8"))
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     models = dict.fromkeys(one.fit.model for study in studies for one in study.fitted[0])
     page = template.render(studies=studies, models=models, pictures=pictures, css=css, version=__version__, most=_MOST)
     fits = pd.DataFrame([row for study in studies for row in study.rows()])
-    recovery = pd.DataFrame([{"paradigm": study.paradigm, **asdict(row)} for study in studies for row in study.recovery.parameters])
+    recovery = pd.DataFrame(
+        [{"paradigm": study.paradigm, **asdict(row)} for study in studies for row in study.recovery.parameters]
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in (("fit.csv", fits.to_csv(index=False)), ("recovery.csv", recovery.to_csv(index=False)), ("fit.html", page)):
+        for name, text in (
+            ("fit.csv", fits.to_csv(index=False)),
+            ("recovery.csv", recovery.to_csv(index=False)),
+            ("fit.html", page),
+        ):
             write_whole(folder / name, text.encode())
             paths.append(folder / name)
     except OSError as error:

@@ -1,6 +1,8 @@
-"""Pictures of fits: parameters, people as a cloud and machines as points with intervals; and curves of fitted models behind those of the answers.
+"""Pictures of fits: parameters, people as a cloud and machines as points with intervals; and curves
+of fitted models behind those of the answers.
 
-Panels say in themselves what they show, so that they need no legend: the report and files stand them in rows that fit their width.
+Panels say in themselves what they show, so that they need no legend: the report and files stand
+them in rows that fit their width.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from .trials import observed
 _REPLICATIONS, _GROUPS = 40, 8
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a8f99")
 _WIDE, _HIGH, _ROW, _COLUMNS = 190, 150, 46, 4
-#: Letters in a line of a name, which fit the narrowest panel of a telephone, and how high a further line is.
+#: Letters in a line of a name, which fit the narrowest panel of a telephone, and how high a further
+#: line is.
 _LETTERS, _LINE = 24, 13
 #: How much of a row its points have.
 _ESTIMATES = 28
@@ -37,8 +40,15 @@ def parameters_picture(study: Study) -> dict[str, Any]:
         for name in dict.fromkeys(name for one in fits for name in one.fit.space.names):
             panel = f"{model}: {name}"
             rows += _points(study, model, name, panel)
-            parameter = next(place for one in fits for at, (place, _) in zip(one.fit.space.names, one.fit.space.places, strict=True) if at == name)
-            scale: dict[str, Any] = {"zero": False, "nice": False, "padding": 10} | ({"type": "log"} if parameter.scale == "log" else {})
+            parameter = next(
+                place
+                for one in fits
+                for at, (place, _) in zip(one.fit.space.names, one.fit.space.places, strict=True)
+                if at == name
+            )
+            scale: dict[str, Any] = {"zero": False, "nice": False, "padding": 10} | (
+                {"type": "log"} if parameter.scale == "log" else {}
+            )
             heading = _heading(name, [model])
             height = _row_height(study) * len(study.groups)
             panels.append(_parameter_panel(panel, heading, parameter.unit, scale, height, len(study.groups)))
@@ -46,10 +56,14 @@ def parameters_picture(study: Study) -> dict[str, Any]:
 
 
 #: What stands below the pictures.
-PARAMETERS = "Estimates by maximum likelihood. Machines: points with 95% intervals (profile likelihood). People: a cloud, a point each."
+PARAMETERS = (
+    "Estimates by maximum likelihood. Machines: points with 95% intervals (profile likelihood). People: a cloud, a"
+    " point each."
+)
 CURVES = (
-    "Points: what was answered. Lines and bands: what the models predict for the same questions with their fitted parameters, the middle 95% of "
-    f"{_REPLICATIONS} simulations. The uncertainty of the parameters is not in the bands."
+    "Points: what was answered. Lines and bands: what the models predict for the same questions with their fitted"
+    f" parameters, the middle 95% of {_REPLICATIONS} simulations. The uncertainty of the parameters is not in the"
+    " bands."
 )
 
 
@@ -79,7 +93,9 @@ def _heading(title: str, below: list[str]) -> dict[str, Any]:
     return {"text": title, "subtitle": below, "fontSize": 12, "subtitleFontSize": 11, "anchor": "start", "offset": 6}
 
 
-def _panels(title: str, caption: str, panels: list[dict[str, Any]], columns: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _panels(
+    title: str, caption: str, panels: list[dict[str, Any]], columns: int, rows: list[dict[str, Any]]
+) -> dict[str, Any]:
     below = max(len(panel["title"]["subtitle"]) for panel in panels)
     spacing = {"row": 82 + _LINE * below, "column": 46}
     layout = {"concat": panels, "columns": columns, "spacing": spacing, "bounds": "flush"}
@@ -97,7 +113,9 @@ def _points(study: Study, model: str, name: str, panel: str) -> list[dict[str, A
     for row, (group, members) in enumerate(study.groups.items()):
         lines = "\n".join(name_lines(group))
         points.append({"panel": panel, "row": row, "group": group, "kind": "name", "lines": lines})
-        for number, one in enumerate(one for fits in members for one in fits if one.fit.model.name == model and name in one.ends):
+        for number, one in enumerate(
+            one for fits in members for one in fits if one.fit.model.name == model and name in one.ends
+        ):
             person, (low, high) = one.answerer.person, one.ends[name]
             at = row + name_share + (1 - name_share) * (0.1 + 0.8 * (number * _GOLDEN % 1) if person else 0.5)
             known = {"panel": panel, "row": at, "group": group, "kind": "person" if person else "machine"}
@@ -105,9 +123,22 @@ def _points(study: Study, model: str, name: str, panel: str) -> list[dict[str, A
     return points
 
 
-def _parameter_panel(panel: str, heading: dict[str, Any], unit: str, scale: dict[str, Any], height: int, groups: int) -> dict[str, Any]:
-    x = {"field": "value", "type": "quantitative", "scale": scale, "title": unit or None, "axis": {"tickCount": 4, "labelOverlap": True}}
-    y = {"field": "row", "type": "quantitative", "axis": None, "scale": {"domain": [0, groups], "reverse": True, "nice": False}}
+def _parameter_panel(
+    panel: str, heading: dict[str, Any], unit: str, scale: dict[str, Any], height: int, groups: int
+) -> dict[str, Any]:
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": scale,
+        "title": unit or None,
+        "axis": {"tickCount": 4, "labelOverlap": True},
+    }
+    y = {
+        "field": "row",
+        "type": "quantitative",
+        "axis": None,
+        "scale": {"domain": [0, groups], "reverse": True, "nice": False},
+    }
     ends = {"x": x | {"field": "low"}, "x2": {"field": "high"}, "y": y}
     name = {"text": {"field": "lines"}, "x": {"value": 2}, "y": y}
     colour, letters = {"color": _COLOURS[0]}, {"style": "soft", "fontSize": 11, "lineBreak": "\n", "lineHeight": _LINE}
@@ -117,16 +148,26 @@ def _parameter_panel(panel: str, heading: dict[str, Any], unit: str, scale: dict
         ("person", {"type": "point", "filled": False, "size": 38, "opacity": 0.65, **colour}, {"x": x, "y": y}),
         ("name", {"type": "text", "align": "left", "baseline": "top", "dy": 3, **letters}, name),
     ]
-    layered = [{"transform": [{"filter": {"field": "kind", "equal": kind}}], "mark": mark, "encoding": encoding} for kind, mark, encoding in layers]
+    layered = [
+        {"transform": [{"filter": {"field": "kind", "equal": kind}}], "mark": mark, "encoding": encoding}
+        for kind, mark, encoding in layers
+    ]
     return _panel(panel, heading, height, layered)
 
 
 def _panel(panel: str, heading: dict[str, Any], height: int, layers: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"title": heading, "width": _WIDE, "height": height, "transform": [{"filter": {"field": "panel", "equal": panel}}], "layer": layers}
+    return {
+        "title": heading,
+        "width": _WIDE,
+        "height": height,
+        "transform": [{"filter": {"field": "panel", "equal": panel}}],
+        "layer": layers,
+    }
 
 
 def curves_picture(study: Study, seed: int = 1) -> dict[str, Any]:
-    """A panel for each group and model: points are what was answered, lines what the fitted models answer to the same questions."""
+    """A panel for each group and model: points are what was answered, lines what the fitted models
+    answer to the same questions."""
     rows: list[dict[str, Any]] = []
     panels = []
     groups = dict(list(study.groups.items())[:_GROUPS])
@@ -152,7 +193,18 @@ def _curve(same: tuple[Fitted, ...], panel: str, seed: int) -> list[dict[str, An
         low, middle, high = (float(number) for number in np.quantile(means, (0.025, 0.5, 0.975)))
         value = float(np.mean([curve[line, x] for curve in seen if (line, x) in curve]))
         last = x == max(at for name, at in keys if name == line)
-        rows.append({"panel": panel, "line": line, "x": x, "value": value, "low": low, "middle": middle, "high": high, "last": last})
+        rows.append(
+            {
+                "panel": panel,
+                "line": line,
+                "x": x,
+                "value": value,
+                "low": low,
+                "middle": middle,
+                "high": high,
+                "last": last,
+            }
+        )
     return rows
 
 
@@ -161,10 +213,23 @@ def _curve_panel(panel: str, heading: dict[str, Any], one: Fitted) -> dict[str, 
     share = kind != "report"
     titles = {"report": "mean error (degrees)", "order": "share correct", "updating": "share of answers"}
     title = titles.get(kind, "share of “yes”")
-    x = {"field": "x", "type": "quantitative", "title": "serial position" if kind == "order" else "load", "axis": {"tickMinStep": 1, "format": "d"}}
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "title": "serial position" if kind == "order" else "load",
+        "axis": {"tickMinStep": 1, "format": "d"},
+    }
     x["scale"] = {"zero": False, "nice": False, "padding": 10}
-    y: dict[str, Any] = {"field": "value", "type": "quantitative", "title": title, "scale": {"domain": [0, 1]} if share else {"zero": True}}
-    encoding = {"x": x, "color": {"field": "line", "type": "nominal", "scale": {"range": list(_COLOURS)}, "legend": None}}
+    y: dict[str, Any] = {
+        "field": "value",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"domain": [0, 1]} if share else {"zero": True},
+    }
+    encoding = {
+        "x": x,
+        "color": {"field": "line", "type": "nominal", "scale": {"range": list(_COLOURS)}, "legend": None},
+    }
     band = encoding | {"y": y | {"field": "low"}, "y2": {"field": "high"}}
     name = encoding | {"y": y | {"field": "middle"}, "text": {"field": "line"}}
     layers: list[dict[str, Any]] = [

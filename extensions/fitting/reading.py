@@ -61,9 +61,14 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
     notes: list[str] = []
     for paradigm, part in data.scored.parts.items():
         items = part.items
-        answered = items["outcome"].eq("answered").to_numpy() if "outcome" in items.columns else np.ones(len(items), bool)
+        answered = (
+            items["outcome"].eq("answered").to_numpy() if "outcome" in items.columns else np.ones(len(items), bool)
+        )
         if not answered.all():
-            notes.append(f"{paradigm}: {plural(int((~answered).sum()), 'omitted or invalid answer')} left out: the models describe answers.")
+            notes.append(
+                f"{paradigm}: {plural(int((~answered).sum()), 'omitted or invalid answer')} left out: the models"
+                " describe answers."
+            )
         try:
             everybody += _of_paradigm(items[answered], paradigm, data.sessions, notes)
         except SpanLabError as error:
@@ -73,11 +78,17 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
     return everybody, notes
 
 
-def _of_paradigm(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts], notes: list[str]) -> list[Answerer]:
+def _of_paradigm(
+    items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts], notes: list[str]
+) -> list[Answerer]:
     """The answerers of a paradigm; the kind of its answers follows from its columns."""
     read = _reader(items, paradigm, sessions)
     everybody = []
-    who = items["participant"].astype(str).where(items["agent_kind"].map(lambda kind: kind_named(str(kind)).person), items["agent"].astype(str))
+    who = (
+        items["participant"]
+        .astype(str)
+        .where(items["agent_kind"].map(lambda kind: kind_named(str(kind)).person), items["agent"].astype(str))
+    )
     for (kind, name), rows in items.groupby([items["agent_kind"], who], sort=True, observed=True):
         trials = read(rows)
         if len(trials):
@@ -150,7 +161,8 @@ def _detection(rows: pd.DataFrame, words: tuple[str, str], ratings: np.ndarray) 
 
 
 def _order(rows: pd.DataFrame, once: bool) -> Trials:
-    """Which item of the list was given; only lists that were asked for as a whole, and have no item twice.
+    """Which item of the list was given; only lists that were asked for as a whole, and have no item
+    twice.
 
     Parameters
     ----------
@@ -177,12 +189,14 @@ def _order(rows: pd.DataFrame, once: bool) -> Trials:
 
 
 def _roles(folders: Sequence[Path]) -> dict[str, list[list[int]]]:
-    """What each cell is in each question, of each trial by its identity. The trials of the sessions are made again.
+    """What each cell is in each question, of each trial by its identity. The trials of the sessions
+    are made again.
 
     Raises
     ------
     SpanLabError
-        when their questions are not about markers that were moved, or the trials cannot be made again.
+        when their questions are not about markers that were moved, or the trials cannot be made
+        again.
     """
     roles: dict[str, list[list[int]]] = {}
     for folder in folders:
@@ -209,7 +223,10 @@ def _updating(rows: pd.DataFrame, roles: Mapping[str, list[list[int]]]) -> Trial
     """
     trials = rows["trial_id"].astype(str)
     if not set(trials) <= set(roles):
-        raise SpanLabError("some of its trials are not those of its sessions: give the folders of all of them, without tables beside them")
+        raise SpanLabError(
+            "some of its trials are not those of its sessions: give the folders of all of them, without tables beside"
+            " them"
+        )
     cells = np.array([roles[trial][int(ask) - 1] for trial, ask in zip(trials, rows["ask"], strict=True)])
     answer, right = (_decoded(rows[name]).astype(int) for name in ("answer", "correct_answer"))
     each = np.arange(len(rows))
@@ -220,7 +237,8 @@ def _updating(rows: pd.DataFrame, roles: Mapping[str, list[list[int]]]) -> Trial
 
 
 def published(variants: Sequence[str] = ()) -> list[Answerer]:
-    """The published N-back answers of language models, from the counts of their blocks: each variant is a paradigm, n the load."""
+    """The published N-back answers of language models, from the counts of their blocks: each
+    variant is a paradigm, n the load."""
     everybody = []
     for (variant, model), blocks in published_blocks().groupby(["variant", "model"], sort=True):
         if variants and variant not in variants:
@@ -229,5 +247,7 @@ def published(variants: Sequence[str] = ()) -> list[Answerer]:
         row, cell = np.divmod(np.repeat(np.arange(counts.size), counts.ravel()), 4)
         load = blocks["n"].to_numpy(int)[row]
         signal, answer = (cell < 2).astype(int), np.isin(cell, (0, 2)).astype(int)
-        everybody.append(Answerer(str(variant), str(model), False, Trials("detection", load, row, answer, {"signal": signal})))
+        everybody.append(
+            Answerer(str(variant), str(model), False, Trials("detection", load, row, answer, {"signal": signal}))
+        )
     return everybody

@@ -1,6 +1,8 @@
-"""Fits that are kept beside the sessions (``spanlab fit --save``), and shown in the report as long as the answers are those that were fitted.
+"""Fits that are kept beside the sessions (``spanlab fit --save``), and shown in the report as long
+as the answers are those that were fitted.
 
-Fits and recovery take minutes, and a report is made often: the report makes none of them, it shows what was kept.
+Fits and recovery take minutes, and a report is made often: the report makes none of them, it shows
+what was kept.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ VERDICTS = (
 
 
 def digest(everybody: Sequence[Answerer]) -> str:
-    """A hash of who answered what in a paradigm: as long as it is the same, fits are of these answers."""
+    """A hash of who answered what in a paradigm: as long as it is the same, fits are of these
+    answers."""
     found = hashlib.sha256()
     for one in sorted(everybody, key=lambda one: one.name):
         _, trial = np.unique(one.trials.trial, return_inverse=True)  # numbers of trials depend on what else was read
@@ -110,7 +113,8 @@ def stored(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def section(request: SectionRequest) -> ReportSection | None:
-    """Return the fits that are kept beside the data; None where there are none. Fits of other answers than those of the report are named and not shown."""
+    """Return the fits that are kept beside the data; None where there are none. Fits of other
+    answers than those of the report are named and not shown."""
     kept = {paradigm: study for folder in request.folders for paradigm, study in stored(folder).items()}
     if not kept:
         return None
@@ -118,19 +122,34 @@ def section(request: SectionRequest) -> ReportSection | None:
     from .reading import answerers
 
     everybody, _ = answerers(request.data)
-    shown = {name: study for name, study in kept.items() if study["answers"] == digest([one for one in everybody if one.paradigm == name])}
+    shown = {
+        name: study
+        for name, study in kept.items()
+        if study["answers"] == digest([one for one in everybody if one.paradigm == name])
+    }
     notes = [f"{name}: {text}" for name, study in shown.items() for text in (study["described"], *study["sentences"])]
-    other = [f"{name}: the models were fitted to other answers than those of this page, and are not shown. Fit again." for name in kept if name not in shown]
+    other = [
+        f"{name}: the models were fitted to other answers than those of this page, and are not shown. Fit again."
+        for name in kept
+        if name not in shown
+    ]
     captions = {"parameters": PARAMETERS, "curves": CURVES}
     figures = [
         request.figure(f"{name}-models-{figure}", spec, f"{name}: {figure} of the fitted models", captions[figure])
         for name, study in shown.items()
         for figure, spec in study["figures"].items()
     ]
-    tables = [_table(request, name, title, *table) for name, study in shown.items() for title, table in study["tables"].items()]
+    tables = [
+        _table(request, name, title, *table)
+        for name, study in shown.items()
+        for title, table in study["tables"].items()
+    ]
     return ReportSection(
         title="Models of memory",
-        text="What kind of memory would give such answers? Models were fitted to each person and machine, and recovery shows what the design can distinguish.",
+        text=(
+            "What kind of memory would give such answers? Models were fitted to each person and machine, and recovery"
+            " shows what the design can distinguish."
+        ),
         figures=tuple(figures),
         tables=tuple(tables),
         notes=(*notes, *other),
@@ -138,13 +157,21 @@ def section(request: SectionRequest) -> ReportSection | None:
     )
 
 
-def _table(request: SectionRequest, paradigm: str, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> PageTable:
+def _table(
+    request: SectionRequest, paradigm: str, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]
+) -> PageTable:
     import pandas as pd
 
     frame = pd.DataFrame([list(row) for row in rows], columns=list(head))
     file = request.table(f"{paradigm}_{title.lower().replace(' ', '_')}", frame)
     columns = [_column(name) for name in head]
-    return page_table(frame, columns, f"{paradigm}: {title.lower()}", words=("model", "parameter", "parameters (95% intervals)"), file=file)
+    return page_table(
+        frame,
+        columns,
+        f"{paradigm}: {title.lower()}",
+        words=("model", "parameter", "parameters (95% intervals)"),
+        file=file,
+    )
 
 
 def _column(name: str) -> PageColumn:

@@ -1,4 +1,5 @@
-"""Bayesian model selection over people: how often each model is the right one, when people may differ in it (Stephan et al., 2009; Rigoux et al., 2014)."""
+"""Bayesian model selection over people: how often each model is the right one, when people may
+differ in it (Stephan et al., 2009; Rigoux et al., 2014)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ class Selection:
     Parameters
     ----------
     frequency : of each model its expected share of people
-    exceedance : probability that a model is more frequent than every other one, if frequencies differ at all
+    exceedance : probability that a model is more frequent than every other one, if frequencies
+        differ at all
     protected : the same, with the possibility that all models are equally frequent
     equal : probability of that possibility (Bayesian omnibus risk)
     """
@@ -30,10 +32,12 @@ class Selection:
 
 
 def select(evidence: np.ndarray, seed: int = 1) -> Selection:
-    """Return the frequencies of models, from the log evidence of each person (rows) for each model (columns).
+    """Return the frequencies of models, from the log evidence of each person (rows) for each model
+    (columns).
 
-    The posterior of frequencies is Dirichlet, by variational Bayes from a flat prior. Stephan, Penny, Daunizeau, Moran & Friston (2009), NeuroImage 46,
-    1004-1017; protected exceedance: Rigoux, Stephan, Friston & Daunizeau (2014), NeuroImage 84, 971-985.
+    The posterior of frequencies is Dirichlet, by variational Bayes from a flat prior. Stephan,
+    Penny, Daunizeau, Moran & Friston (2009), NeuroImage 46, 1004-1017; protected exceedance:
+    Rigoux, Stephan, Friston & Daunizeau (2014), NeuroImage 84, 971-985.
 
     Examples
     --------
@@ -60,6 +64,8 @@ def select(evidence: np.ndarray, seed: int = 1) -> Selection:
 def _free_energy(evidence: np.ndarray, shares: np.ndarray, counts: np.ndarray, prior: np.ndarray) -> float:
     """The bound on the log evidence of frequencies that differ."""
     logs = digamma(counts) - digamma(counts.sum())
-    expected = gammaln(prior.sum()) - gammaln(prior).sum() + ((prior - 1) * logs).sum() + (shares * (logs + evidence)).sum()
+    expected = (
+        gammaln(prior.sum()) - gammaln(prior).sum() + ((prior - 1) * logs).sum() + (shares * (logs + evidence)).sum()
+    )
     entropy = gammaln(counts).sum() - gammaln(counts.sum()) - ((counts - 1) * logs).sum()
     return float(expected + entropy - (shares * np.log(np.maximum(shares, 1e-300))).sum())

@@ -55,9 +55,25 @@ class Study:
         """A row for each parameter of each fit."""
         return [
             {
-                **{"paradigm": self.paradigm, "answerer": one.answerer.name, "person": one.answerer.person, "model": one.fit.model.name},
-                **{"parameter": name, "unit": parameter.unit, "value": value, "low": one.ends[name][0], "high": one.ends[name][1]},
-                **{"answers": one.fit.answers, "log_likelihood": one.fit.log_likelihood, "aicc": one.fit.aicc, "bic": one.fit.bic},
+                **{
+                    "paradigm": self.paradigm,
+                    "answerer": one.answerer.name,
+                    "person": one.answerer.person,
+                    "model": one.fit.model.name,
+                },
+                **{
+                    "parameter": name,
+                    "unit": parameter.unit,
+                    "value": value,
+                    "low": one.ends[name][0],
+                    "high": one.ends[name][1],
+                },
+                **{
+                    "answers": one.fit.answers,
+                    "log_likelihood": one.fit.log_likelihood,
+                    "aicc": one.fit.aicc,
+                    "bic": one.fit.bic,
+                },
                 **{"held_out": float(np.nansum(one.held)), "agent": one.fit.agent()},
             }
             for fits in self.fitted
@@ -66,18 +82,33 @@ class Study:
         ]
 
     def parameter_table(self, most: int) -> Table:
-        """Parameters with intervals of 95%; of groups of more than ``most`` the median and the middle half."""
+        """Parameters with intervals of 95%; of groups of more than ``most`` the median and the
+        middle half."""
         rows: list[tuple[str, ...]] = []
         for group, members in self.groups.items():
             listed = members if len(members) <= most else ()
             for fits in listed:
                 for one in fits:
-                    rows.append((one.answerer.name, one.fit.model.name, ", ".join(_with_interval(one, name) for name in one.fit.values)))
+                    rows.append(
+                        (
+                            one.answerer.name,
+                            one.fit.model.name,
+                            ", ".join(_with_interval(one, name) for name in one.fit.values),
+                        )
+                    )
             if not listed:
                 for same in zip(*members, strict=True):
                     names = dict.fromkeys(name for one in same for name in one.fit.values)
-                    quarters = {name: np.quantile([one.fit.values[name] for one in same if name in one.fit.values], (0.5, 0.25, 0.75)) for name in names}
-                    said = ", ".join(f"{name} {middle:.3g} (middle half {low:.3g} to {high:.3g})" for name, (middle, low, high) in quarters.items())
+                    quarters = {
+                        name: np.quantile(
+                            [one.fit.values[name] for one in same if name in one.fit.values], (0.5, 0.25, 0.75)
+                        )
+                        for name in names
+                    }
+                    said = ", ".join(
+                        f"{name} {middle:.3g} (middle half {low:.3g} to {high:.3g})"
+                        for name, (middle, low, high) in quarters.items()
+                    )
                     rows.append((group, same[0].fit.model.name, said))
         return ("answerer", "model", "parameters (95% intervals)"), rows
 
@@ -85,28 +116,44 @@ class Study:
         """Criteria and held-out answers of each fit; of groups of more than ``most`` their sums."""
         rows = []
         for group, members in self.groups.items():
-            named = [(fits[0].answerer.name, (fits,)) for fits in members] if len(members) <= most else [(group, members)]
+            named = (
+                [(fits[0].answerer.name, (fits,)) for fits in members] if len(members) <= most else [(group, members)]
+            )
             for name, some in named:
                 for same in zip(*some, strict=True):
-                    sums = [sum(one.fit.log_likelihood for one in same), sum(one.fit.aicc for one in same), sum(one.fit.bic for one in same)]
+                    sums = [
+                        sum(one.fit.log_likelihood for one in same),
+                        sum(one.fit.aicc for one in same),
+                        sum(one.fit.bic for one in same),
+                    ]
                     held = sum(float(np.nansum(one.held)) for one in same)
                     rows.append((name, same[0].fit.model.name, *(f"{number:.1f}" for number in (*sums, held))))
         return ("answerer", "model", "log likelihood", "AICc", "BIC", "held out"), rows
 
     def selection_table(self) -> Table:
-        """How frequent each model is among people, by Bayesian model selection on the BIC; empty of one person or one model."""
+        """How frequent each model is among people, by Bayesian model selection on the BIC; empty of
+        one person or one model."""
         people = [fits for fits in self.fitted if fits[0].answerer.person]
         if len(people) < 2 or len(people[0]) < 2:
             return (), []
         found = select(np.array([[-one.fit.bic / 2 for one in fits] for fits in people]))
         columns = zip(self.recovery.names, found.frequency, found.exceedance, found.protected, strict=True)
-        rows = [(name, f"{share:.0%}", f"{most:.3f}", f"{protected:.3f}", f"{found.equal:.3f}") for name, share, most, protected in columns]
+        rows = [
+            (name, f"{share:.0%}", f"{most:.3f}", f"{protected:.3f}", f"{found.equal:.3f}")
+            for name, share, most, protected in columns
+        ]
         return ("model", "expected share of people", "exceedance", "protected exceedance", "all equally frequent"), rows
 
     def recovery_table(self) -> Table:
         """How parameters come back."""
         rows = [
-            (one.model, one.parameter, "" if np.isnan(one.correlation) else f"{one.correlation:.2f}", f"{one.bias:+.2g}", f"{one.error:.2g}")
+            (
+                one.model,
+                one.parameter,
+                "" if np.isnan(one.correlation) else f"{one.correlation:.2f}",
+                f"{one.bias:+.2g}",
+                f"{one.error:.2g}",
+            )
             for one in self.recovery.parameters
         ]
         return ("model", "parameter", "r of planted and fitted", "median difference", "median error"), rows
@@ -114,7 +161,10 @@ class Study:
     def confusion_table(self) -> Table:
         """Which model is taken for which, by the AICc."""
         names = self.recovery.names
-        rows = [(f"simulated from {name}", *(f"{share:.0%}" for share in line)) for name, line in zip(names, self.recovery.confusion(), strict=True)]
+        rows = [
+            (f"simulated from {name}", *(f"{share:.0%}" for share in line))
+            for name, line in zip(names, self.recovery.confusion(), strict=True)
+        ]
         return ("taken for (smallest AICc)", *names), rows
 
     def predictions(self) -> list[str]:
@@ -161,7 +211,9 @@ def study(
     notes = [f"{model.name} is left out: {refusal}." for model, refusal in refusals.items() if refusal]
     if not models:
         paradigm = everybody[0].paradigm
-        raise SpanLabError(f"no model for the answers of {paradigm} ({kind}): --model takes {_fitting(everybody)}. {' '.join(notes)}".strip())
+        raise SpanLabError(
+            f"no model for the answers of {paradigm} ({kind}): --model takes {_fitting(everybody)}. {' '.join(notes)}".strip()  # noqa: E501
+        )
     total = len(everybody) + simulated * len(models)
     fitted: dict[int, tuple[Fitted, ...]] = {}
     with open_pool(workers) as pool:
@@ -169,7 +221,9 @@ def study(
             fitted[number] = tuple(fits)
             tell(len(fitted), total)
         in_order = [fitted[number] for number in range(len(everybody))]
-        recovery = recover(in_order, simulated, seed, lambda done, _: tell(len(everybody) + done, total), each=pool.each)
+        recovery = recover(
+            in_order, simulated, seed, lambda done, _: tell(len(everybody) + done, total), each=pool.each
+        )
     return Study(everybody[0].paradigm, tuple(in_order), recovery, tuple(notes))
 
 

@@ -25,13 +25,14 @@ class Trials:
     kind : of the answers
     load : of each answer the set size, the list length, or n
     trial : number of its trial; rows of a trial stand together, in the order of its questions
-    answer : report: error in radians; detection and change: from 0 (sure that there was nothing) to ``levels - 1``;
-        order: serial position of the item that was given, 0 for one that was not in the list;
-        updating: the role of the cell that was given, a place in :data:`.markers.ROLES`
-    beside : report: ``others``, values of the other items minus the target's, in radians, NaN where there are fewer;
-        detection and change: ``signal``, 0 or 1; order: ``position`` asked for, ``stage`` (number of the question
-        in its trial, from 0), number of ``options``, ``once`` (1 where nothing may be given twice), and ``given``, whether
-        each item was given before in the trial; updating: ``cells``, how many there are of each role
+    answer : report: error in radians; detection and change: from 0 (sure that there was nothing) to
+        ``levels - 1``; order: serial position of the item that was given, 0 for one that was not in
+        the list; updating: the role of the cell that was given, a place in :data:`.markers.ROLES`
+    beside : report: ``others``, values of the other items minus the target's, in radians, NaN where
+        there are fewer; detection and change: ``signal``, 0 or 1; order: ``position`` asked for,
+        ``stage`` (number of the question in its trial, from 0), number of ``options``, ``once`` (1
+        where nothing may be given twice), and ``given``, whether each item was given before in the
+        trial; updating: ``cells``, how many there are of each role
     levels : how many different answers there are to a yes-no question with or without ratings
     weight : how often each row stands in the data; 1 when not given
     """
@@ -51,7 +52,9 @@ class Trials:
         """Some of the rows."""
         beside = {name: column[rows] for name, column in self.beside.items()}
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, load=self.load[rows], trial=self.trial[rows], answer=self.answer[rows], beside=beside, weight=weight)
+        return replace(
+            self, load=self.load[rows], trial=self.trial[rows], answer=self.answer[rows], beside=beside, weight=weight
+        )
 
     def answered(self, answers: np.ndarray) -> Trials:
         """The same questions with other answers."""
@@ -82,7 +85,8 @@ class Trials:
 
 
 def given_before(trial: np.ndarray, answer: np.ndarray, width: int) -> np.ndarray:
-    """Whether each item of a list was given before in its trial: a row for each answer, a column for each item."""
+    """Whether each item of a list was given before in its trial: a row for each answer, a column
+    for each item."""
     given = np.zeros((len(trial), width), bool)
     for row in range(1, len(trial)):
         if trial[row] == trial[row - 1]:
@@ -101,9 +105,10 @@ def stages(trial: np.ndarray) -> np.ndarray:
 def observed(trials: Trials) -> dict[tuple[str, int], float]:
     """The curve that a picture shows of answers of a kind: of each line and point its value.
 
-    Report: mean size of errors in degrees by load. Detection: hits and false alarms by load (ratings: by the upper half).
-    Order: share of right answers by serial position, a line for each list length.
-    Updating: shares of right answers, of outdated cells and of current cells of other places, by load.
+    Report: mean size of errors in degrees by load. Detection: hits and false alarms by load
+    (ratings: by the upper half). Order: share of right answers by serial position, a line for each
+    list length. Updating: shares of right answers, of outdated cells and of current cells of other
+    places, by load.
     """
     weight = np.ones(len(trials)) if trials.weight is None else trials.weight
     if trials.kind == "updating":
@@ -128,4 +133,6 @@ def observed(trials: Trials) -> dict[tuple[str, int], float]:
         for load, rows in trials.by_load.items():
             signal = trials.beside["signal"][rows] == 1
             cells |= {("hits", load): rows[signal], ("false alarms", load): rows[~signal]}
-    return {key: float(np.average(value[rows], weights=weight[rows])) for key, rows in cells.items() if weight[rows].sum()}
+    return {
+        key: float(np.average(value[rows], weights=weight[rows])) for key, rows in cells.items() if weight[rows].sum()
+    }

@@ -24,8 +24,10 @@ class Batch(NamedTuple):
 
     Parameters
     ----------
-    frames : float32 (trials, steps, 3, 32, 32), from 0 to 1, black after the end of a trial; (trials, steps, 300) where words are read
-    targets : int64 (trials, steps): the class that is wanted at each step; (trials, outputs), 1 where wanted, for questions with several answers
+    frames : float32 (trials, steps, 3, 32, 32), from 0 to 1, black after the end of a trial;
+        (trials, steps, 300) where words are read
+    targets : int64 (trials, steps): the class that is wanted at each step; (trials, outputs), 1
+        where wanted, for questions with several answers
     mask : bool (trials, steps): the steps that enter the loss
     lengths : int64 (trials,): steps of each trial
     """
@@ -39,8 +41,8 @@ class Batch(NamedTuple):
 class Dataset(IterableDataset[Batch]):
     """Batches of trials of a paradigm, drawn anew for each batch and the same for the same seed.
 
-    Training, validation and test trials cannot be the same ones. A ``DataLoader`` with workers takes each batch once; give it ``batch_size=None``, because
-    batches are made here.
+    Training, validation and test trials cannot be the same ones. A ``DataLoader`` with workers
+    takes each batch once; give it ``batch_size=None``, because batches are made here.
 
     Parameters
     ----------
@@ -83,7 +85,9 @@ class Dataset(IterableDataset[Batch]):
         self.batch_size, self.batches, self.seed = batch_size, batches, seed
         self.split: Split = split
         self.generator: Generator = generator
-        self._levels = {name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()}
+        self._levels = {
+            name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()
+        }
         self.view = self._view()
 
     def _view(self) -> Any:
@@ -97,19 +101,27 @@ class Dataset(IterableDataset[Batch]):
         views = [self.paradigm.network_view(levels) for levels in self.paradigm.combinations(self._levels)]
         known = [view for view in views if view is not None]
         if not known:
-            raise SpanLabError(f"networks cannot take {self.paradigm.name}: the paradigm has no 'network' section that says its task and head")
+            raise SpanLabError(
+                f"networks cannot take {self.paradigm.name}: the paradigm has no 'network' section that says its task"
+                " and head"
+            )
         if len({view.head for view in known}) > 1:
-            raise SpanLabError(f"the tasks of {self.paradigm.name} have heads of different sizes; choose levels of one of them")
+            raise SpanLabError(
+                f"the tasks of {self.paradigm.name} have heads of different sizes; choose levels of one of them"
+            )
         return known[0]
 
     @property
     def outputs(self) -> int:
-        """How many logits a model gives at each step: those of the paradigm's head, or two (no and yes) where the head has one output."""
+        """How many logits a model gives at each step: those of the paradigm's head, or two (no and
+        yes) where the head has one output."""
         return max(self.view.head, 2)
 
     def trials(self, number: int) -> list[Trial]:
         """The trials of one batch, by its number from 0."""
-        planned: Iterator[PlannedTrial] = plan_dataset(self.paradigm, self.seed, self.split, self.batch_size, self._levels, start=number * self.batch_size)
+        planned: Iterator[PlannedTrial] = plan_dataset(
+            self.paradigm, self.seed, self.split, self.batch_size, self._levels, start=number * self.batch_size
+        )
         return [compile_trial(self.paradigm, one.levels, one.seed, self.generator) for one in planned]
 
     def batch(self, number: int) -> Batch:

@@ -1,4 +1,5 @@
-"""Trials of a paradigm as an environment of Gymnasium, for models that learn by reward, laid out as in neurogym.
+"""Trials of a paradigm as an environment of Gymnasium, for models that learn by reward, laid out as
+in neurogym.
 
 >>> import spanlab
 >>> environment = spanlab.gym.Task("vsr", levels={"list_length": 3})
@@ -26,9 +27,10 @@ import gymnasium  # noqa: E402
 class Task(gymnasium.Env[np.ndarray, int]):
     """A paradigm as an environment: one display is one step, and an answer is rewarded.
 
-    An episode is one trial. What is observed is the frame that networks get; the right answer is never observed. At a question, the action is the class that
-    is answered: it is rewarded with 1 if it is right and 0 if not, and then ``info`` has ``correct`` and ``gt``, the class that was right. Elsewhere the
-    action counts for nothing.
+    An episode is one trial. What is observed is the frame that networks get; the right answer is
+    never observed. At a question, the action is the class that is answered: it is rewarded with 1
+    if it is right and 0 if not, and then ``info`` has ``correct`` and ``gt``, the class that was
+    right. Elsewhere the action counts for nothing.
 
     Parameters
     ----------
@@ -43,14 +45,25 @@ class Task(gymnasium.Env[np.ndarray, int]):
         when the paradigm is unknown, networks cannot take it, or a question has several answers.
     """
 
-    def __init__(self, paradigm: str, *, levels: Mapping[str, Any] | None = None, split: Split = "train", generator: Generator = "corrected") -> None:
+    def __init__(
+        self,
+        paradigm: str,
+        *,
+        levels: Mapping[str, Any] | None = None,
+        split: Split = "train",
+        generator: Generator = "corrected",
+    ) -> None:
         self.paradigm = load_paradigm(paradigm)
-        self._levels = {name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()}
+        self._levels = {
+            name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()
+        }
         self._split: Split = split
         self._generator: Generator = generator
         view = self.paradigm.network_view(self.paradigm.combinations(self._levels)[0])
         if view is None or view.input != "frames":
-            raise SpanLabError(f"{self.paradigm.name} cannot be an environment: it has no 'network' section with frames")
+            raise SpanLabError(
+                f"{self.paradigm.name} cannot be an environment: it has no 'network' section with frames"
+            )
         self._view = view
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (3, 32, 32), np.float32)
         self.action_space = gymnasium.spaces.Discrete(max(view.head, 2))
@@ -60,7 +73,9 @@ class Task(gymnasium.Env[np.ndarray, int]):
         self._seed, self._number = 1, 0
 
     @override
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin the next trial; with a seed, the first one of that seed."""
         super().reset(seed=seed)
         if seed is not None:
@@ -103,7 +118,8 @@ class Task(gymnasium.Env[np.ndarray, int]):
 
         Returns
         -------
-        the next frame, the reward, whether the trial is over, False, and ``new_trial``; after a question also ``correct`` and ``gt``
+        the next frame, the reward, whether the trial is over, False, and ``new_trial``; after a
+        question also ``correct`` and ``gt``
         """
         trial = self._trial
         if self._step >= len(self._frames):

@@ -1,4 +1,5 @@
-"""Analysis of a network's units: their task variance, clusters, lesions, and the similarity of states, as a page with figures and tables."""
+"""Analysis of a network's units: their task variance, clusters, lesions, and the similarity of
+states, as a page with figures and tables."""
 
 from .command import Analysis, analyse
 

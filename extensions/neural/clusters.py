@@ -1,4 +1,5 @@
-"""Clusters of units: k-means of their normalised task variances, and the choice of how many clusters there are."""
+"""Clusters of units: k-means of their normalised task variances, and the choice of how many
+clusters there are."""
 
 from __future__ import annotations
 
@@ -8,8 +9,9 @@ import numpy as np
 
 from spanlab.core import SpanLabError
 
-#: Most clusters that are tried; fewer where there are fewer different units. The WorM benchmark's analysis tries up to 99; where units vary gradually, the
-#: silhouette then prefers very many clusters of a few units each, which say little.
+#: Most clusters that are tried; fewer where there are fewer different units. The WorM benchmark's
+#: analysis tries up to 99; where units vary gradually, the silhouette then prefers very many
+#: clusters of a few units each, which say little.
 MOST = 30
 #: Starts of k-means, of which the best counts.
 STARTS = 10
@@ -22,7 +24,8 @@ class Clusters:
 
     Parameters
     ----------
-    labels : int (units,): the cluster of each, from 1; the first clusters are those of the first tasks
+    labels : int (units,): the cluster of each, from 1; the first clusters are those of the first
+        tasks
     silhouettes : (number of clusters, mean silhouette) of each number that was tried
     note : why there was no choice, if there was none
     """
@@ -52,22 +55,35 @@ def need_scikit_learn() -> None:
     try:
         import sklearn  # noqa: F401
     except ImportError as error:
-        raise SpanLabError(f"this needs scikit-learn, which cannot be imported here ({error}); install it with: pip install 'spanlab[networks]'") from None
+        raise SpanLabError(
+            f"this needs scikit-learn, which cannot be imported here ({error}); install it with: pip install"
+            " 'spanlab[networks]'"
+        ) from None
 
 
 def cluster_units(rows: np.ndarray, most: int = MOST, seed: int = SEED) -> Clusters:
-    """Cluster rows (units, tasks): with the number of clusters, from 2 to ``most``, that has the highest mean silhouette (Rousseeuw, 1987).
+    """Cluster rows (units, tasks): with the number of clusters, from 2 to ``most``, that has the
+    highest mean silhouette (Rousseeuw, 1987).
 
-    Of equally good numbers the smallest counts. The same rows give the same clusters: starts follow from the seed, and everything is computed with one thread.
+    Of equally good numbers the smallest counts. The same rows give the same clusters: starts follow
+    from the seed, and everything is computed with one thread.
     """
     if not len(rows):
         return Clusters(np.zeros(0, int), (), "no unit is active, so there is nothing to cluster")
     if rows.shape[1] < 2:
-        return Clusters(np.ones(len(rows), int), (), "with a single task all units have the same normalised task variance, so there is one cluster")
+        return Clusters(
+            np.ones(len(rows), int),
+            (),
+            "with a single task all units have the same normalised task variance, so there is one cluster",
+        )
     different = len(np.unique(rows, axis=0))
     highest = min(most, different, len(rows) - 1)
     if highest < 2:
-        return Clusters(np.ones(len(rows), int), (), f"{different} kind{'' if different == 1 else 's'} of units: too few to choose clusters, so there is one")
+        return Clusters(
+            np.ones(len(rows), int),
+            (),
+            f"{different} kind{'' if different == 1 else 's'} of units: too few to choose clusters, so there is one",
+        )
 
     from sklearn.cluster import KMeans
     from sklearn.metrics import silhouette_score
@@ -86,7 +102,8 @@ def cluster_units(rows: np.ndarray, most: int = MOST, seed: int = SEED) -> Clust
 
 
 def _in_order(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Clusters numbered by the task in which they vary most, then by how much they vary in the tasks, first to last."""
+    """Clusters numbered by the task in which they vary most, then by how much they vary in the
+    tasks, first to last."""
     middles = {label: rows[labels == label].mean(0) for label in np.unique(labels)}
     order = sorted(middles, key=lambda label: (int(middles[label].argmax()), *(-np.round(middles[label], 12)).tolist()))
     numbers = {label: number for number, label in enumerate(order, start=1)}

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
     from .states import TaskStates
 
-#: Trials of each task, the share of the highest task variance below which a unit is inactive, and most clusters, when nothing is said.
+#: Trials of each task, the share of the highest task variance below which a unit is inactive, and
+#: most clusters, when nothing is said.
 _TRIALS, _INACTIVE, _MOST = 200, 1e-3, 30
 
 
 class TaskSource(NamedTuple):
-    """The trials of a task: a paradigm, and the combinations of factor levels that are this task; ``before`` counts
-    its earlier tasks."""
+    """The trials of a task: a paradigm, and the combinations of factor levels that are this task;
+    ``before`` counts its earlier tasks."""
 
     paradigm: Paradigm
     combinations: list[dict[str, Any]]
@@ -48,27 +49,53 @@ class Analysis(NamedTuple):
 
 
 def neural(
-    checkpoint: Annotated[str, typer.Argument(help="name of a network that ships (laptop), or a checkpoint file", metavar="CHECKPOINT")],
+    checkpoint: Annotated[
+        str, typer.Argument(help="name of a network that ships (laptop), or a checkpoint file", metavar="CHECKPOINT")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for page, figures and tables", metavar="DIR")],
     tasks: Annotated[
         list[str] | None,
-        typer.Option("--tasks", help="tasks, as the network names them, separated by commas; by default all that it knows", metavar="NAME,..."),
+        typer.Option(
+            "--tasks",
+            help="tasks, as the network names them, separated by commas; by default all that it knows",
+            metavar="NAME,...",
+        ),
     ] = None,
-    trials: Annotated[int, typer.Option("--trials", help="trials of each task, shared out over the factor levels", min=1, max=100_000)] = _TRIALS,
+    trials: Annotated[
+        int, typer.Option("--trials", help="trials of each task, shared out over the factor levels", min=1, max=100_000)
+    ] = _TRIALS,
     seed: Annotated[int, typer.Option("--seed", help="seed of the trials", min=0)] = 1,
     generator: GeneratorOption = "corrected",
     paradigm: Annotated[
-        list[Path] | None, typer.Option("--paradigm", help="file of a paradigm that is not in the library; may be repeated", metavar="FILE")
+        list[Path] | None,
+        typer.Option(
+            "--paradigm", help="file of a paradigm that is not in the library; may be repeated", metavar="FILE"
+        ),
     ] = None,
-    apart: Annotated[bool, typer.Option("--apart", help="treat tasks that share a head (change detection) separately, not as one")] = False,
+    apart: Annotated[
+        bool, typer.Option("--apart", help="treat tasks that share a head (change detection) separately, not as one")
+    ] = False,
     inactive: Annotated[
-        float, typer.Option("--inactive", help="units whose highest task variance is below this share of the highest of any unit are inactive", min=0, max=1)
+        float,
+        typer.Option(
+            "--inactive",
+            help="units whose highest task variance is below this share of the highest of any unit are inactive",
+            min=0,
+            max=1,
+        ),
     ] = _INACTIVE,
     most_clusters: Annotated[
-        int, typer.Option("--most-clusters", help="largest number of clusters to try; 99 in the WorM benchmark's analysis", min=2, max=999)
+        int,
+        typer.Option(
+            "--most-clusters",
+            help="largest number of clusters to try; 99 in the WorM benchmark's analysis",
+            min=2,
+            max=999,
+        ),
     ] = _MOST,
 ) -> None:
-    """Analyse what a network's units do: task variance, clusters, lesions, similarity of states and tasks; figures, tables and a page."""
+    """Analyse what a network's units do: task variance, clusters, lesions, similarity of states and
+    tasks; figures, tables and a page."""
     how = Analysis(tasks, trials, seed, parse_generator(generator), paradigm or [], apart, inactive, most_clusters)
     print(analyse(checkpoint, output, how))
 
@@ -98,12 +125,15 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
     states = [_states(names[task], observed[task]) for task in chosen]
     for task in chosen:
         if trials < (count := len(sources[task].combinations)):
-            notes.append(f"{task}: {trials} trials do not reach all of its {count} combinations of factor levels; take more with --trials.")
+            notes.append(
+                f"{task}: {trials} trials do not reach all of its {count} combinations of factor levels; take more with"
+                " --trials."
+            )
     for name in dict.fromkeys(names.values()):
         if len(together := [task for task in chosen if names[task] == name]) > 1:
             notes.append(
-                f"{name}: the trials of {', '.join(together)} are looked at as one task, as published, so differences between these tasks count as variance; "
-                "--apart keeps them apart."
+                f"{name}: the trials of {', '.join(together)} are looked at as one task, as published, so differences"
+                " between these tasks count as variance; --apart keeps them apart."
             )
     command = ["spanlab", "neural", checkpoint, "-o", str(output)] + ["--tasks", ",".join(chosen)] * bool(how.tasks)
     command += ["--trials", str(trials), "--seed", str(seed)] + ["--generator", made] * (made != "corrected")
@@ -113,9 +143,17 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
     network = loaded.network
     subject = Subject(
         name=loaded.name,
-        lead=f"The states of the {network.memory.hidden} units of its memory ({network.settings.architecture}) at every step of {trials} trials of each of "
-        f"{len(chosen)} task{'' if len(chosen) == 1 else 's'}, and what is lost without some of them.",
-        facts=[f"SHA-256 {loaded.sha256[:16]}", f"{network.parameter_count:,} parameters", f"seed {seed}", f"{made} trials"],
+        lead=(
+            f"The states of the {network.memory.hidden} units of its memory ({network.settings.architecture}) at every"
+            f" step of {trials} trials of each of {len(chosen)} task{'' if len(chosen) == 1 else 's'}, and what is lost"
+            " without some of them."
+        ),
+        facts=[
+            f"SHA-256 {loaded.sha256[:16]}",
+            f"{network.parameter_count:,} parameters",
+            f"seed {seed}",
+            f"{made} trials",
+        ],
         tasks=[_row(task, names[task], sources[task], observed[task]) for task in chosen],
         notes=notes,
         command=shlex.join(command),
@@ -123,7 +161,9 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
     embedding = (known, network.task_embedding.weight.detach().cpu().numpy())
     with progress_bar("parts") as tell:
         silenced = _silencing(loaded, names, observed)
-        return write_neural_report(subject, states, embedding, silenced, output, inactive=how.inactive, most=how.most_clusters, advance=tell)
+        return write_neural_report(
+            subject, states, embedding, silenced, output, inactive=how.inactive, most=how.most_clusters, advance=tell
+        )
 
 
 def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[str]:
@@ -139,8 +179,11 @@ def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[st
     return [task for task in known if not asked or task in wanted]
 
 
-def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]) -> tuple[dict[str, TaskSource], list[str]]:
-    """The paradigm of each task: a file that was given, one that the network was trained on, or the first of the library. Also what is to be known of them.
+def _sources(
+    checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
+) -> tuple[dict[str, TaskSource], list[str]]:
+    """The paradigm of each task: a file that was given, one that the network was trained on, or the
+    first of the library. Also what is to be known of them.
 
     Raises
     ------
@@ -170,13 +213,15 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
     for task in tasks:
         if task not in sources:
             raise SpanLabError(
-                f"no paradigm in the library is the task '{task}' of {checkpoint.name}: give its file with --paradigm FILE, or leave it out with --tasks"
+                f"no paradigm in the library is the task '{task}' of {checkpoint.name}: give its file with --paradigm"
+                " FILE, or leave it out with --tasks"
             )
     return sources, notes
 
 
 def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict[str, Any]]]:
-    """The tasks that a paradigm has for this network, with their levels: those of its training, else of the published data sets."""
+    """The tasks that a paradigm has for this network, with their levels: those of its training,
+    else of the published data sets."""
     from spanlab.agents.network import task_seen_in
     from spanlab.paradigms.language import DatasetDesign
 
@@ -184,7 +229,9 @@ def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict
     published = paradigm.designs.get("published")
     levels: Mapping[str, Any] = published.factors if isinstance(published, DatasetDesign) else {}
     if trained is not None:
-        levels = {name: known_levels for name, known_levels in trained.items() if known_levels and name in paradigm.factors}
+        levels = {
+            name: known_levels for name, known_levels in trained.items() if known_levels and name in paradigm.factors
+        }
     levels_of: dict[str, list[dict[str, Any]]] = {}
     for combination in paradigm.combinations(levels):
         view = paradigm.network_view(combination)
@@ -193,7 +240,9 @@ def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict
     return levels_of
 
 
-def _observed(checkpoint: Checkpoint, sources: Mapping[str, TaskSource], trials: int, seed: int, generator: Generator, tell: Any) -> dict[str, Observed]:
+def _observed(
+    checkpoint: Checkpoint, sources: Mapping[str, TaskSource], trials: int, seed: int, generator: Generator, tell: Any
+) -> dict[str, Observed]:
     from spanlab.agents.network import observe
 
     observed = {}
@@ -208,18 +257,25 @@ def _observed(checkpoint: Checkpoint, sources: Mapping[str, TaskSource], trials:
 
 
 def _trials(source: TaskSource, count: int, seed: int, generator: Generator) -> list[Trial]:
-    """Held-out trials: from the stream of seeds of test sets, which that of training cannot meet. Tasks of one paradigm have different ones."""
+    """Held-out trials: from the stream of seeds of test sets, which that of training cannot meet.
+    Tasks of one paradigm have different ones."""
     from spanlab.paradigms import compile_trial, trial_seed
 
     paradigm, combinations, before = source
     return [
-        compile_trial(paradigm, combinations[number % len(combinations)], trial_seed("test", seed, before * count + number), generator)
+        compile_trial(
+            paradigm,
+            combinations[number % len(combinations)],
+            trial_seed("test", seed, before * count + number),
+            generator,
+        )
         for number in range(count)
     ]
 
 
 def _states(name: str, observed: Observed) -> TaskStates:
-    """States with labels: which steps count, which item is shown, and in task switching what is to be done."""
+    """States with labels: which steps count, which item is shown, and in task switching what is to
+    be done."""
     import numpy as np
 
     from spanlab.agents.network import before_the_probe

@@ -1,4 +1,5 @@
-"""From many dimensions to two: principal components, and t-SNE (van der Maaten & Hinton, 2008, Journal of Machine Learning Research 9)."""
+"""From many dimensions to two: principal components, and t-SNE (van der Maaten & Hinton, 2008,
+Journal of Machine Learning Research 9)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Plane:
 
 
 def principal(points: np.ndarray) -> Plane:
-    """The first two principal components, with the share of the variance that each has; zeros where there is none.
+    """The first two principal components, with the share of the variance that each has; zeros where
+    there is none.
 
     The sign of a component is such that its largest weight is positive.
     """
@@ -44,13 +46,19 @@ def principal(points: np.ndarray) -> Plane:
     flat[:, :usable] = centred @ axes[:usable].T
     total = float((sizes**2).sum())
     shares = [float(size**2) / total if total > 0 else 0.0 for size in [*sizes[:2], 0.0, 0.0][:2]]
-    return Plane(flat[:, 0], flat[:, 1], np.arange(len(points)), f"principal components ({shares[0]:.0%} and {shares[1]:.0%} of the variance)")
+    return Plane(
+        flat[:, 0],
+        flat[:, 1],
+        np.arange(len(points)),
+        f"principal components ({shares[0]:.0%} and {shares[1]:.0%} of the variance)",
+    )
 
 
 def neighbours(points: np.ndarray, seed: int = SEED) -> Plane | None:
     """t-SNE, started from principal components; None where there are too few different points.
 
-    The same points give the same plane: the start is fixed, and everything is computed with one thread.
+    The same points give the same plane: the start is fixed, and everything is computed with one
+    thread.
     """
     rows = np.arange(len(points))
     if len(points) > MOST_POINTS:
@@ -64,6 +72,8 @@ def neighbours(points: np.ndarray, seed: int = SEED) -> Plane | None:
 
     perplexity = min(PERPLEXITY, (len(chosen) - 1) / 3)
     with threadpool_limits(1):
-        flat = TSNE(2, perplexity=perplexity, init="pca", learning_rate="auto", random_state=seed, n_jobs=1).fit_transform(chosen)
+        flat = TSNE(
+            2, perplexity=perplexity, init="pca", learning_rate="auto", random_state=seed, n_jobs=1
+        ).fit_transform(chosen)
     drawn = "" if len(rows) == len(points) else f", {len(rows):,} of {len(points):,} points drawn at random"
     return Plane(flat[:, 0], flat[:, 1], rows, f"t-SNE (perplexity {perplexity:.0f}{drawn})")

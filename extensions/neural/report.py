@@ -1,4 +1,5 @@
-"""Everything about the units of a network in one folder: figures, tables, and a page that explains each of them."""
+"""Everything about the units of a network in one folder: figures, tables, and a page that explains
+each of them."""
 
 from __future__ import annotations
 
@@ -89,17 +90,26 @@ def write_neural_report(
             tables = {name: table for name, table in part.tables.items() if len(table)}
             for name, table in tables.items():
                 table.to_csv(out / "tables" / f"{name}.csv", index=False)
-            shown.append({"part": part, "tables": list(tables), "figures": [_drawn(name, caption, spec, out) for name, caption, spec in part.figures]})
+            shown.append(
+                {
+                    "part": part,
+                    "tables": list(tables),
+                    "figures": [_drawn(name, caption, spec, out) for name, caption, spec in part.figures],
+                }
+            )
             advance(number + 1, len(parts))
         index = out / "index.html"
         index.write_text(_page(subject, shown, [*subject.notes, *notes]), encoding="utf-8")
     except OSError as error:
-        raise SpanLabError(f"cannot write the analysis to {out}: {error.strerror or error}; choose another folder with -o") from None
+        raise SpanLabError(
+            f"cannot write the analysis to {out}: {error.strerror or error}; choose another folder with -o"
+        ) from None
     return index
 
 
 def _drawn(name: str, caption: str, spec: dict[str, Any], out: Path) -> dict[str, str]:
-    """A figure in its three files, and as the page shows it: from within itself, so that it can be sent around alone."""
+    """A figure in its three files, and as the page shows it: from within itself, so that it can be
+    sent around alone."""
     import vl_convert as vlc
 
     svg = draw(spec | {"title": {**spec["title"], "subtitle": textwrap.wrap(caption, 100)}}, ())
@@ -108,7 +118,12 @@ def _drawn(name: str, caption: str, spec: dict[str, Any], out: Path) -> dict[str
     stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
     stem.with_suffix(".pdf").write_bytes(vlc.svg_to_pdf(svg))
     stem.with_suffix(".png").write_bytes(vlc.svg_to_png(svg, scale=2))
-    return {"name": name, "caption": caption, "source": _inside(draw(plain, ())), "dark": _inside(draw(charts.on_black(plain), (), Sheet(theme="dark")))}
+    return {
+        "name": name,
+        "caption": caption,
+        "source": _inside(draw(plain, ())),
+        "dark": _inside(draw(charts.on_black(plain), (), Sheet(theme="dark"))),
+    }
 
 
 def _inside(svg: str) -> str:
@@ -122,5 +137,9 @@ def _page(subject: Subject, parts: Sequence[Mapping[str, Any]], notes: Sequence[
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     here = files(__name__.rpartition(".")[0])
     return environment.from_string(here.joinpath("index.html.jinja").read_text("utf-8")).render(
-        subject=subject, parts=parts, notes=notes, version=__version__, css=files("spanlab.core").joinpath("page.css").read_text("utf-8")
+        subject=subject,
+        parts=parts,
+        notes=notes,
+        version=__version__,
+        css=files("spanlab.core").joinpath("page.css").read_text("utf-8"),
     )

@@ -1,6 +1,8 @@
-"""Task variance: how much a unit varies over the trials of a task, and between which tasks it prefers one.
+"""Task variance: how much a unit varies over the trials of a task, and between which tasks it
+prefers one.
 
-After Yang, Joglekar, Song, Newsome & Wang (2019, Nature Neuroscience 22), as the WorM benchmark (Sikarwar & Zhang, 2023) computes it.
+After Yang, Joglekar, Song, Newsome & Wang (2019, Nature Neuroscience 22), as the WorM benchmark
+(Sikarwar & Zhang, 2023) computes it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ class TaskVariance:
 
 
 def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
-    """The variance (of the population) of each unit over all trials at each step, then its mean over steps, all of the same weight.
+    """The variance (of the population) of each unit over all trials at each step, then its mean
+    over steps, all of the same weight.
 
     Steps that fewer than two trials reach have no variance over trials and are left out.
     """
@@ -49,15 +52,25 @@ def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
         steps = max(task_states.values.shape[1] for task_states in recordings)
         variances, few = [], 0
         for step in range(steps):
-            reached = [task_states.values[task_states.counted[:, step], step] for task_states in recordings if step < task_states.values.shape[1]]
+            reached = [
+                task_states.values[task_states.counted[:, step], step]
+                for task_states in recordings
+                if step < task_states.values.shape[1]
+            ]
             there = np.concatenate(reached).astype(np.float64)
             if len(there) > 1:
                 variances.append(there.var(0))
             few += len(there) == 1
         if few:
-            notes.append(f"{task}: {few} step{'' if few == 1 else 's'} that only one trial reaches left out of the task variance; take more trials.")
+            notes.append(
+                f"{task}: {few} step{'' if few == 1 else 's'} that only one trial reaches left out of the task"
+                " variance; take more trials."
+            )
         if not variances:
-            notes.append(f"{task}: no step is reached by two trials, so it has no task variance and is left out of what follows from it; take more trials.")
+            notes.append(
+                f"{task}: no step is reached by two trials, so it has no task variance and is left out of what follows"
+                " from it; take more trials."
+            )
             continue
         tasks.append(task)
         columns.append(np.mean(variances, axis=0))
@@ -67,7 +80,8 @@ def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
 
 
 def active_units(variance: TaskVariance, threshold: float = INACTIVE) -> np.ndarray:
-    """Return which units are active, bool (units,): their highest task variance is above zero and at least ``threshold`` times the highest of any unit."""
+    """Return which units are active, bool (units,): their highest task variance is above zero and
+    at least ``threshold`` times the highest of any unit."""
     if not variance.tasks:
         return np.zeros(len(variance.values), bool)
     highest = variance.values.max(1)
@@ -75,7 +89,8 @@ def active_units(variance: TaskVariance, threshold: float = INACTIVE) -> np.ndar
 
 
 def normalised(variance: TaskVariance, active: np.ndarray) -> np.ndarray:
-    """Each unit's task variances over the highest of them, float (units, tasks); nan for inactive units."""
+    """Each unit's task variances over the highest of them, float (units, tasks); nan for inactive
+    units."""
     result = np.full(variance.values.shape, np.nan)
     if active.any():
         result[active] = variance.values[active] / variance.values[active].max(1, keepdims=True)
@@ -83,27 +98,45 @@ def normalised(variance: TaskVariance, active: np.ndarray) -> np.ndarray:
 
 
 def fractional(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """(first - second) / (first + second): 1 for units that vary in the first task only, -1 in the second only; NaN for units that vary in neither."""
+    """(first - second) / (first + second): 1 for units that vary in the first task only, -1 in the
+    second only; NaN for units that vary in neither."""
     total = first + second
     return np.divide(first - second, total, out=np.full(total.shape, np.nan), where=total > 0)
 
 
 def fractional_table(variance: TaskVariance, active: np.ndarray) -> pd.DataFrame:
-    """The fractional task variance of every active unit for every pair of tasks: ``task_a``, ``task_b``, ``unit`` (from 1), ``ftv``."""
+    """The fractional task variance of every active unit for every pair of tasks: ``task_a``,
+    ``task_b``, ``unit`` (from 1), ``ftv``."""
     units = np.flatnonzero(active)
     parts = [
-        pd.DataFrame({"task_a": variance.tasks[a], "task_b": variance.tasks[b], "unit": units + 1, "ftv": fractional(*variance.values[units][:, [a, b]].T)})
+        pd.DataFrame(
+            {
+                "task_a": variance.tasks[a],
+                "task_b": variance.tasks[b],
+                "unit": units + 1,
+                "ftv": fractional(*variance.values[units][:, [a, b]].T),
+            }
+        )
         for a, b in combinations(range(len(variance.tasks)), 2)
     ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"task_a": [], "task_b": [], "unit": [], "ftv": []})
+    return (
+        pd.concat(parts, ignore_index=True)
+        if parts
+        else pd.DataFrame({"task_a": [], "task_b": [], "unit": [], "ftv": []})
+    )
 
 
 def histograms(fractions: pd.DataFrame, bars: int = BARS) -> pd.DataFrame:
-    """Return how many units lie in each bar, for each pair of tasks: ``task_a``, ``task_b``, ``low``, ``high``, ``units``. The last bar has its upper end."""
+    """Return how many units lie in each bar, for each pair of tasks: ``task_a``, ``task_b``,
+    ``low``, ``high``, ``units``. The last bar has its upper end."""
     # Whole numbers over whole numbers: sums of steps would miss the values that lie on an edge.
     edges = np.arange(-bars, bars + 1, 2) / bars
     parts = []
     for (a, b), pair in fractions.groupby(["task_a", "task_b"], sort=False):
         counts, _ = np.histogram(pair["ftv"].dropna(), edges)
         parts.append(pd.DataFrame({"task_a": a, "task_b": b, "low": edges[:-1], "high": edges[1:], "units": counts}))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"task_a": [], "task_b": [], "low": [], "high": [], "units": []})
+    return (
+        pd.concat(parts, ignore_index=True)
+        if parts
+        else pd.DataFrame({"task_a": [], "task_b": [], "low": [], "high": [], "units": []})
+    )

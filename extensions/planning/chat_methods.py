@@ -1,4 +1,5 @@
-"""What a Methods section says of chat models: every setting that is not the default, practice, dates, served models, and the prompts, all from the record."""
+"""What a Methods section says of chat models: every setting that is not the default, practice,
+dates, served models, and the prompts, all from the record."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from spanlab.analysis.data import listed, plural
 from spanlab.core import SpanLabError, as_object
 from spanlab.sessions.transcripts import Transcript
 
-#: A sentence for each setting; of settings with named values one for each value. {} is the value, and texts are given with it or in the appendix.
+#: A sentence for each setting; of settings with named values one for each value. {} is the value,
+#: and texts are given with it or in the appendix.
 SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "preset": "The settings start from the preset {}.",
     "temperature": "The sampling temperature was {}.",
@@ -29,14 +31,25 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "presence_penalty": "The presence penalty was {}.",
     "repetition_penalty": "The repetition penalty was {}.",
     "extra_body": "Each request had these further fields: {}.",
-    "extra_headers": "Each request had these further headers (names of environment variables stand for their values): {}.",
+    "extra_headers": (
+        "Each request had these further headers (names of environment variables stand for their values): {}."
+    ),
     "cache_control": "The server was asked to keep the conversation in its cache for {}.",
     "logprobs": {"True": "The probabilities of the first token of each reply were recorded."},
     "top_logprobs": "Where probabilities of tokens were requested, they were requested for {} tokens.",
     "likelihoods": {
-        "prompt": "The probability of each allowed answer was asked for with each question, from the probabilities of the prompt's tokens.",
-        "echo": "The probability of each allowed answer was asked for with each question, from a completion endpoint that repeats what it was sent.",
-        "top": "The probability of each allowed answer was asked for with each question, from the most probable first tokens of a reply.",
+        "prompt": (
+            "The probability of each allowed answer was asked for with each question, from the probabilities of the"
+            " prompt's tokens."
+        ),
+        "echo": (
+            "The probability of each allowed answer was asked for with each question, from a completion endpoint that"
+            " repeats what it was sent."
+        ),
+        "top": (
+            "The probability of each allowed answer was asked for with each question, from the most probable first"
+            " tokens of a reply."
+        ),
     },
     "template": "For these probabilities the conversation was formatted by a chat template (appendix).",
     "instructions_as": "The instructions had the role {}.",
@@ -68,7 +81,9 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "first_turn": "The first question of a trial had this form: {}.",
     "delivery": {
         "separate": "Each step was a message of its own.",
-        "acknowledged": "Each step was a message of its own, with a scripted reply between them that the model did not write.",
+        "acknowledged": (
+            "Each step was a message of its own, with a scripted reply between them that the model did not write."
+        ),
     },
     "acknowledgement": "The scripted reply between messages, where there was one, was {}.",
     "history": {"extracted": "Of its earlier replies, the model saw only the answers that had been read from them."},
@@ -78,7 +93,9 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     },
     "reasoning_text": "Reasons were asked for in these words: {}.",
     "reasoning_history": {"cut": "The model did not see its earlier reasons again."},
-    "strip_think": {"False": "Text between <think> and </think> was read as part of a reply, and shown to the model again."},
+    "strip_think": {
+        "False": "Text between <think> and </think> was read as part of a reply, and shown to the model again."
+    },
     "extraction": {
         "strict": "A reply counted only if it was the answer and nothing else.",
         "first_character": "The first character of a reply was its answer.",
@@ -92,16 +109,27 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "reask_text": "A repeated question began with {}.",
     "reask_question": {"False": "A repetition consisted of this sentence alone, without the question."},
     "warm_up": "The first {} questions of each conversation were marked as warm-up and left out of the analysis.",
-    "practice": {"feedback": "The paradigm's practice with its feedback came first, and every conversation began with it."},
+    "practice": {
+        "feedback": "The paradigm's practice with its feedback came first, and every conversation began with it."
+    },
     "conversation": {"session": "All trials of a block were one conversation."},
     "conversation_window": "Of the earlier trials, the last {} were sent again.",
     "examples": "Before a trial {} worked examples were shown, with their right answers.",
     "examples_text": "Examples, where there were any, were introduced by {}.",
     "trial_text": "A trial that was not the first of its conversation was introduced by {}.",
-    "notepad": {"True": "Before the first question of a trial the model wrote notes; the list was then dropped, and only the notes were sent again."},
+    "notepad": {
+        "True": (
+            "Before the first question of a trial the model wrote notes; the list was then dropped, and only the notes"
+            " were sent again."
+        )
+    },
     "notepad_text": "Notes, where there were any, were asked for by {}.",
-    "retention_load": "Between the list and the first question stood a text of about {} tokens that was irrelevant to the task.",
-    "interference": "Between the list and the first question, the model did {} sums, one per turn, which were not scored.",
+    "retention_load": (
+        "Between the list and the first question stood a text of about {} tokens that was irrelevant to the task."
+    ),
+    "interference": (
+        "Between the list and the first question, the model did {} sums, one per turn, which were not scored."
+    ),
     "repeat": "This is repetition {} of the same trials.",
     "conversation_header": "The request header {} identified the conversation.",
     "label": "Remark on this agent: {}.",
@@ -109,7 +137,8 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
 #: Settings of sampling that a server decides itself if they are not sent.
 _SERVERS = {"temperature": "temperature", "top_p": "top-p", "max_tokens": "length of replies", "seed": "seed"}
 _GAP = "[not recorded: {}]"
-#: Distinct instructions of a session that the appendix prints; one that has more names their number.
+#: Distinct instructions of a session that the appendix prints; one that has more names their
+#: number.
 _MOST_PROMPTS = 12
 
 
@@ -137,7 +166,9 @@ class ChatSession:
             ledger = Transcript(folder).ledger
         except SpanLabError as error:
             return cls(info, unreadable=str(error))
-        lines = [line for line in ledger.lines if "reply" in line] or [line for some in ledger.replies.values() for line in some]
+        lines = [line for line in ledger.lines if "reply" in line] or [
+            line for some in ledger.replies.values() for line in some
+        ]
         asked = [line for line in lines if "judge" not in line and "scores" not in line]
         return cls(info, [event for event in ledger.events if event["event"] != "step"], asked)
 
@@ -148,23 +179,33 @@ class ChatSession:
 
 
 def setting_sentences(settings: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each recorded setting that is not the default, and one for what was left to the server."""
+    """Return a sentence for each recorded setting that is not the default, and one for what was
+    left to the server."""
     defaults = _defaults(settings)
-    sentences = [_sentence(name, settings[name]) for name in SENTENCES if name in settings and not _same(settings[name], defaults.get(name))]
+    sentences = [
+        _sentence(name, settings[name])
+        for name in SENTENCES
+        if name in settings and not _same(settings[name], defaults.get(name))
+    ]
     if not settings.get("notepad"):
-        sentences.append("When the model was asked, everything that it had been shown in the trial was still in its context.")
+        sentences.append(
+            "When the model was asked, everything that it had been shown in the trial was still in its context."
+        )
     left = [words for name, words in _SERVERS.items() if name in settings and settings[name] is None]
     return [*sentences, *([f"Left to the server, whose defaults are unknown: {listed(left)}."] if left else [])]
 
 
 def _defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as they would be if only those were chosen on which the sentences of others depend."""
+    """The settings as they would be if only those were chosen on which the sentences of others
+    depend."""
     chosen = {name: settings[name] for name in ("view", "reasoning") if name in settings}
     return ChatSettings.read(chosen).model_dump() | ChatSettings().model_dump(exclude={"preamble", "reasoning_text"})
 
 
 def _same(value: Any, default: Any) -> bool:
-    return (list(value) if isinstance(value, tuple) else value) == (list(default) if isinstance(default, tuple) else default)
+    return (list(value) if isinstance(value, tuple) else value) == (
+        list(default) if isinstance(default, tuple) else default
+    )
 
 
 def _sentence(name: str, value: Any) -> str:
@@ -179,19 +220,32 @@ def _quoted(value: Any) -> str:
         return f"“{value}”" if value else "nothing"
     if isinstance(value, list | tuple):
         return listed([json.dumps(part, ensure_ascii=False) for part in value]) or "nothing"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else f"{value:,}" if isinstance(value, int) else str(value)
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, Mapping)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
 
 
 def _session_sentences(sessions: Sequence[ChatSession]) -> list[str]:
-    """What sessions tell beside their settings: dates, practice, served models, the reader of replies."""
+    """What sessions tell beside their settings: dates, practice, served models, the reader of
+    replies."""
     sentences = [_dates(sessions), _practice(sessions), _served(sessions), _fingerprints(sessions)]
     readers = {as_object(session.info.get("apparatus")).get("reader") for session in sessions}
     known = sorted(str(reader) for reader in readers if reader is not None)
-    sentences.append(f"Replies were read by version {listed(known)} of SpanLab's reader." if known else _GAP.format("version of the reader of replies") + ".")
+    sentences.append(
+        f"Replies were read by version {listed(known)} of SpanLab's reader."
+        if known
+        else _GAP.format("version of the reader of replies") + "."
+    )
     batches = sum(bool(as_object(session.info.get("care")).get("batch")) for session in sessions)
     sentences.append(f"Requests of {plural(batches, 'session')} were submitted in batches." if batches else "")
     sentences += [
-        f"[A session's conversations cannot be read, so nothing is known about them here: {session.unreadable}]" for session in sessions if session.unreadable
+        f"[A session's conversations cannot be read, so nothing is known about them here: {session.unreadable}]"
+        for session in sessions
+        if session.unreadable
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -216,9 +270,17 @@ def _practice(sessions: Sequence[ChatSession]) -> str:
             continue
         text = f"A round of practice had {plural(int(rules.get('trials', 0)), 'trial')}"
         passing, most = rules.get("pass"), rules.get("at_most")
-        text += f"; {passing:.0%} of its answers had to be right, in up to {plural(int(most or 1), 'round')}" if isinstance(passing, int | float) else ""
+        text += (
+            f"; {passing:.0%} of its answers had to be right, in up to {plural(int(most or 1), 'round')}"
+            if isinstance(passing, int | float)
+            else ""
+        )
         over = [event for event in session.events if event["event"] == "practice"]
-        text += "".join(f"; {plural(int(event['rounds']), 'round')}, {_PASSED[bool(event['passed'])]}" for event in over if event.get("rounds"))
+        text += "".join(
+            f"; {plural(int(event['rounds']), 'round')}, {_PASSED[bool(event['passed'])]}"
+            for event in over
+            if event.get("rounds")
+        )
         texts[f"{text}."] = None
     return " ".join(texts)
 
@@ -227,7 +289,9 @@ _PASSED = {True: "passed", False: "not passed"}
 
 
 def _served(sessions: Sequence[ChatSession]) -> str:
-    runs = {text for session in sessions if (text := _runs(line["reply"].get("served_model") for line in session.replies))}
+    runs = {
+        text for session in sessions if (text := _runs(line["reply"].get("served_model") for line in session.replies))
+    }
     if not runs:
         return _GAP.format("which model the server says it used") + "."
     return f"The server called the model {' or '.join(sorted(runs))}."
@@ -240,7 +304,11 @@ def _fingerprints(sessions: Sequence[ChatSession]) -> str:
         return "It gave no fingerprint of its system." if any(orders) else ""
     changed = sum(len(set(filter(None, order))) > 1 for order in orders)
     text = f"The fingerprint of its system was {' or '.join(sorted(runs))}"
-    return f"{text}; it changed during {plural(changed, 'session')}." if changed else f"{text}, and it changed during no session."
+    return (
+        f"{text}; it changed during {plural(changed, 'session')}."
+        if changed
+        else f"{text}, and it changed during no session."
+    )
 
 
 def _runs(values: Iterable[str | None]) -> str:
@@ -260,16 +328,26 @@ def _runs(values: Iterable[str | None]) -> str:
 
 
 def prompt_texts(session: ChatSession) -> list[tuple[str, str]]:
-    """Return the prompts of a session with a title for each: instructions as they were sent, the first request, and texts of the settings."""
+    """Return the prompts of a session with a title for each: instructions as they were sent, the
+    first request, and texts of the settings."""
     texts: list[tuple[str, str]] = []
     trials = [line for line in session.replies if str(line.get("trial")) != "0" and line.get("sent")]
     opening = [_text(line["sent"][0]) for line in trials if line["sent"][0]["role"] in ("system", "developer")]
     distinct = list(dict.fromkeys(opening))
-    texts += [("Instructions" if len(distinct) == 1 else f"Instructions, {number}", text) for number, text in enumerate(distinct[:_MOST_PROMPTS], start=1)]
+    texts += [
+        ("Instructions" if len(distinct) == 1 else f"Instructions, {number}", text)
+        for number, text in enumerate(distinct[:_MOST_PROMPTS], start=1)
+    ]
     if len(distinct) > _MOST_PROMPTS:
-        texts.append(("Further instructions", f"{len(distinct) - _MOST_PROMPTS} more are in the record (spanlab transcript)."))
+        texts.append(
+            ("Further instructions", f"{len(distinct) - _MOST_PROMPTS} more are in the record (spanlab transcript).")
+        )
     if trials:
-        said = [f"{message['role']}:\n{_text(message)}" for message in trials[0]["sent"] if message["role"] not in ("system", "developer")]
+        said = [
+            f"{message['role']}:\n{_text(message)}"
+            for message in trials[0]["sent"]
+            if message["role"] not in ("system", "developer")
+        ]
         texts.append((f"First request, of trial {trials[0]['trial']}", "\n\n".join(said)))
     replaced = as_object(session.settings.get("instructions"))
     taken = [name for name in replaced if name == session.info.get("paradigm")] or list(replaced)
@@ -279,7 +357,10 @@ def prompt_texts(session: ChatSession) -> list[tuple[str, str]]:
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    return "\n\n".join(str(part["text"]) if "text" in part else "[picture]" if "picture" in part else "[sound]" for part in message["parts"])
+    return "\n\n".join(
+        str(part["text"]) if "text" in part else "[picture]" if "picture" in part else "[sound]"
+        for part in message["parts"]
+    )
 
 
 def chat_sentences(sessions: Sequence[ChatSession]) -> list[str]:
@@ -288,11 +369,15 @@ def chat_sentences(sessions: Sequence[ChatSession]) -> list[str]:
 
 
 def prompts_appendix(sessions: Sequence[ChatSession]) -> list[str]:
-    """Return the lines of the appendix of prompts; a text that several sessions have is printed once."""
+    """Return the lines of the appendix of prompts; a text that several sessions have is printed
+    once."""
     titles: dict[str, list[str]] = {}
     for session in sessions:
         for title, text in prompt_texts(session):
-            of = f"{session.info.get('paradigm')}, `{session.info.get('agent')}` (settings {session.info.get('agent_settings_hash')})"
+            of = (
+                f"{session.info.get('paradigm')}, `{session.info.get('agent')}` (settings"
+                f" {session.info.get('agent_settings_hash')})"
+            )
             titles.setdefault(_block(text), []).append(f"{title}: {of}")
     lines = [line for block, names in titles.items() for line in ("", listed(list(dict.fromkeys(names))), "", block)]
     return ["", "## Appendix: prompts", *lines] if lines else []

@@ -1,4 +1,5 @@
-"""``spanlab plan`` and ``spanlab methods``: how many people and trials a study needs, and a draft of its Methods section. Part of the command line."""
+"""``spanlab plan`` and ``spanlab methods``: how many people and trials a study needs, and a draft
+of its Methods section. Part of the command line."""
 
 from __future__ import annotations
 
@@ -37,14 +38,28 @@ _UNITS: dict[str, tuple[Measured, str]] = {
 }
 _CALLED = {"correct": "shares of right answers", "d_prime": "d′", "rt_ms": "reaction times"}
 _TESTED = {
-    "correct": "people's shares; where there is no difference it should find one in 5% of studies, and in fewer near 0% and 100%.",
-    "d_prime": "people's d′ (half an answer added to each count); where there is no difference it should find one in 5% of studies.",
-    "rt_ms": "people's mean times of correct answers; where there is no difference it should find one in 5% of studies.",
+    "correct": (
+        "people's shares; where there is no difference it should find one in 5% of studies, and in fewer near 0% and"
+        " 100%."
+    ),
+    "d_prime": (
+        "people's d′ (half an answer added to each count); where there is no difference it should find one in 5% of"
+        " studies."
+    ),
+    "rt_ms": (
+        "people's mean times of correct answers; where there is no difference it should find one in 5% of studies."
+    ),
 }
 #: Options of one value alone: what they are called, and what they set.
 _ONLY: dict[str, dict[str, str]] = {
     "correct": {"item": "--sd-item", "items": "--items"},
-    "d_prime": {"d_prime": "--d-prime", "criterion": "--criterion", "criterion_people": "--sd-criterion", "signals": "--signals", "forced": "--forced-choice"},
+    "d_prime": {
+        "d_prime": "--d-prime",
+        "criterion": "--criterion",
+        "criterion_people": "--sd-criterion",
+        "signals": "--signals",
+        "forced": "--forced-choice",
+    },
     "rt_ms": {"rt": "--rt", "trial": "--sd-trial", "tau": "--tau"},
 }
 _MEANINGS = {
@@ -58,73 +73,179 @@ _MEANINGS = {
 
 
 def plan(
-    data: Annotated[list[Path] | None, typer.Argument(help=f"your own data, as the source of spread and accuracy: {DATA_HELP}", metavar="[DATA...]")] = None,
-    people: Annotated[str, typer.Option("--people", help="numbers of people, in each group with --between", metavar="N,N,...")] = "8,12,16,24,32",
-    trials: Annotated[str, typer.Option("--trials", help="numbers of trials per person and condition", metavar="N,N,...")] = "24,48",
-    value: Annotated[str, typer.Option("--value", help="what is measured: correct, d_prime or rt_ms (mean reaction time of correct answers)")] = "correct",
+    data: Annotated[
+        list[Path] | None,
+        typer.Argument(help=f"your own data, as the source of spread and accuracy: {DATA_HELP}", metavar="[DATA...]"),
+    ] = None,
+    people: Annotated[
+        str, typer.Option("--people", help="numbers of people, in each group with --between", metavar="N,N,...")
+    ] = "8,12,16,24,32",
+    trials: Annotated[
+        str, typer.Option("--trials", help="numbers of trials per person and condition", metavar="N,N,...")
+    ] = "24,48",
+    value: Annotated[
+        str,
+        typer.Option(
+            "--value", help="what is measured: correct, d_prime or rt_ms (mean reaction time of correct answers)"
+        ),
+    ] = "correct",
     accuracy: Annotated[
-        str, typer.Option("--accuracy", help="share of right answers in the first condition, such as 75%; of reaction times in both", metavar="SHARE")
+        str,
+        typer.Option(
+            "--accuracy",
+            help="share of right answers in the first condition, such as 75%; of reaction times in both",
+            metavar="SHARE",
+        ),
     ] = "",
-    d_prime: Annotated[float | None, typer.Option("--d-prime", help="d′ in the first condition, with --value d_prime", metavar="D", show_default=False)] = None,
+    d_prime: Annotated[
+        float | None,
+        typer.Option(
+            "--d-prime", help="d′ in the first condition, with --value d_prime", metavar="D", show_default=False
+        ),
+    ] = None,
     rt: Annotated[
-        float | None, typer.Option("--rt", help="mean reaction time in the first condition, with --value rt_ms", metavar="MS", show_default=False)
+        float | None,
+        typer.Option(
+            "--rt",
+            help="mean reaction time in the first condition, with --value rt_ms",
+            metavar="MS",
+            show_default=False,
+        ),
     ] = None,
     difference: Annotated[
-        str, typer.Option("--difference", help="the second condition minus the first: -5points, -0.3d' or 40ms, as --value has it", metavar="AMOUNT")
+        str,
+        typer.Option(
+            "--difference",
+            help="the second condition minus the first: -5points, -0.3d' or 40ms, as --value has it",
+            metavar="AMOUNT",
+        ),
     ] = "",
     sd_people: Annotated[
-        float | None, typer.Option("--sd-people", help="standard deviation of people, in log odds, d′ or ms", metavar="SD", show_default=False)
+        float | None,
+        typer.Option(
+            "--sd-people", help="standard deviation of people, in log odds, d′ or ms", metavar="SD", show_default=False
+        ),
     ] = None,
     sd_effect: Annotated[
-        float | None, typer.Option("--sd-effect", help="standard deviation of the effect over people, in log odds, d′ or ms", metavar="SD", show_default=False)
+        float | None,
+        typer.Option(
+            "--sd-effect",
+            help="standard deviation of the effect over people, in log odds, d′ or ms",
+            metavar="SD",
+            show_default=False,
+        ),
     ] = None,
-    sd_item: Annotated[float | None, typer.Option("--sd-item", help="standard deviation of items, in log odds", metavar="SD", show_default=False)] = None,
-    items: Annotated[int | None, typer.Option("--items", help="items asked per trial", metavar="N", min=1, show_default=False)] = None,
-    criterion: Annotated[float | None, typer.Option("--criterion", help="d_prime: mean criterion", metavar="C", show_default=False)] = None,
+    sd_item: Annotated[
+        float | None,
+        typer.Option("--sd-item", help="standard deviation of items, in log odds", metavar="SD", show_default=False),
+    ] = None,
+    items: Annotated[
+        int | None, typer.Option("--items", help="items asked per trial", metavar="N", min=1, show_default=False)
+    ] = None,
+    criterion: Annotated[
+        float | None, typer.Option("--criterion", help="d_prime: mean criterion", metavar="C", show_default=False)
+    ] = None,
     sd_criterion: Annotated[
-        float | None, typer.Option("--sd-criterion", help="d_prime: standard deviation of the criterion over people", metavar="SD", show_default=False)
+        float | None,
+        typer.Option(
+            "--sd-criterion",
+            help="d_prime: standard deviation of the criterion over people",
+            metavar="SD",
+            show_default=False,
+        ),
     ] = None,
-    signals: Annotated[str, typer.Option("--signals", help="d_prime: share of trials with a signal, 50% when not given", metavar="SHARE")] = "",
-    forced_choice: Annotated[bool, typer.Option("--forced-choice", help="d_prime: choices between two sides instead of yes-no questions")] = False,
+    signals: Annotated[
+        str,
+        typer.Option("--signals", help="d_prime: share of trials with a signal, 50% when not given", metavar="SHARE"),
+    ] = "",
+    forced_choice: Annotated[
+        bool, typer.Option("--forced-choice", help="d_prime: choices between two sides instead of yes-no questions")
+    ] = False,
     sd_trial: Annotated[
-        float | None, typer.Option("--sd-trial", help="rt_ms: standard deviation of a person's single times", metavar="MS", show_default=False)
+        float | None,
+        typer.Option(
+            "--sd-trial", help="rt_ms: standard deviation of a person's single times", metavar="MS", show_default=False
+        ),
     ] = None,
-    tau: Annotated[float | None, typer.Option("--tau", help="rt_ms: exponential part of single times", metavar="MS", show_default=False)] = None,
-    between: Annotated[bool, typer.Option("--between", help="two groups of people, one in each condition; by default everybody has both")] = False,
-    paradigm: Annotated[str, typer.Option("--paradigm", help="the paradigm of the data, if there are several", metavar="NAME")] = "",
-    by: Annotated[str, typer.Option("--by", help="column of conditions in the data; chosen automatically by default", metavar="COLUMN")] = "",
-    conditions: Annotated[str, typer.Option("--conditions", help="two conditions of that column; by default the first and the last", metavar="A,B")] = "",
+    tau: Annotated[
+        float | None,
+        typer.Option("--tau", help="rt_ms: exponential part of single times", metavar="MS", show_default=False),
+    ] = None,
+    between: Annotated[
+        bool,
+        typer.Option("--between", help="two groups of people, one in each condition; by default everybody has both"),
+    ] = False,
+    paradigm: Annotated[
+        str, typer.Option("--paradigm", help="the paradigm of the data, if there are several", metavar="NAME")
+    ] = "",
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", help="column of conditions in the data; chosen automatically by default", metavar="COLUMN"
+        ),
+    ] = "",
+    conditions: Annotated[
+        str,
+        typer.Option(
+            "--conditions", help="two conditions of that column; by default the first and the last", metavar="A,B"
+        ),
+    ] = "",
     wanted: Annotated[float, typer.Option("--power", help="desired power", min=0.01, max=0.99, metavar="SHARE")] = 0.8,
     margin: MarginOption = None,
-    samples: Annotated[int, typer.Option("--samples", help="simulated studies for each number of people and trials", metavar="N")] = 2000,
+    samples: Annotated[
+        int, typer.Option("--samples", help="simulated studies for each number of people and trials", metavar="N")
+    ] = 2000,
     seed: Annotated[int, typer.Option("--seed", help="seed of the simulation", min=0)] = 1,
     exclude: ExcludeOption = None,
     columns: MapOption = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for plan.csv, plan.svg, plan.pdf and plan.json", metavar="DIR")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="folder for plan.csv, plan.svg, plan.pdf and plan.json", metavar="DIR"),
+    ] = None,
 ) -> None:
-    """Simulate how likely a study is to find a difference between two conditions, for numbers of people and trials."""
+    """Simulate how likely a study is to find a difference between two conditions, for numbers of
+    people and trials."""
     from spanlab.analysis.stats import read_margins
 
     from .power import power, smallest
 
     if value not in _UNITS:
-        raise SpanLabError(f"--value is {', '.join([*_UNITS][:-1])} or {[*_UNITS][-1]}, not '{value}'{nearest(value, _UNITS)}")
+        raise SpanLabError(
+            f"--value is {', '.join([*_UNITS][:-1])} or {[*_UNITS][-1]}, not '{value}'{nearest(value, _UNITS)}"
+        )
     margins, unit = read_margins(margin or ()), _UNITS[value][0]
     if any(one.unit != unit for one in margins):
         such = {"points": "5points (percentage points)", "d′": "0.3d'", "ms": "20ms"}[unit]
         raise SpanLabError(f"spanlab plan --value {value} simulates {_CALLED[value]}: its --margin is such as {such}")
-    options = {"people": sd_people, "effect": sd_effect, "item": sd_item, "items": items, "d_prime": d_prime, "criterion": criterion, "rt": rt, "tau": tau}
-    options |= {"criterion_people": sd_criterion, "signals": _share(signals, "--signals", "50%") if signals else None, "forced": forced_choice or None}
+    options = {
+        "people": sd_people,
+        "effect": sd_effect,
+        "item": sd_item,
+        "items": items,
+        "d_prime": d_prime,
+        "criterion": criterion,
+        "rt": rt,
+        "tau": tau,
+    }
+    options |= {
+        "criterion_people": sd_criterion,
+        "signals": _share(signals, "--signals", "50%") if signals else None,
+        "forced": forced_choice or None,
+    }
     options |= {"trial": sd_trial, "accuracy": _share(accuracy, "--accuracy", "75%") if accuracy else None}
     stated = {name: one for name, one in options.items() if one is not None}
     _check_options(value, stated)
     change = _change(difference, value) if difference else None
-    assumed, notes = _assumed(value, data or [], paradigm, by, conditions, change, exclude, columns or [], between, stated)
+    assumed, notes = _assumed(
+        value, data or [], paradigm, by, conditions, change, exclude, columns or [], between, stated
+    )
     numbers = _numbers(people, "--people"), _numbers(trials, "--trials")
     print(assumed.words, *notes, "", sep="\n")
     declared = margins[0] if margins else None
     with progress_bar("simulated studies") as tell:
-        table = power(assumed, *numbers, samples=samples, seed=seed, margin=declared.scaled if declared else None, tell=tell)
+        table = power(
+            assumed, *numbers, samples=samples, seed=seed, margin=declared.scaled if declared else None, tell=tell
+        )
 
     def share(value: float, error: float) -> str:
         return f"{value:.1%} ± {error:.1%}"
@@ -132,11 +253,28 @@ def plan(
     rows = []
     for row in table.to_dict("records"):
         alike = (share(row["alike"], row["alike_se"]),) if declared else ()
-        rows.append((str(row["people"]), str(row["trials"]), share(row["power"], row["se"]), *alike, share(row["size"], row["size_se"])))
+        rows.append(
+            (
+                str(row["people"]),
+                str(row["trials"]),
+                share(row["power"], row["se"]),
+                *alike,
+                share(row["size"], row["size_se"]),
+            )
+        )
     group = "people in each group" if between else "people"
-    heads = (group, "trials in each condition", "power", *([f"alike within {declared.words}"] if declared else []), "where there is no difference")
+    heads = (
+        group,
+        "trials in each condition",
+        "power",
+        *([f"alike within {declared.words}"] if declared else []),
+        "where there is no difference",
+    )
     print_table(heads, rows)
-    print(f"\nShares of {samples:,} simulated studies (seed {seed}) with one standard error. The test is a two-tailed t test at 5% of")
+    print(
+        f"\nShares of {samples:,} simulated studies (seed {seed}) with one standard error. The test is a two-tailed t"
+        " test at 5% of"
+    )
     print(f"{_TESTED[value]}\n")
     print(*smallest(table, wanted), sep="\n")
     if output is not None:
@@ -144,19 +282,34 @@ def plan(
 
 
 def methods(
-    data: Annotated[list[str], typer.Argument(help=f"{DATA_HELP}; with --preregistration a paradigm, its file, or the file of a study", metavar="DATA...")],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            help=f"{DATA_HELP}; with --preregistration a paradigm, its file, or the file of a study", metavar="DATA..."
+        ),
+    ],
     preregistration: Annotated[
-        bool, typer.Option("--preregistration", help="write the text of a preregistration instead, from a paradigm or a study; gaps to fill in are marked")
+        bool,
+        typer.Option(
+            "--preregistration",
+            help="write the text of a preregistration instead, from a paradigm or a study; gaps to fill in are marked",
+        ),
     ] = False,
-    by: Annotated[str | None, typer.Option("--by", help="column of conditions of the models, as for spanlab stats", metavar="COLUMN")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="column of conditions of the models, as for spanlab stats", metavar="COLUMN"),
+    ] = None,
     margin: MarginOption = None,
     exclude: ExcludeOption = None,
     columns: MapOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="write it to this file (Markdown)", metavar="FILE")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="write it to this file (Markdown)", metavar="FILE")
+    ] = None,
 ) -> None:
-    """Write the Methods section of data from their record: paradigm, trials, timing, models, exclusions, scores, tests, versions, references."""
+    """Write the Methods section of data from their record: paradigm, trials, timing, models,
+    exclusions, scores, tests, versions, references."""
     from spanlab.analysis.stats import read_margins
 
     margins, rules = read_margins(margin or ()), read_rules(exclude)
@@ -164,10 +317,19 @@ def methods(
         from .preregistration import preregistration as text_of
 
         if len(data) != 1:
-            raise SpanLabError("--preregistration takes one paradigm or one study; several paradigms are named in a study file")
-        for option, given in (("--by", by is not None), ("--map", bool(columns)), ("--practice", practice), ("--pilot", pilot)):
+            raise SpanLabError(
+                "--preregistration takes one paradigm or one study; several paradigms are named in a study file"
+            )
+        for option, given in (
+            ("--by", by is not None),
+            ("--map", bool(columns)),
+            ("--practice", practice),
+            ("--pilot", pilot),
+        ):
             if given:
-                raise SpanLabError(f"{option} is about data; a preregistration is made from a paradigm or a study alone")
+                raise SpanLabError(
+                    f"{option} is about data; a preregistration is made from a paradigm or a study alone"
+                )
         text = text_of(data[0], rules, exclude, margins)
     else:
         text = _methods_of([Path(one) for one in data], rules, columns, practice, pilot, margins, by)
@@ -183,7 +345,13 @@ def methods(
 
 
 def _methods_of(
-    paths: list[Path], rules: tuple[Rule, ...], columns: list[str] | None, practice: bool, pilot: bool, margins: tuple[Margin, ...], by: str | None
+    paths: list[Path],
+    rules: tuple[Rule, ...],
+    columns: list[str] | None,
+    practice: bool,
+    pilot: bool,
+    margins: tuple[Margin, ...],
+    by: str | None,
 ) -> str:
     from spanlab.analysis.data import heads, load, read_map, tables_and_folders
 
@@ -192,9 +360,17 @@ def _methods_of(
     loaded = load(paths, include_practice=practice, include_pilot=pilot, rules=rules, columns=read_map(columns or ()))
     caution(loaded)
     if not loaded.scored.parts:
-        raise SpanLabError("nothing is left to describe" + (": " + " ".join(loaded.scored.notes) if loaded.scored.notes else ""))
+        raise SpanLabError(
+            "nothing is left to describe" + (": " + " ".join(loaded.scored.notes) if loaded.scored.notes else "")
+        )
     folders = tables_and_folders(paths)[1]
-    return text_of(loaded, heads(folders)[0] if folders else [], margins, by, [*(["practice"] if practice else []), *(["pilot"] if pilot else [])])
+    return text_of(
+        loaded,
+        heads(folders)[0] if folders else [],
+        margins,
+        by,
+        [*(["practice"] if practice else []), *(["pilot"] if pilot else [])],
+    )
 
 
 def _check_options(value: str, stated: Mapping[str, object]) -> None:
@@ -204,7 +380,9 @@ def _check_options(value: str, stated: Mapping[str, object]) -> None:
             if name in stated and other != value:
                 raise SpanLabError(f"{option} is about --value {other}, and this plan is about --value {value}")
     if value == "d_prime" and "accuracy" in stated:
-        raise SpanLabError("--accuracy belongs to --value correct and rt_ms; for d′ in the first condition give --d-prime")
+        raise SpanLabError(
+            "--accuracy belongs to --value correct and rt_ms; for d′ in the first condition give --d-prime"
+        )
 
 
 def _assumed(
@@ -223,22 +401,36 @@ def _assumed(
     from dataclasses import replace
 
     if not data:
-        first, such = {"correct": ("accuracy", "--accuracy 75% and --difference -5points"), "d_prime": ("d_prime", "--d-prime 2 and --difference -0.3d'")}.get(
-            value, ("rt", "--rt 800 and --difference 40ms")
-        )
+        first, such = {
+            "correct": ("accuracy", "--accuracy 75% and --difference -5points"),
+            "d_prime": ("d_prime", "--d-prime 2 and --difference -0.3d'"),
+        }.get(value, ("rt", "--rt 800 and --difference 40ms"))
         if first not in stated or change is None:
-            raise SpanLabError(f"what is to be simulated? Give data of your own (spanlab plan DATA), or both {such} (or other numbers)")
-        for name, given in (("paradigm", paradigm), ("by", by), ("conditions", conditions), ("exclude", exclude), ("map", columns)):
+            raise SpanLabError(
+                f"what is to be simulated? Give data of your own (spanlab plan DATA), or both {such} (or other numbers)"
+            )
+        for name, given in (
+            ("paradigm", paradigm),
+            ("by", by),
+            ("conditions", conditions),
+            ("exclude", exclude),
+            ("map", columns),
+        ):
             if given:
                 raise SpanLabError(f"--{name} is about data, and none are named")
         return _stated(value, change, between, stated)
     assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, columns, between)
     assumed = replace(assumed, **stated)
-    sentences = [f"The assumptions come from the data ({name}); options that you give replace them."] if stated else [f"From the data: {name}."]
+    sentences = (
+        [f"The assumptions come from the data ({name}); options that you give replace them."]
+        if stated
+        else [f"From the data: {name}."]
+    )
     if change is None:
         sentences.append(
-            f"The difference is the one that was seen, {_change_in_words(value, assumed.difference)}. Where it is studied because it was found, it is more "
-            "likely too large than too small: --difference plants the smallest that would matter."
+            f"The difference is the one that was seen, {_change_in_words(value, assumed.difference)}. Where it is"
+            " studied because it was found, it is more likely too large than too small: --difference plants the"
+            " smallest that would matter."
         )
     return assumed, [*sentences, *notes]
 
@@ -259,7 +451,12 @@ def _stated(value: str, change: float, between: bool, stated: dict[str, Any]) ->
             if name == "accuracy"
             else f"{_MEANINGS[name]} {number:g}{'' if name.startswith('criterion') else ' ' + _UNITS[value][1]}"
         )
-        option = "--" + {"people": "sd-people", "effect": "sd-effect", "criterion_people": "sd-criterion", "trial": "sd-trial"}.get(name, name)
+        option = "--" + {
+            "people": "sd-people",
+            "effect": "sd-effect",
+            "criterion_people": "sd-criterion",
+            "trial": "sd-trial",
+        }.get(name, name)
         notes.append(f"Assumed, because nothing determines it: {what} ({option}). Data of your own would.")
     return made(difference=change, between=between, **taken, **stated), notes
 
@@ -286,13 +483,21 @@ def _fitted(
     there = sorted(loaded.scored.parts)
     name = paradigm or (there[0] if len(there) == 1 else "")
     if not name:
-        raise SpanLabError(f"these data have several paradigms; choose one with --paradigm: {', '.join(there)}" if there else "nothing is left to plan from")
+        raise SpanLabError(
+            f"these data have several paradigms; choose one with --paradigm: {', '.join(there)}"
+            if there
+            else "nothing is left to plan from"
+        )
     if name not in there:
         raise SpanLabError(f"there are no scored answers to '{name}' in these data{nearest(name, there)}")
     picked = [one.strip() for one in conditions.split(",") if one.strip()]
-    left = [] if loaded.exclusions is None else ["Left out by rule:", *(f"  {note}" for note in loaded.exclusions.notes)]
+    left = (
+        [] if loaded.exclusions is None else ["Left out by rule:", *(f"  {note}" for note in loaded.exclusions.notes)]
+    )
     if value != "correct":
-        assumed, words = from_people(loaded.scored, name, "d_prime" if value == "d_prime" else "rt_ms", by or None, picked, change, between)
+        assumed, words = from_people(
+            loaded.scored, name, "d_prime" if value == "d_prime" else "rt_ms", by or None, picked, change, between
+        )
         return assumed, f"{name}, {words}", left
     model = mixed_model.mixed_model(loaded.scored, name, by or None)
     return from_model(model, loaded.scored.parts[name], picked, change, between), f"{name}, {model.cells.formula}", left
@@ -305,18 +510,24 @@ def _numbers(text: str, option: str) -> list[int]:
     except ValueError:
         numbers = []
     if not numbers or numbers[0] < 1:
-        raise SpanLabError(f"{option} takes whole numbers from 1 with commas between them, such as 8,12,16; found '{text}'")
+        raise SpanLabError(
+            f"{option} takes whole numbers from 1 with commas between them, such as 8,12,16; found '{text}'"
+        )
     return numbers
 
 
 def _change(text: str, value: str) -> float:
-    """``-5points``, ``-0.3d'`` or ``40ms`` in the numbers of a value; d' and ms also without their unit."""
+    """``-5points``, ``-0.3d'`` or ``40ms`` in the numbers of a value; d' and ms also without their
+    unit."""
     if value == "correct":
         return _share(text, "--difference", "-5points")
     match = re.fullmatch(r"\s*([+\-−]?)([0-9]*[.,]?[0-9]+)\s*(d'|d′|dprime|ms)?\s*", text)
     unit = {"d'": "d_prime", "d′": "d_prime", "dprime": "d_prime", "ms": "rt_ms"}
     if match is None or (match[3] and unit[match[3]] != value):
-        raise SpanLabError(f"--difference takes a number such as {'-0.3d' + chr(39) if value == 'd_prime' else '40ms'} with --value {value}; found '{text}'")
+        raise SpanLabError(
+            f"--difference takes a number such as {'-0.3d' + chr(39) if value == 'd_prime' else '40ms'} with --value"
+            f" {value}; found '{text}'"
+        )
     return float(match[2].replace(",", ".")) * (-1 if match[1] in ("-", "−") else 1)
 
 
@@ -337,14 +548,32 @@ def _share(text: str, option: str, such: str) -> float:
     return value / 100 if match[3] else value
 
 
-def _write(output: Path, table: pd.DataFrame, value: str, assumed: Planned, notes: list[str], wanted: float, group: str, seed: int, samples: int) -> None:
+def _write(
+    output: Path,
+    table: pd.DataFrame,
+    value: str,
+    assumed: Planned,
+    notes: list[str],
+    wanted: float,
+    group: str,
+    seed: int,
+    samples: int,
+) -> None:
     from dataclasses import asdict
 
     from spanlab.analysis.figures import save_as
 
     from .power_chart import power_chart
 
-    written = {"spanlab": __version__, "value": value, "seed": seed, "samples": samples, "power": wanted, **asdict(assumed), "notes": notes}
+    written = {
+        "spanlab": __version__,
+        "value": value,
+        "seed": seed,
+        "samples": samples,
+        "power": wanted,
+        **asdict(assumed),
+        "notes": notes,
+    }
     try:
         output.mkdir(parents=True, exist_ok=True)
         table.to_csv(output / "plan.csv", index=False)
@@ -354,10 +583,16 @@ def _write(output: Path, table: pd.DataFrame, value: str, assumed: Planned, note
     first = {"correct": "accuracy", "d_prime": "d_prime", "rt_ms": "rt"}[value]
     start = {"correct": "{:.0%}", "d_prime": "a d′ of {:.2f}", "rt_ms": "{:.0f} ms"}[value].format(written[first])
     title = f"Power to find {_change_in_words(value, assumed.difference).replace('-', '−')} from {start}"
-    below = f"Two-tailed t test at 5%, {samples:,} simulated studies each, bars: ± one standard error of the simulation."
+    below = (
+        f"Two-tailed t test at 5%, {samples:,} simulated studies each, bars: ± one standard error of the simulation."
+    )
     below += f"\nTrials are those in each condition. Dotted: {wanted:.0%}."
     below += " Dashed: how often both are found alike within the margin." if table["alike"].notna().any() else ""
     spec = power_chart(table, title=title, subtitle=below, wanted=wanted, people=group)
     print()
-    for path in (output / "plan.csv", output / "plan.json", *(save_as(spec, output / f"plan{ending}") for ending in (".svg", ".pdf"))):
+    for path in (
+        output / "plan.csv",
+        output / "plan.json",
+        *(save_as(spec, output / f"plan{ending}") for ending in (".svg", ".pdf")),
+    ):
         print(path)

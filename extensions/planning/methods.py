@@ -1,4 +1,5 @@
-"""A draft of the Methods section: what was done, how it was scored and tested. Each sentence comes from the record; what is not recorded is a gap."""
+"""A draft of the Methods section: what was done, how it was scored and tested. Each sentence comes
+from the record; what is not recorded is a gap."""
 
 from __future__ import annotations
 
@@ -20,34 +21,70 @@ from .chat_methods import ChatSession, chat_sentences, prompts_appendix
 
 #: Methods that are named in the text, and what to cite for them.
 REFERENCES: Mapping[str, str] = {
-    "Bamber, 1975": "Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver operating characteristic graph. Journal of "
-    "Mathematical Psychology, 12, 387–415.",
-    "Chung et al., 2013": "Chung, Y., Rabe-Hesketh, S., Dorie, V., Gelman, A., & Liu, J. (2013). A nondegenerate penalized likelihood estimator for variance "
-    "parameters in multilevel models. Psychometrika, 78, 685–709.",
-    "Clopper & Pearson, 1934": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of the binomial. "
-    "Biometrika, 26, 404–413.",
-    "DeLong et al., 1988": "DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more correlated receiver operating "
-    "characteristic curves: A nonparametric approach. Biometrics, 44, 837–845.",
-    "Dorfman & Alf, 1969": "Dorfman, D. D., & Alf, E. (1969). Maximum-likelihood estimation of parameters of signal-detection theory and determination of "
-    "confidence intervals: Rating-method data. Journal of Mathematical Psychology, 6, 487–496.",
-    "Gourevitch & Galanter, 1967": "Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity functions. "
-    "Psychometrika, 32, 25–33.",
-    "Hautus, 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values of d′. Behavior Research Methods, "
-    "Instruments, & Computers, 27, 46–51.",
-    "Hesterberg, 2015": "Hesterberg, T. C. (2015). What teachers should know about the bootstrap. The American Statistician, 69, 371–386.",
-    "Holm, 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics, 6, 65–70.",
-    "Lancaster, 1961": "Lancaster, H. O. (1961). Significance tests in discrete distributions. Journal of the American Statistical Association, 56, 223–234.",
-    "Rouder et al., 2009": "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for accepting and rejecting the null "
-    "hypothesis. Psychonomic Bulletin & Review, 16, 225–237.",
-    "Schuirmann, 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of "
-    "average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657–680.",
-    "Welch, 1947": "Welch, B. L. (1947). The generalization of “Student's” problem when several different population variances are involved. Biometrika, 34, "
-    "28–35.",
-    "Welch, 1951": "Welch, B. L. (1951). On the comparison of several mean values: An alternative approach. Biometrika, 38, 330–336.",
-    "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical "
-    "Association, 22, 209–212.",
+    "Bamber, 1975": (
+        "Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver operating"
+        " characteristic graph. Journal of Mathematical Psychology, 12, 387–415."
+    ),
+    "Chung et al., 2013": (
+        "Chung, Y., Rabe-Hesketh, S., Dorie, V., Gelman, A., & Liu, J. (2013). A nondegenerate penalized likelihood"
+        " estimator for variance parameters in multilevel models. Psychometrika, 78, 685–709."
+    ),
+    "Clopper & Pearson, 1934": (
+        "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of"
+        " the binomial. Biometrika, 26, 404–413."
+    ),
+    "DeLong et al., 1988": (
+        "DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more correlated"
+        " receiver operating characteristic curves: A nonparametric approach. Biometrics, 44, 837–845."
+    ),
+    "Dorfman & Alf, 1969": (
+        "Dorfman, D. D., & Alf, E. (1969). Maximum-likelihood estimation of parameters of signal-detection theory and"
+        " determination of confidence intervals: Rating-method data. Journal of Mathematical Psychology, 6, 487–496."
+    ),
+    "Gourevitch & Galanter, 1967": (
+        "Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity functions. "
+        "Psychometrika, 32, 25–33."
+    ),
+    "Hautus, 1995": (
+        "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values of d′."
+        " Behavior Research Methods, Instruments, & Computers, 27, 46–51."
+    ),
+    "Hesterberg, 2015": (
+        "Hesterberg, T. C. (2015). What teachers should know about the bootstrap. The American Statistician, 69,"
+        " 371–386."
+    ),
+    "Holm, 1979": (
+        "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics,"
+        " 6, 65–70."
+    ),
+    "Lancaster, 1961": (
+        "Lancaster, H. O. (1961). Significance tests in discrete distributions. Journal of the American Statistical"
+        " Association, 56, 223–234."
+    ),
+    "Rouder et al., 2009": (
+        "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for accepting"
+        " and rejecting the null hypothesis. Psychonomic Bulletin & Review, 16, 225–237."
+    ),
+    "Schuirmann, 1987": (
+        "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for"
+        " assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15,"
+        " 657–680."
+    ),
+    "Welch, 1947": (
+        "Welch, B. L. (1947). The generalization of “Student's” problem when several different population variances are"
+        " involved. Biometrika, 34, 28–35."
+    ),
+    "Welch, 1951": (
+        "Welch, B. L. (1951). On the comparison of several mean values: An alternative approach. Biometrika, 38,"
+        " 330–336."
+    ),
+    "Wilson, 1927": (
+        "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the"
+        " American Statistical Association, 22, 209–212."
+    ),
 }
-#: Settings of agents that a paper tells, and what they are called there; others are in the record. Those of chat models have sentences of their own.
+#: Settings of agents that a paper tells, and what they are called there; others are in the record.
+#: Those of chat models have sentences of their own.
 _SETTINGS: Mapping[str, str] = {
     "model": "model",
     "provider": "provider",
@@ -62,7 +99,9 @@ _SETTINGS: Mapping[str, str] = {
 GAP = "[not recorded: {}]"
 
 
-def methods(data: Data, heads: Sequence[Head], margins: Sequence[Margin] = (), by: str | None = None, also: Sequence[str] = ()) -> str:
+def methods(
+    data: Data, heads: Sequence[Head], margins: Sequence[Margin] = (), by: str | None = None, also: Sequence[str] = ()
+) -> str:
     """The section as Markdown.
 
     Parameters
@@ -70,18 +109,34 @@ def methods(data: Data, heads: Sequence[Head], margins: Sequence[Margin] = (), b
     data : as they were loaded, with rules of exclusion applied
     heads : of the sessions among them
     margins : within which differences count as none
-    by : the column of conditions of the mixed-effects models; chosen as ``spanlab stats`` chooses when not given
-    also : rows that are in the analysis although they are left out by default: ``practice``, ``pilot``
+    by : the column of conditions of the mixed-effects models; chosen as ``spanlab stats`` chooses
+        when not given
+    also : rows that are in the analysis although they are left out by default: ``practice``,
+        ``pilot``
     """
     names = sorted(data.scored.parts)
     text = ["# Methods", "", *_participants(data, heads), ""]
     for name in names:
         task_heads = [head for head in heads if head.session.get("paradigm") == name]
-        text += [f"## {data.titles[name]}", "", *_task(name, task_heads, [facts for facts in data.sessions if facts.paradigm == name]), ""]
+        text += [
+            f"## {data.titles[name]}",
+            "",
+            *_task(name, task_heads, [facts for facts in data.sessions if facts.paradigm == name]),
+            "",
+        ]
     chats = [ChatSession.of(head.folder, head.session) for head in heads if _asked(head)]
     models = _models(data, heads, chats)
     text += ["## Models", "", *models, ""] if models else []
-    text += ["## Exclusions", "", *_exclusions(data, also), "", "## Scores and tests", "", *scores_and_tests(_effects(data), margins), ""]
+    text += [
+        "## Exclusions",
+        "",
+        *_exclusions(data, also),
+        "",
+        "## Scores and tests",
+        "",
+        *scores_and_tests(_effects(data), margins),
+        "",
+    ]
     text += [_model(data, name, by) for name in names]
     text += ["", "## Software", "", *_software(heads)]
     text += ["", "## References", "", *(f"* {one}" for one in _references(heads, "\n".join(text)))]
@@ -90,7 +145,9 @@ def methods(data: Data, heads: Sequence[Head], margins: Sequence[Margin] = (), b
 
 
 def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
-    people = {str(head.session.get("participant")) for head in heads if head.session.get("agent_kind") == PARTICIPANT.name} - {"", "None"}
+    people = {
+        str(head.session.get("participant")) for head in heads if head.session.get("agent_kind") == PARTICIPANT.name
+    } - {"", "None"}
     items = data.scored.items
     analysed = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "participant"].astype(str)) - {""}
     if not people and not analysed:
@@ -99,15 +156,32 @@ def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
     text = f"{plural(many, 'person', 'people').capitalize()} took part" if many != 1 else "One person took part"
     text += f", of whom {len(analysed)} are analysed." if len(analysed) != many else "."
     days = sorted({facts.started[:10] for facts in data.sessions if facts.started and facts.kind == PARTICIPANT.name})
-    text += f" Sessions were recorded from {days[0]} to {days[-1]} (UTC)." if len(days) > 1 else f" Sessions were recorded on {days[0]} (UTC)." if days else ""
-    studies = sorted({str(study.get("name") or study.get("study") or "") for head in heads if isinstance(study := head.session.get("study"), Mapping)} - {""})
+    text += (
+        f" Sessions were recorded from {days[0]} to {days[-1]} (UTC)."
+        if len(days) > 1
+        else f" Sessions were recorded on {days[0]} (UTC)."
+        if days
+        else ""
+    )
+    studies = sorted(
+        {
+            str(study.get("name") or study.get("study") or "")
+            for head in heads
+            if isinstance(study := head.session.get("study"), Mapping)
+        }
+        - {""}
+    )
     text += f" They belong to the study {listed(studies)}." if studies else ""
     text += _groups(items[items["agent_kind"] == PARTICIPANT.name], heads)
     text += _in_browsers([head for head in heads if head.session.get("agent_kind") == PARTICIPANT.name])
     asked = {field for head in heads for field in as_object(as_object(head.session.get("study")).get("fields"))}
     text += f" The record has what the study asked them: {listed(sorted(asked))}." if asked else ""
     unknown = [name for name, fields in (("age", {"age"}), ("gender", {"gender", "sex"})) if not fields & asked]
-    return ["## Participants", "", f"{text} {GAP.format(', '.join([*unknown, 'recruitment', 'compensation', 'consent and ethics approval']))}"]
+    return [
+        "## Participants",
+        "",
+        f"{text} {GAP.format(', '.join([*unknown, 'recruitment', 'compensation', 'consent and ethics approval']))}",
+    ]
 
 
 def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
@@ -118,12 +192,17 @@ def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
     people = items[names != ""].groupby(names[names != ""], sort=True)["participant"].nunique()
     counts = listed([f"{name} (n = {many})" for name, many in people.items()])
     assigned = any(isinstance(study := head.session.get("study"), Mapping) and study.get("group") for head in heads)
-    how = "the study assigned them in the order in which they came, with numbers kept balanced" if assigned else GAP.format("how they were assigned")
+    how = (
+        "the study assigned them in the order in which they came, with numbers kept balanced"
+        if assigned
+        else GAP.format("how they were assigned")
+    )
     return f" Groups of different people: {counts}; {how}."
 
 
 def _in_browsers(heads: Sequence[Head]) -> str:
-    """Which people sat at a page in a browser, and what their sessions say of it; empty where nobody did."""
+    """Which people sat at a page in a browser, and what their sessions say of it; empty where
+    nobody did."""
     browsers, at_window, rates = dict[str, set[str]](), set[str](), set[int]()
     for head in heads:
         who, browser = str(head.session.get("participant")), browser_of(head.session)
@@ -135,7 +214,9 @@ def _in_browsers(heads: Sequence[Head]) -> str:
             rates |= {round(float(hz))} if isinstance(hz, int | float) else set()
     if not browsers:
         return ""
-    text = f" {plural(len(set[str]().union(*browsers.values())), 'person', 'people')} took part at a page in a browser: "
+    text = (
+        f" {plural(len(set[str]().union(*browsers.values())), 'person', 'people')} took part at a page in a browser: "
+    )
     text += listed([f"{name} (n = {len(who)})" for name, who in sorted(browsers.items())])
     text += f"; screens at {_span(sorted(rates))} Hz" if rates else ""
     text += f". {plural(len(at_window), 'person', 'people')} took part at a window" if at_window else ""
@@ -145,8 +226,13 @@ def _in_browsers(heads: Sequence[Head]) -> str:
 def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> list[str]:
     """A paradigm: what it is, trials, levels, practice, timing."""
     if not heads:
-        return [f"The data of {name} are a table without sessions. {GAP.format('paradigm file, trials as planned, timing, instructions and versions')}"]
-    versions = Counter((str(head.session.get("paradigm_version")), str(head.session.get("paradigm_hash"))) for head in heads)
+        return [
+            f"The data of {name} are a table without sessions."
+            f" {GAP.format('paradigm file, trials as planned, timing, instructions and versions')}"
+        ]
+    versions = Counter(
+        (str(head.session.get("paradigm_version")), str(head.session.get("paradigm_hash"))) for head in heads
+    )
     editions = listed([f"version {version}, hash {hash_}" for version, hash_ in versions])
     generators = listed(sorted({str(head.session.get("generator")) for head in heads}))
     text = f"The paradigm is `{name}` of SpanLab ({editions}), with trials of the {generators} generator."
@@ -160,14 +246,23 @@ def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> li
 
 def _trials(heads: Sequence[Head], facts: Sequence[SessionFacts]) -> str:
     counts = sorted({one.trials for one in facts})
-    text = f"{plural(len(heads), 'session')} of {_span(counts)} {'trials' if counts != [1] else 'trial'} each (practice not counted)"
+    text = (
+        f"{plural(len(heads), 'session')} of {_span(counts)} {'trials' if counts != [1] else 'trial'} each (practice"
+        " not counted)"
+    )
     levels: dict[str, set[str]] = {}
     for head in heads:
         for chosen in _levels(head.session.get("plan")):
             for factor, level in chosen.items():
                 levels.setdefault(str(factor), set()).add(_plain(level))
-    varied = [f"{factor.replace('_', ' ')} ({', '.join(sorted(values, key=_order))})" for factor, values in levels.items() if len(values) > 1]
-    fixed = [f"{factor.replace('_', ' ')} {next(iter(values))}" for factor, values in levels.items() if len(values) == 1]
+    varied = [
+        f"{factor.replace('_', ' ')} ({', '.join(sorted(values, key=_order))})"
+        for factor, values in levels.items()
+        if len(values) > 1
+    ]
+    fixed = [
+        f"{factor.replace('_', ' ')} {next(iter(values))}" for factor, values in levels.items() if len(values) == 1
+    ]
     text += f", with {listed(varied)} varied" if varied else ""
     text += f", and {listed(fixed)} throughout" if fixed else ""
     designs = sorted({str(head.session.get("design")) for head in heads if head.session.get("design")})
@@ -204,7 +299,8 @@ def _phases(paradigm: Mapping[str, Any]) -> str:
 
     walk(paradigm.get("timeline"), "")
     return (
-        f"Planned durations of displays that the paradigm gives as numbers (a display may be repeated): {', '.join(dict.fromkeys(durations))}."
+        "Planned durations of displays that the paradigm gives as numbers (a display may be repeated):"
+        f" {', '.join(dict.fromkeys(durations))}."
         if durations
         else ""
     )
@@ -214,7 +310,9 @@ def _timing(facts: Sequence[SessionFacts]) -> list[str]:
     """How precisely displays were shown, at windows and in browsers apart."""
     light, keys = "when light left the screen", "when keys closed, unless measured with a photodiode"
     at_window = _timing_in("At the window", [one for one in facts if not one.browser], f"{light} and {keys}")
-    in_browsers = _timing_in("In browsers", [one for one in facts if one.browser], f"{light}, and when keys and touches were made")
+    in_browsers = _timing_in(
+        "In browsers", [one for one in facts if one.browser], f"{light}, and when keys and touches were made"
+    )
     return [*at_window, *([""] if at_window and in_browsers else []), *in_browsers]
 
 
@@ -227,8 +325,14 @@ def _timing_in(where: str, facts: Sequence[SessionFacts], unknown: str) -> list[
     mean = sum(one.displays * (one.shown_ms - one.planned_ms) for one in timed) / shown
     worst = max((one.worst_ms for one in timed), key=abs)
     longer = "longer" if mean > 0 else "shorter"
-    text = f"{where} {shown:,} displays with a planned duration were shown, on average {abs(mean):.1f} ms {longer} than planned; "
-    text += f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came late. These are times of the computer; "
+    text = (
+        f"{where} {shown:,} displays with a planned duration were shown, on average {abs(mean):.1f} ms {longer} than"
+        " planned; "
+    )
+    text += (
+        f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came"
+        " late. These are times of the computer; "
+    )
     return [text + GAP.format(unknown)]
 
 
@@ -249,26 +353,39 @@ def _models(data: Data, heads: Sequence[Head], chats: Sequence[ChatSession]) -> 
         if session.get("label"):
             text += f". **{session['label']}**"
         handed = ". It was given the correct answers" if session.get("oracle") else ""
-        lines[f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"] = None
+        lines[
+            f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"  # noqa: E501
+        ] = None
     groups: dict[str, list[ChatSession]] = {}
     for chat in chats:
         groups.setdefault(_machine(chat.info, "chat model"), []).append(chat)
     asked = [f"{machine}. {' '.join(chat_sentences(sessions))}" for machine, sessions in groups.items()]
     failed = sum(sum(facts.failed.values()) for facts in data.sessions)
-    return [*lines, *asked, *([f"Of the chat models' trials {failed:,} could not be obtained."] if chats and failed else [])]
+    return [
+        *lines,
+        *asked,
+        *([f"Of the chat models' trials {failed:,} could not be obtained."] if chats and failed else []),
+    ]
 
 
 def _machine(session: Mapping[str, Any], kind: str) -> str:
     """A machine, and the settings of it that every kind has."""
     settings = as_object(session.get("agent_settings"))
-    values = [f"{words} {_plain(settings[key])}" for key, words in _SETTINGS.items() if settings.get(key) not in (None, "", [], {})]
+    values = [
+        f"{words} {_plain(settings[key])}"
+        for key, words in _SETTINGS.items()
+        if settings.get(key) not in (None, "", [], {})
+    ]
     text = f"* `{session.get('agent')}` ({kind})" + (f": {', '.join(values)}" if values else "")
     return f"{text}; settings hash {session.get('agent_settings_hash')}"
 
 
 def _exclusions(data: Data, also: Sequence[str]) -> list[str]:
     left = [name for name in ("practice", "pilot") if name not in also]
-    paragraphs = [f"Warm-up{' and ' + listed(left) if left else ''} rows are not in any analysis; omitted and invalid answers count as wrong."]
+    paragraphs = [
+        f"Warm-up{' and ' + listed(left) if left else ''} rows are not in any analysis; omitted and invalid answers"
+        " count as wrong."
+    ]
     paragraphs += [f"Rows of {listed([*also])} are in the analysis, as requested."] if also else []
     if data.exclusions is None:
         paragraphs.append("No exclusion rule was applied.")
@@ -281,7 +398,9 @@ def _effects(data: Data) -> list[tuple[str, str]]:
     """Effects that the data show, and how each is computed."""
     methods_of = []
     for name in sorted(data.scored.parts):
-        methods_of += [(f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)]
+        methods_of += [
+            (f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)
+        ]
         methods_of += [(f"{name}: {ROC.title}", ROC_METHOD)] if not ROC.missing(data.scored, name) else []
         methods_of += [(f"{name}: {GROUPS.title}", GROUP_METHOD)] if not GROUPS.missing(data.scored, name) else []
     return methods_of
@@ -295,25 +414,32 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
     effects : names, and how each is computed where that is particular
     """
     paragraphs = [
-        "Accuracy is averaged within each trial, then within each participant, then over participants. Units of standard errors and intervals are "
-        "participants where an answerer is several people, sessions where a machine has taken several, and trials otherwise. 95% intervals of shares "
-        "are score intervals (Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their number, and "
-        "with a wider end towards one half, where the spread of people is larger; binomial ones with mid-p (Lancaster, 1961) where each unit is right or "
-        "wrong, and exact ones (Clopper & Pearson, 1934) where all are alike. Those "
-        "of other means are Student's.",
+        (
+            "Accuracy is averaged within each trial, then within each participant, then over participants. Units of"
+            " standard errors and intervals are participants where an answerer is several people, sessions where a"
+            " machine has taken several, and trials otherwise. 95% intervals of shares are score intervals (Wilson,"
+            " 1927) for as many independent answers as have the variance between units, with Student's t for their"
+            " number, and with a wider end towards one half, where the spread of people is larger; binomial ones with"
+            " mid-p (Lancaster, 1961) where each unit is right or wrong, and exact ones (Clopper & Pearson, 1934) where"
+            " all are alike. Those of other means are Student's."
+        ),
         "",
-        "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what guessing gives, with the standard "
-        "error of their intervals (that of Bell & McCaffrey, 2002, where units lack a condition); their p values are not corrected. Where shares are near "
-        "0 or 100 %, limits that lie further from 0 are as far out as those of the shares together.",
+        (
+            "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what"
+            " guessing gives, with the standard error of their intervals (that of Bell & McCaffrey, 2002, where units"
+            " lack a condition); their p values are not corrected. Where shares are near 0 or 100 %, limits that lie"
+            " further from 0 are as far out as those of the shares together."
+        ),
     ]
     if any("d′" in method or "d′" in name for name, method in effects):
         paragraphs[-1] += (
-            " d′ and criterion are computed with half an answer added to each count (log-linear; Hautus, 1995); of one person or machine, with standard errors "
-            "of Gourevitch & Galanter, 1967."
+            " d′ and criterion are computed with half an answer added to each count (log-linear; Hautus, 1995); of one"
+            " person or machine, with standard errors of Gourevitch & Galanter, 1967."
         )
     paragraphs[-1] += f" {PRIOR.rstrip('.')} (Rouder et al., 2009)."
     paragraphs[-1] += (
-        f" Differences count as none within {listed([one.words for one in margins])}, by two one-sided t tests at 5% (Schuirmann, 1987)."
+        f" Differences count as none within {listed([one.words for one in margins])}, by two one-sided t tests at 5%"
+        " (Schuirmann, 1987)."
         if margins
         else " No margin was declared, so that nothing is called equivalent."
     )
@@ -322,15 +448,20 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
 
 
 MODEL = (
-    "Answerers and conditions are compared by a mixed-effects logistic model (`{formula}`), fitted by Laplace's approximation, with normal priors of cells "
-    "(standard deviation 3 in log odds) and gamma priors of standard deviations (shape 2, rate 2; Chung et al., 2013). Terms are tested by likelihood ratios, "
-    "contrasts by t tests with Satterthwaite's degrees of freedom; p values are corrected within each kind of contrast (Holm, 1979)."
+    "Answerers and conditions are compared by a mixed-effects logistic model (`{formula}`), fitted by Laplace's"
+    " approximation, with normal priors of cells (standard deviation 3 in log odds) and gamma priors of standard"
+    " deviations (shape 2, rate 2; Chung et al., 2013). Terms are tested by likelihood ratios, contrasts by t tests"
+    " with Satterthwaite's degrees of freedom; p values are corrected within each kind of contrast (Holm, 1979)."
 )
 
 
 def _model(data: Data, name: str, by: str | None) -> str:
     cells = sort_cells(data.scored, name, by)
-    return f"**{name}.** " + (MODEL.format(formula=cells.formula) if len(cells.table) else "Only yardsticks answered; there is no model.") + "\n"
+    return (
+        f"**{name}.** "
+        + (MODEL.format(formula=cells.formula) if len(cells.table) else "Only yardsticks answered; there is no model.")
+        + "\n"
+    )
 
 
 def _software(heads: Sequence[Head]) -> list[str]:
@@ -339,7 +470,9 @@ def _software(heads: Sequence[Head]) -> list[str]:
         versions = head.session.get("versions")
         for name, version in (versions if isinstance(versions, Mapping) else {}).items():
             versions_of.setdefault(str(name), set()).add(str(version))
-    packages = ", ".join(f"{name} {' and '.join(sorted(versions))}" for name, versions in versions_of.items() if name != "spanlab")
+    packages = ", ".join(
+        f"{name} {' and '.join(sorted(versions))}" for name, versions in versions_of.items() if name != "spanlab"
+    )
     recorded = (
         f"Sessions were recorded with SpanLab {' and '.join(sorted(versions_of['spanlab']))} ({packages})."
         if "spanlab" in versions_of
@@ -378,4 +511,10 @@ def _order(text: str) -> tuple[int, float, str]:
 
 
 def _span(counts: Sequence[int]) -> str:
-    return "an unknown number of" if not counts else f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    return (
+        "an unknown number of"
+        if not counts
+        else f"{counts[0]:,}"
+        if len(counts) == 1
+        else f"{counts[0]:,} to {counts[-1]:,}"
+    )

@@ -1,12 +1,17 @@
-"""How likely a study is to find a difference between two conditions, by simulation: people and trials against power, with the error of the simulation.
+"""How likely a study is to find a difference between two conditions, by simulation: people and
+trials against power, with the error of the simulation.
 
-What is measured is the share of right answers (:class:`Assumed`), d' or reaction times (:mod:`.planned_measures`). Each simulated study is tested as a page
-tests differences of conditions: each person's value in both conditions and a t test of their differences (within people), or Welch's t test of two groups
-(between people). The size of that test, its power where nothing was planted, is simulated beside.
+What is measured is the share of right answers (:class:`Assumed`), d' or reaction times
+(:mod:`.planned_measures`). Each simulated study is tested as a page tests differences of
+conditions: each person's value in both conditions and a t test of their differences (within
+people), or Welch's t test of two groups (between people). The size of that test, its power where
+nothing was planted, is simulated beside.
 
-Of right answers: a person is right with a log odds that is the sum of the condition's, of what is the person's own, of what the condition is to this person,
-of the item, and of the trial where several items are asked in it. These are the random effects of the mixed-effects model (:mod:`.mixed_model`); their standard
-deviations come from data of one's own, or are assumed. What is planted is the difference of the shares of right answers, over people and items.
+Of right answers: a person is right with a log odds that is the sum of the condition's, of what is
+the person's own, of what the condition is to this person, of the item, and of the trial where
+several items are asked in it. These are the random effects of the mixed-effects model
+(:mod:`.mixed_model`); their standard deviations come from data of one's own, or are assumed. What
+is planted is the difference of the shares of right answers, over people and items.
 """
 
 from __future__ import annotations
@@ -41,9 +46,14 @@ VERDICTS = (
             "no number of people that was asked for has a power of …",
             "the simulation is not sure of it",
         ),
-        rests_on="simulated studies with the planned difference, tested as a page tests them; the size of the test stands beside",
-        says_no_when="the share of studies that find it is below the power that was asked for; it is called unsure where the "
-        "share's score interval reaches below",
+        rests_on=(
+            "simulated studies with the planned difference, tested as a page tests them; the size of the test stands"
+            " beside"
+        ),
+        says_no_when=(
+            "the share of studies that find it is below the power that was asked for; it is called unsure where the "
+            "share's score interval reaches below"
+        ),
         tests=(
             "extensions/planning/tests/test_power.py::test_a_power_is_sure_only_where_so_many_simulations_show_it",
             "extensions/planning/tests/test_power.py::test_where_nobody_would_find_it_no_number_of_people_is_enough",
@@ -68,7 +78,9 @@ class Planned(Protocol):
 
     def answers(self, people: int, trials: int) -> int: ...
 
-    def simulated(self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]: ...
+    def simulated(
+        self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState
+    ) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 @dataclass(frozen=True)
@@ -79,8 +91,8 @@ class Assumed:
     ----------
     accuracy : share of right answers in the first condition, 0 to 1
     difference : of the second condition's share from it, such as -0.05
-    people, effect, item, trial : standard deviations in log odds: of people, of the effect (the difference of both conditions) over people, of items, of
-        trials (of several items)
+    people, effect, item, trial : standard deviations in log odds: of people, of the effect (the
+        difference of both conditions) over people, of items, of trials (of several items)
     items : how many items are asked in a trial
     between : two groups of people, one in each condition, in the place of people who have both
     """
@@ -97,7 +109,10 @@ class Assumed:
     def __post_init__(self) -> None:
         for share in (self.accuracy, self.accuracy + self.difference):
             if not 0 < share < 1:
-                raise SpanLabError(f"an accuracy of {share:.0%} leaves nothing to simulate: both conditions must lie between 0% and 100%")
+                raise SpanLabError(
+                    f"an accuracy of {share:.0%} leaves nothing to simulate: both conditions must lie between 0% and"
+                    " 100%"
+                )
         if min(self.people, self.effect, self.item, self.trial) < 0 or self.items < 1:
             raise SpanLabError("standard deviations cannot be below 0, and a trial has at least one item")
 
@@ -113,14 +128,26 @@ class Assumed:
         """How many numbers a simulated study takes."""
         return 2 * people * trials * self.items
 
-    def simulated(self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    def simulated(
+        self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Each person's share of right answers in both conditions, of so many studies."""
         whole = math.sqrt(self.people**2 + self.effect**2 / 2 + self.item**2 + self.trial**2)
-        return _shares(self, [_log_odds(self.accuracy, whole), _log_odds(self.accuracy + difference, whole)], people, trials, many, random)
+        return _shares(
+            self,
+            [_log_odds(self.accuracy, whole), _log_odds(self.accuracy + difference, whole)],
+            people,
+            trials,
+            many,
+            random,
+        )
 
 
-def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], difference: float | None, between: bool) -> Assumed:
-    """Take the assumptions from people's data: their shares in two conditions, and the spread of the fitted model.
+def from_model(
+    model: Mixed, scored: Scored, conditions: Sequence[str], difference: float | None, between: bool
+) -> Assumed:
+    """Take the assumptions from people's data: their shares in two conditions, and the spread of
+    the fitted model.
 
     Parameters
     ----------
@@ -130,13 +157,17 @@ def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], differen
     Raises
     ------
     SpanLabError
-        where the data are not those of several people in two conditions or more, or the model could not be fitted.
+        where the data are not those of several people in two conditions or more, or the model could
+        not be fitted.
     """
     table = model.cells.table[model.cells.table["persons"] > 1]
     if model.fit is None:
         raise SpanLabError(model.problem or "no model could be fitted to these data")
     if not len(table):
-        raise SpanLabError("no answerer in these data is a group of people, so their spread is unknown; give --accuracy, --sd-people and --sd-effect instead")
+        raise SpanLabError(
+            "no answerer in these data is a group of people, so their spread is unknown; give --accuracy, --sd-people"
+            " and --sd-effect instead"
+        )
     agents = sorted(table["agent"].unique())
     rows = table[table["agent"] == agents[0]]
     shares = {str(row["condition"]): float(row["correct"]) for row in rows.to_dict("records")}
@@ -186,14 +217,17 @@ def power(
     ----------
     people : in all, or in each of two groups
     trials : in each condition, of each person
-    margin : within which a difference (of shares, d' or ms) counts as none: also how often both conditions are found alike (two one-sided tests)
+    margin : within which a difference (of shares, d' or ms) counts as none: also how often both
+        conditions are found alike (two one-sided tests)
     tell : told how many studies have been simulated, of how many
 
     Returns
     -------
     pandas.DataFrame
-        :data:`COLUMNS`: ``size`` is the power where the difference is 0 (both conditions as the first); the errors are standard errors of the
-        shares of so many simulated studies. Every number of people and trials has seeds of its own, which do not depend on which others are asked for.
+        :data:`COLUMNS`: ``size`` is the power where the difference is 0 (both conditions as the
+        first); the errors are standard errors of the shares of so many simulated studies. Every
+        number of people and trials has seeds of its own, which do not depend on which others are
+        asked for.
     """
     if min(people) < 2 or min(trials) < 1:
         raise SpanLabError("a study needs at least two people (in each group), and one trial in each condition")
@@ -214,14 +248,23 @@ def power(
             shares = [hits, size, alike]
             errors = [math.nan if share != share else math.sqrt(share * (1 - share) / samples) for share in shares]
             values = [one for pair in zip(shares, errors, strict=True) for one in pair]
-            rows.append({"people": many, "trials": of, **dict(zip(COLUMNS[2:8], values, strict=True)), "n_simulated": samples})
+            rows.append(
+                {"people": many, "trials": of, **dict(zip(COLUMNS[2:8], values, strict=True)), "n_simulated": samples}
+            )
     return pd.DataFrame(rows, columns=[*COLUMNS])
 
 
 def _studies(
-    assumed: Planned, difference: float, people: int, trials: int, samples: int, random: np.random.RandomState, margin: float | None
+    assumed: Planned,
+    difference: float,
+    people: int,
+    trials: int,
+    samples: int,
+    random: np.random.RandomState,
+    margin: float | None,
 ) -> tuple[float, float]:
-    """The share of studies in which a difference is found, and in which both conditions are found alike."""
+    """The share of studies in which a difference is found, and in which both conditions are found
+    alike."""
     step = max(1, _AT_ONCE // assumed.answers(people, trials))
     rejections, alike = 0, 0
     for start in range(0, samples, step):
@@ -233,7 +276,9 @@ def _studies(
     return rejections / samples, alike / samples if margin is not None else math.nan
 
 
-def _shares(assumed: Assumed, means: Sequence[float], people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+def _shares(
+    assumed: Assumed, means: Sequence[float], people: int, trials: int, many: int, random: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
     """Each person's share of right answers in both conditions, of so many studies."""
     from scipy.special import expit
 
@@ -245,7 +290,11 @@ def _shares(assumed: Assumed, means: Sequence[float], people: int, trials: int, 
         eta = mean + person_effects + random.normal(0, assumed.effect / math.sqrt(2), (many, people))
         shape = (many, people, trials, assumed.items)
         if assumed.item or assumed.trial:
-            each = eta[:, :, None, None] + random.normal(0, assumed.item, shape) + random.normal(0, assumed.trial, (*shape[:3], 1))
+            each = (
+                eta[:, :, None, None]
+                + random.normal(0, assumed.item, shape)
+                + random.normal(0, assumed.trial, (*shape[:3], 1))
+            )
             values.append((random.random_sample(shape) < expit(each)).mean(axis=(2, 3)))
         else:
             values.append(random.binomial(trials * assumed.items, expit(eta)) / (trials * assumed.items))
@@ -254,7 +303,11 @@ def _shares(assumed: Assumed, means: Sequence[float], people: int, trials: int, 
 
 def _within(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     away = second - first
-    return away.mean(axis=1), away.std(axis=1, ddof=1) / math.sqrt(away.shape[1]), np.full(len(away), away.shape[1] - 1.0)
+    return (
+        away.mean(axis=1),
+        away.std(axis=1, ddof=1) / math.sqrt(away.shape[1]),
+        np.full(len(away), away.shape[1] - 1.0),
+    )
 
 
 def _between(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -288,11 +341,18 @@ def smallest(table: pd.DataFrame, wanted: float) -> list[str]:
         enough = part[part["power"] >= wanted].sort_values("people")
         named = plural(int(str(trials)), "trial")
         if not len(enough):
-            sentences.append(f"{named} in each condition: no number of people that was asked for has a power of {wanted:.0%}.")
+            sentences.append(
+                f"{named} in each condition: no number of people that was asked for has a power of {wanted:.0%}."
+            )
             continue
         row = enough.iloc[0]
-        sure = "" if wilson(row["power"], row["n_simulated"], LEVEL)[0] >= wanted else "; the simulation is not sure of it: more --samples would tell"
+        sure = (
+            ""
+            if wilson(row["power"], row["n_simulated"], LEVEL)[0] >= wanted
+            else "; the simulation is not sure of it: more --samples would tell"
+        )
         sentences.append(
-            f"{named} in each condition: {int(row['people'])} people, with a power of {row['power']:.1%} ± {row['se']:.1%} (one standard error){sure}."
+            f"{named} in each condition: {int(row['people'])} people, with a power of {row['power']:.1%} ±"
+            f" {row['se']:.1%} (one standard error){sure}."
         )
     return sentences

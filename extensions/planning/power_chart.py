@@ -28,10 +28,17 @@ def power_chart(table: pd.DataFrame, *, title: str, subtitle: str, wanted: float
     dict
         the declaration: a Vega-Lite specification without configuration
     """
-    measures = [("power", "se", "a difference is found")] + ([("alike", "alike_se", "both are found alike")] if table["alike"].notna().any() else [])
+    measures = [("power", "se", "a difference is found")] + (
+        [("alike", "alike_se", "both are found alike")] if table["alike"].notna().any() else []
+    )
     rows = [
         {
-            **{"people": int(row["people"]), "trials": str(int(row["trials"])), "share": float(row[share]), "what": what},
+            **{
+                "people": int(row["people"]),
+                "trials": str(int(row["trials"])),
+                "share": float(row[share]),
+                "what": what,
+            },
             "label": plural(int(row["trials"]), "trial"),
             **{"low": max(0.0, float(row[share] - row[se])), "high": min(1.0, float(row[share] + row[se]))},
         }
@@ -39,12 +46,28 @@ def power_chart(table: pd.DataFrame, *, title: str, subtitle: str, wanted: float
         for share, se, what in measures
     ]
     names = [str(one) for one in sorted(table["trials"].unique())]
-    x = {"field": "people", "type": "quantitative", "title": people, "scale": {"zero": False, "nice": False, "padding": 12}}
+    x = {
+        "field": "people",
+        "type": "quantitative",
+        "title": people,
+        "scale": {"zero": False, "nice": False, "padding": 12},
+    }
     x["axis"] = {"values": sorted(int(one) for one in table["people"].unique()), "grid": False}
-    y = {"field": "share", "type": "quantitative", "title": "share of simulated studies", "scale": {"domain": [0, 1]}, "axis": {"format": "%"}}
+    y = {
+        "field": "share",
+        "type": "quantitative",
+        "title": "share of simulated studies",
+        "scale": {"domain": [0, 1]},
+        "axis": {"format": "%"},
+    }
     colours = [_COLOURS[at % len(_COLOURS)] for at in range(len(names))]
     colour = {"field": "trials", "type": "nominal", "scale": {"domain": names, "range": colours}, "legend": None}
-    dash = {"field": "what", "type": "nominal", "scale": {"domain": [what for *_, what in measures], "range": [[1, 0], [4, 3]]}, "legend": None}
+    dash = {
+        "field": "what",
+        "type": "nominal",
+        "scale": {"domain": [what for *_, what in measures], "range": [[1, 0], [4, 3]]},
+        "legend": None,
+    }
     encoding = {"x": x, "color": colour}
     apart = {"strokeDash": dash} if len(measures) > 1 else {}
     ends = {"y": {"field": "low", "type": "quantitative", "title": y["title"]}, "y2": {"field": "high"}}
@@ -52,7 +75,10 @@ def power_chart(table: pd.DataFrame, *, title: str, subtitle: str, wanted: float
     label = {"type": "text", "align": "left", "dx": 8, "fontSize": 11}
     named = {"text": {"field": "label"}}
     layers = [
-        {"mark": {"type": "rule", "strokeDash": [2, 3], "color": "#8a8a8a"}, "encoding": {"y": {"datum": wanted, "type": "quantitative"}}},
+        {
+            "mark": {"type": "rule", "strokeDash": [2, 3], "color": "#8a8a8a"},
+            "encoding": {"y": {"datum": wanted, "type": "quantitative"}},
+        },
         {"mark": {"type": "line", "strokeWidth": 2}, "encoding": encoding | apart | {"y": y}},
         {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": encoding | ends},
         {"mark": {"type": "point", "filled": True, "size": 45, "opacity": 1}, "encoding": encoding | {"y": y}},

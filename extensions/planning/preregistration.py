@@ -1,5 +1,5 @@
-"""The text of a preregistration, from a paradigm or a study alone: design, hypotheses and sample size to fill in, and the analysis as SpanLab does it. Part of
-the command line."""
+"""The text of a preregistration, from a paradigm or a study alone: design, hypotheses and sample
+size to fill in, and the analysis as SpanLab does it. Part of the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ GAP = "**[FILL IN: {}]**"
 _SEED = 1
 
 
-def preregistration(source: str, rules: Sequence[Rule] = (), rules_file: Path | None = None, margins: Sequence[Margin] = ()) -> str:
+def preregistration(
+    source: str, rules: Sequence[Rule] = (), rules_file: Path | None = None, margins: Sequence[Margin] = ()
+) -> str:
     """The text as Markdown.
 
     Parameters
@@ -41,7 +43,10 @@ def preregistration(source: str, rules: Sequence[Rule] = (), rules_file: Path | 
         named = [(one.name, one.paradigm, one.plan(_SEED, balanced=False)) for one in study.paradigms]
         sessions = [", ".join(study.paradigms[at].name for at in taken) for taken in study.sessions]
         text += [
-            f"Study: {study.title} (`{study.name}`, hash {study.hash}). Sessions of each person: {'; '.join(sessions)}. Order of paradigms: {study.order}.",
+            (
+                f"Study: {study.title} (`{study.name}`, hash {study.hash}). Sessions of each person:"
+                f" {'; '.join(sessions)}. Order of paradigms: {study.order}."
+            ),
             "",
         ]
         groups = study.groups
@@ -71,9 +76,10 @@ def preregistration(source: str, rules: Sequence[Rule] = (), rules_file: Path | 
 
 
 def _hypotheses(titles: Sequence[str]) -> list[str]:
-    return [f"* {GAP.format(f'H1 on {title}: which conditions or answerers differ, in which measure, and in which direction')}" for title in titles] + [
-        f"* {GAP.format('which of these tests are confirmatory; all others are exploratory')}"
-    ]
+    return [
+        f"* {GAP.format(f'H1 on {title}: which conditions or answerers differ, in which measure, and in which direction')}"  # noqa: E501
+        for title in titles
+    ] + [f"* {GAP.format('which of these tests are confirmatory; all others are exploratory')}"]
 
 
 def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
@@ -88,19 +94,30 @@ def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
     study = (paradigm.data.get("source") or {}).get("study") if isinstance(paradigm.data.get("source"), dict) else None
     text += f" It follows {study}." if study else ""
     blocks = len({trial.block for trial in real})
-    text += f" A session has {len(real)} trials in {blocks} block{'s' * (blocks != 1)}" + (f", after {practice} trials of practice." if practice else ".")
+    text += f" A session has {len(real)} trials in {blocks} block{'s' * (blocks != 1)}" + (
+        f", after {practice} trials of practice." if practice else "."
+    )
     varied = [
-        f"{factor.replace('_', ' ')}: {', '.join(f'{level} ({counts[level]})' for level in sorted(counts, key=_in_order))}"
+        f"{factor.replace('_', ' ')}:"
+        f" {', '.join(f'{level} ({counts[level]})' for level in sorted(counts, key=_in_order))}"
         for factor, counts in levels.items()
         if len(counts) > 1
     ]
-    fixed = [f"{factor.replace('_', ' ')} {next(iter(counts))}" for factor, counts in levels.items() if len(counts) == 1]
-    text += f" Within people vary, with numbers of trials: {'; '.join(varied)}." if varied else " No factor varies in a session of this design."
+    fixed = [
+        f"{factor.replace('_', ' ')} {next(iter(counts))}" for factor, counts in levels.items() if len(counts) == 1
+    ]
+    text += (
+        f" Within people vary, with numbers of trials: {'; '.join(varied)}."
+        if varied
+        else " No factor varies in a session of this design."
+    )
     text += f" Fixed: {', '.join(fixed)}." if fixed else ""
     drawn = [factor for factor, one in paradigm.factors.items() if factor not in levels]
     text += f" Drawn at random for each trial: {', '.join(one.replace('_', ' ') for one in drawn)}." if drawn else ""
     text += " Trials follow from seeds, which are recorded with every session."
-    return f"{text} {GAP.format('practice and its feedback, language, display and distance, and who meets which design')}"
+    return (
+        f"{text} {GAP.format('practice and its feedback, language, display and distance, and who meets which design')}"
+    )
 
 
 def _in_order(level: str) -> tuple[int, float, str]:
@@ -115,7 +132,14 @@ def _column(table: pd.DataFrame, paradigm: str) -> str:
     from spanlab.analysis.data import plain_name, score_table
     from spanlab.analysis.stats import sort_cells
 
-    somebody = {"agent": "somebody", "agent_kind": "participant", "participant": "P1", "session": "s1", "oracle": False, "correct": True}
+    somebody = {
+        "agent": "somebody",
+        "agent_kind": "participant",
+        "participant": "P1",
+        "session": "s1",
+        "oracle": False,
+        "correct": True,
+    }
     return plain_name(sort_cells(score_table(table.assign(**somebody)), paradigm).by)
 
 
@@ -126,9 +150,16 @@ def _groups(groups: Sequence[Group]) -> list[str]:
     lines = []
     for group in groups:
         taken = "all paradigms" if group.paradigms is None else f"{', '.join(group.paradigms)}"
-        levels = [f"{factor.replace('_', ' ')} {level} in {name}" for name, fixed in group.set_.items() for factor, level in fixed.items()]
+        levels = [
+            f"{factor.replace('_', ' ')} {level} in {name}"
+            for name, fixed in group.set_.items()
+            for factor, level in fixed.items()
+        ]
         lines.append(f"* {group.name}: {taken}" + (f", with {', '.join(levels)}" if levels else "") + ".")
-    how = "Between people vary the groups of the study. SpanLab assigns everybody to one, in the order in which they come and with numbers kept balanced:"
+    how = (
+        "Between people vary the groups of the study. SpanLab assigns everybody to one, in the order in which they come"
+        " and with numbers kept balanced:"
+    )
     return [how, "", *lines, ""]
 
 
@@ -136,25 +167,41 @@ def _sample(groups: Sequence[Group]) -> str:
     sizes = [f"{group.people} in {group.name}" for group in groups if group.people is not None]
     each = f" (the study file allows {', '.join(sizes)})" if sizes else ""
     wanted = GAP.format(f"number of people{' in each group' if groups else ''}{each}, and of models and their settings")
-    why = GAP.format("why: the smallest effect of interest, the assumed spread, power and seed, as spanlab plan prints them")
+    why = GAP.format(
+        "why: the smallest effect of interest, the assumed spread, power and seed, as spanlab plan prints them"
+    )
     return f"{wanted} {why} {GAP.format('when data collection ends, and whether anybody looks at data before')}"
 
 
 def _exclusions(rules: Sequence[Rule], file: Path | None) -> list[str]:
     counted = "Practice, warm-up and pilot rows are not in any analysis; omitted and invalid answers count as wrong."
     if file is None:
-        return [f"{counted} {GAP.format('rules of exclusion, as a file for --exclude; without one nobody is left out')}"]
+        return [
+            f"{counted} {GAP.format('rules of exclusion, as a file for --exclude; without one nobody is left out')}"
+        ]
     lines = []
     for number, rule in enumerate(rules, start=1):
-        bounds = [f"{word} {value:g}" for word, value in (("below", rule.below), ("above", rule.above)) if value is not None]
+        bounds = [
+            f"{word} {value:g}" for word, value in (("below", rule.below), ("above", rule.above)) if value is not None
+        ]
         only = f", in {', '.join(rule.paradigms)}" if rule.paradigms else ""
         why = f" ({rule.reason})" if rule.reason else ""
-        lines.append(f"{number}. Leave out {rule.leave_out} ({rule.whose}) where {rule.column or rule.where} is {' or '.join(bounds)}{only}{why}.")
-    return [f"{counted} The rules of `{file.name}` are applied in this order, each to what those before it left:", "", *lines]
+        lines.append(
+            f"{number}. Leave out {rule.leave_out} ({rule.whose}) where {rule.column or rule.where} is"
+            f" {' or '.join(bounds)}{only}{why}."
+        )
+    return [
+        f"{counted} The rules of `{file.name}` are applied in this order, each to what those before it left:",
+        "",
+        *lines,
+    ]
 
 
-def _analysis(named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], margins: Sequence[Margin], groups: Sequence[Group]) -> list[str]:
-    """What SpanLab will compute of such data: figures and effects with their methods, model, intervals, tests."""
+def _analysis(
+    named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], margins: Sequence[Margin], groups: Sequence[Group]
+) -> list[str]:
+    """What SpanLab will compute of such data: figures and effects with their methods, model,
+    intervals, tests."""
     from spanlab.analysis.effects import EFFECTS, GROUP_METHOD, ROC_METHOD
     from spanlab.analysis.figures import GROUPS, ROC, prospects
     from spanlab.paradigms import compile_trial
@@ -170,18 +217,31 @@ def _analysis(named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], mar
         effects += [(f"{name}: {one.title}", one.method) for one in EFFECTS if one.name in shown]
         effects += [(f"{name}: {ROC.title}", ROC_METHOD)] if ROC.name in shown else []
         effects += [(f"{name}: {GROUPS.title}", GROUP_METHOD)] if groups else []
-        varied = [factor for factor in paradigm.factors if len({str(one.levels.get(factor)) for one in plan if factor in one.levels}) > 1]
+        varied = [
+            factor
+            for factor in paradigm.factors
+            if len({str(one.levels.get(factor)) for one in plan if factor in one.levels}) > 1
+        ]
         column = _column(table, trials[0].paradigm)
         formula = f"correct ~ agent{f' * {column}' if column else ''} + random effects"
         choice = f"--by: {column} is taken unless another of {', '.join(varied)} is named"
         others = f" {GAP.format(choice)}" if len(varied) > 1 else ""
         formulas += [
-            f"**{name}.** {MODEL.format(formula=formula)} Random effects of participants, participants in conditions, items, items in answerers and trials "
-            f"as taken are in the model where the data can tell them, by the rules that SpanLab prints.{others}",
+            (
+                f"**{name}.** {MODEL.format(formula=formula)} Random effects of participants, participants in"
+                " conditions, items, items in answerers and trials as taken are in the model where the data can tell"
+                f" them, by the rules that SpanLab prints.{others}"
+            ),
             "",
         ]
     text = [*scores_and_tests(effects, margins), "", *formulas]
     if not margins:
-        text += [GAP.format("margins within which differences count as none, for --margin, such as 5points; or that no claim of equivalence is made"), ""]
+        text += [
+            GAP.format(
+                "margins within which differences count as none, for --margin, such as 5points; or that no claim of"
+                " equivalence is made"
+            ),
+            "",
+        ]
     used = sorted(whole for short, whole in REFERENCES.items() if short in "\n".join(text))
     return [*text, "## References", "", *(f"* {one}" for one in used)]

@@ -1,4 +1,5 @@
-"""``spanlab reproduce``: the tables and figures of a paper, recomputed and beside the published ones. Part of the command line."""
+"""``spanlab reproduce``: the tables and figures of a paper, recomputed and beside the published
+ones. Part of the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ _TITLES = {"worm": "The WorM benchmark, made again", "nback": "The N-back study 
 
 
 def reproduce(
-    paper: Annotated[Paper, typer.Argument(help="worm (Sikarwar & Zhang, 2023) or nback (Gong, Wan & Wang, 2024)", show_default=False)],
+    paper: Annotated[
+        Paper,
+        typer.Argument(help="worm (Sikarwar & Zhang, 2023) or nback (Gong, Wan & Wang, 2024)", show_default=False),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for the page and its sessions", metavar="DIR")],
     agent: Annotated[
         list[str] | None,
@@ -26,18 +30,33 @@ def reproduce(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option("--trials", help="trials of each paradigm, shared out over the factor levels; 400 (N-back: 150 blocks) when not given", min=1),
+        typer.Option(
+            "--trials",
+            help="trials of each paradigm, shared out over the factor levels; 400 (N-back: 150 blocks) when not given",
+            min=1,
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="seed of the sessions", min=0)] = 1,
-    train: Annotated[str | None, typer.Option("--train", help="train this preset (or config) first, unless DIR has it", metavar="PRESET")] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="with --train: steps of training instead of the preset's", min=1)] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")] = None,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", help="train this preset (or config) first, unless DIR has it", metavar="PRESET"),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="with --train: steps of training instead of the preset's", min=1)
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")
+    ] = None,
 ) -> None:
-    """Reproduce the tables and figures of a paper on one page: ours, the published ones, and a verdict for each."""
+    """Reproduce the tables and figures of a paper on one page: ours, the published ones, and a
+    verdict for each."""
     from .pages.entries import Page, write_page
 
     if steps is not None and train is None:
-        raise SpanLabError("--steps says for how long a network is trained, and --train PRESET says which network; give both, or neither")
+        raise SpanLabError(
+            "--steps says for how long a network is trained, and --train PRESET says which network; give both, or"
+            " neither"
+        )
     if paper == "worm":
         from spanlab.agents.network import need_torch
 
@@ -51,11 +70,22 @@ def reproduce(
         agents.append(_trained(train, steps, output / "networks"))
     sessions = (data or output / "data") / f"{many}-trials-seed-{seed}"
     folders, absent = _sessions(paper, agents, many, seed, sessions)
-    command = ["spanlab", "reproduce", paper, "-o", str(output), *(part for one in agent or [] for part in ("--agent", one))]
+    command = [
+        "spanlab",
+        "reproduce",
+        paper,
+        "-o",
+        str(output),
+        *(part for one in agent or [] for part in ("--agent", one)),
+    ]
     command += ["--trials", str(trials)] * (trials is not None) + ["--seed", str(seed)] * (seed != 1)
     command += ["--data", str(data)] * (data is not None)
     command += (["--train", train] if train else []) + (["--steps", str(steps)] if steps else [])
-    facts = (f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm", f"seed {seed}", f"answerers at hand: {', '.join(agents)}")
+    facts = (
+        f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm",
+        f"seed {seed}",
+        f"answerers at hand: {', '.join(agents)}",
+    )
     if paper == "worm":
         from .pages.worm import entries as entries_of_worm
 
@@ -71,7 +101,8 @@ def reproduce(
 
 
 def _units(agents: list[str], seed: int, out: Path) -> Units:
-    """The figures of units of the network at hand that knows the most of the paper's tasks, analysed now where they are not there yet."""
+    """The figures of units of the network at hand that knows the most of the paper's tasks,
+    analysed now where they are not there yet."""
     from spanlab.agents.network.checkpoints_io import family_of, load, worm_tasks
 
     from .pages.worm import Units
@@ -80,7 +111,12 @@ def _units(agents: list[str], seed: int, out: Path) -> Units:
         from spanlab.extensions.neural import Analysis, analyse
     except ModuleNotFoundError:
         return Units("", "the extension 'neural' is not installed")
-    names = [member for agent in agents if agent.startswith("network:") for member in family_of(agent.removeprefix("network:"))]
+    names = [
+        member
+        for agent in agents
+        if agent.startswith("network:")
+        for member in family_of(agent.removeprefix("network:"))
+    ]
     try:
         networks = [load(name) for name in names]
         if not networks:
@@ -92,13 +128,16 @@ def _units(agents: list[str], seed: int, out: Path) -> Units:
         folder = out / network.sha256[:16]
         if not (folder / "index.html").exists():
             analyse(names[networks.index(network)], folder, Analysis(tasks, seed=seed))
-    except SpanLabError as error:  # without scikit-learn, or for a network that was made without SpanLab, the rest of the page is made
+    except (
+        SpanLabError
+    ) as error:  # without scikit-learn, or for a network that was made without SpanLab, the rest of the page is made
         return Units("", str(error))
     return Units(names[networks.index(network)], "", folder / "figures")
 
 
 def _trained(preset: str, steps: int | None, folder: Path) -> str:
-    """The name of a network that was trained by a preset; trained now, or gone on with, where it is not there."""
+    """The name of a network that was trained by a preset; trained now, or gone on with, where it is
+    not there."""
     from spanlab.agents.network import need_torch
     from spanlab.agents.network.training import changed, config_named
 
@@ -117,10 +156,19 @@ def _trained(preset: str, steps: int | None, folder: Path) -> str:
 
 
 def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Path) -> tuple[list[Path], list[str]]:
-    """Sessions of everybody in the paradigms of a paper, those that are there already not taken again; and who could not take what, in sentences."""
+    """Sessions of everybody in the paradigms of a paper, those that are there already not taken
+    again; and who could not take what, in sentences."""
     from spanlab import resume
     from spanlab.core import open_pool
-    from spanlab.sessions import Watcher, choose_trials, make_machine, prepare, replay_sessions, say_on_stderr, settings_hash
+    from spanlab.sessions import (
+        Watcher,
+        choose_trials,
+        make_machine,
+        prepare,
+        replay_sessions,
+        say_on_stderr,
+        settings_hash,
+    )
 
     if paper == "worm":
         from .pages.worm import ERRORLESS, FURTHER, PARADIGMS
@@ -149,15 +197,21 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
             print(absent[-1], file=sys.stderr)
             continue
         with open_pool(None, None) as pool:
-            folders += [session.folder for session, _ in replay_sessions(data, chosen, [taker], [request], Watcher(say_on_stderr), pool)]
+            folders += [
+                session.folder
+                for session, _ in replay_sessions(data, chosen, [taker], [request], Watcher(say_on_stderr), pool)
+            ]
     return folders, absent
 
 
 def _there(data: Path) -> dict[tuple[str, str, str], Path]:
-    """The sessions in a folder, by who answered, with which settings (another checkpoint under the same name is another network), and which paradigm."""
+    """The sessions in a folder, by who answered, with which settings (another checkpoint under the
+    same name is another network), and which paradigm."""
     from spanlab.sessions import find_sessions, read_session
 
     if not data.is_dir() or not any(data.iterdir()):
         return {}
     infos = {folder: read_session(folder) for folder in find_sessions([data])}
-    return {(info["agent"], info["agent_settings_hash"], info["paradigm_hash"]): folder for folder, info in infos.items()}
+    return {
+        (info["agent"], info["agent_settings_hash"], info["paradigm_hash"]): folder for folder, info in infos.items()
+    }

@@ -38,7 +38,8 @@ class RereadReply:
     trial, question, reply : where it was given, and its text
     before, now : the answers as they are written; None where there is none
     recorded, event : the step as it was recorded, and with the answer that is read now
-    asked_again : whether the question was put again after an earlier reply in which there is an answer now
+    asked_again : whether the question was put again after an earlier reply in which there is an
+        answer now
     """
 
     trial: str
@@ -82,7 +83,8 @@ class RereadSession:
         return [reply for reply in self.replies if reply.changed]
 
     def right(self, now: bool) -> tuple[int, int]:
-        """Return how many items are right, of how many, as they are read now or as they were recorded."""
+        """Return how many items are right, of how many, as they are read now or as they were
+        recorded."""
         scores = [score for reply in self.replies for score in (reply.event if now else reply.recorded)["scores"]]
         return sum(bool(score["correct"]) for score in scores), len(scores)
 
@@ -104,7 +106,9 @@ def reread(folder: Path) -> RereadSession:
     if info["agent_kind"] != "chat" or "published" in info:
         raise SpanLabError(f"{folder} has no replies of a chat model that SpanLab has read")
     if PARTS in info:
-        raise SpanLabError(f"{folder} is a large session, which keeps answers and not replies, so it cannot be read again")
+        raise SpanLabError(
+            f"{folder} is a large session, which keeps answers and not replies, so it cannot be read again"
+        )
     trials = list(taken_trials(session, read_events(folder)))
     settings = ChatSettings.of_session(info)
     replies = [reply for trial in trials for reply in _replies(trial, settings)]
@@ -133,9 +137,20 @@ def _replies(trial: TakenTrial, settings: ChatSettings) -> Iterator[RereadReply]
             "scores": [*judged.scores],
         }
         event = json.loads(json_line(changed))
-        before, now = (None if step["outcome"] == "invalid" else ask.kind.write(as_tuple(step["value"])) for step in (line, event))
+        before, now = (
+            None if step["outcome"] == "invalid" else ask.kind.write(as_tuple(step["value"])) for step in (line, event)
+        )
         earlier = [read_reply(ask.kind, _reply(text, None), settings)[1] for text in notes.get("earlier_replies") or ()]
-        yield RereadReply(trial.key, line["ask"], line["raw"] or "", before, now, dict(line), event, any(found.value is not None for found in earlier))
+        yield RereadReply(
+            trial.key,
+            line["ask"],
+            line["raw"] or "",
+            before,
+            now,
+            dict(line),
+            event,
+            any(found.value is not None for found in earlier),
+        )
 
 
 def _step_of(event: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -148,7 +163,8 @@ def _reply(text: str, finish_reason: str | None) -> Reply:
 
 
 def write_reread(session: RereadSession, output: Path) -> Path:
-    """Write a copy of the session in which the answers are those that are read now; the original stays as it is.
+    """Write a copy of the session in which the answers are those that are read now; the original
+    stays as it is.
 
     Parameters
     ----------
@@ -167,8 +183,14 @@ def write_reread(session: RereadSession, output: Path) -> Path:
             shutil.copytree(session.folder, copy, dirs_exist_ok=True)
             events = [new.get(_step_of(event), event) for event in map(dict, read_events(copy))]
             (copy / "events.jsonl").write_bytes(b"".join(map(json_line, events)))
-            changed = [{"trial": reply.trial, "question": reply.question, "before": reply.before, "now": reply.now} for reply in session.changes]
-            write_info(copy, {**session.session.info, "rescored": {"reader": READER, "read_by": session.reader, "changed": changed}})
+            changed = [
+                {"trial": reply.trial, "question": reply.question, "before": reply.before, "now": reply.now}
+                for reply in session.changes
+            ]
+            write_info(
+                copy,
+                {**session.session.info, "rescored": {"reader": READER, "read_by": session.reader, "changed": changed}},
+            )
             if (session.folder / "responses.csv").exists():
                 write_responses(copy)
     except OSError as error:

@@ -1,7 +1,8 @@
 """BIDS: a data set of tab-separated tables, one per session, with a description of every column.
 
-What was at a window becomes ``_events.tsv``, with onsets: a row for each display, and one for each answered item. What has no times on a clock (models, which
-take steps and not milliseconds) becomes ``_beh.tsv``: the response table without onsets.
+What was at a window becomes ``_events.tsv``, with onsets: a row for each display, and one for each
+answered item. What has no times on a clock (models, which take steps and not milliseconds) becomes
+``_beh.tsv``: the response table without onsets.
 """
 
 from __future__ import annotations
@@ -44,21 +45,40 @@ _RENAMED = {"rt_ms": "response_time", "onset_ms": "onset"}
 #: of displays, not of items
 _OF_DISPLAYS = ("planned_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames")
 _EVENT_COLUMNS = {
-    "onset": {"Description": "onset of the display, or of the display with which the question began, from the start of the sitting", "Units": "s"},
+    "onset": {
+        "Description": (
+            "onset of the display, or of the display with which the question began, from the start of the sitting"
+        ),
+        "Units": "s",
+    },
     "duration": {"Description": "duration of the display, or of all displays of the question together", "Units": "s"},
     "trial_type": {"Description": "phase of the step, such as probe"},
-    "response_time": {"Description": "time from the onset of the question to the answer; n/a where there was none", "Units": "s"},
+    "response_time": {
+        "Description": "time from the onset of the question to the answer; n/a where there was none",
+        "Units": "s",
+    },
     "event_type": {
         "Description": "type of the row",
-        "Levels": {"display": "one display, as it was shown", "answer": "an answered item of the question that began at this onset"},
+        "Levels": {
+            "display": "one display, as it was shown",
+            "answer": "an answered item of the question that began at this onset",
+        },
     },
     "value": {"Description": "the whole answer to the question, of which the row has one item; JSON"},
-    "trial_counts": {"Description": "whether the trial was finished; what was shown in one that was cut off or taken again is here, and its answers are not"},
+    "trial_counts": {
+        "Description": (
+            "whether the trial was finished; what was shown in one that was cut off or taken again is here, and its"
+            " answers are not"
+        )
+    },
 }
 _BEH_COLUMNS = {name: _EVENT_COLUMNS[name] for name in ("trial_type", "response_time", "value")}
 _PARTICIPANTS = {
     "participant_id": {"Description": "pseudonym of a person, or name of a machine"},
-    "participant_type": {"Description": "who took part", "Levels": {"person": "a person", "machine": "a model, a network or a simulated observer"}},
+    "participant_type": {
+        "Description": "who took part",
+        "Levels": {"person": "a person", "machine": "a model, a network or a simulated observer"},
+    },
     "species": {"Description": "n/a for machines"},
     "agent_kind": {"Description": "what kind of participant it is; `participant` for people"},
     "agent": {"Description": "name of the machine; `participant` for people"},
@@ -71,7 +91,10 @@ VERDICTS = (
     VerdictRule(
         name="an exported BIDS data set is valid",
         says=("… of events, … of answers",),
-        rests_on="the BIDS validator, which the tests run over golden sessions of every kind where it is installed; the export does not run it",
+        rests_on=(
+            "the BIDS validator, which the tests run over golden sessions of every kind where it is installed; the"
+            " export does not run it"
+        ),
         says_no_when="a file, a column or a description is not as BIDS has it: the validator names it",
         tests=(
             "extensions/standards/tests/test_bids.py::test_the_validator_finds_no_error_and_no_warning_that_could_be_avoided",
@@ -102,7 +125,12 @@ class Bids(Format[BidsReading, Sharing]):
     """Sessions as a BIDS data set, and back."""
 
     name = "bids"
-    reads = Side("sessions", "Sessions of a BIDS data set whose trials can be made again.", BidsReading, Place("BIDS data set", "DIR"))
+    reads = Side(
+        "sessions",
+        "Sessions of a BIDS data set whose trials can be made again.",
+        BidsReading,
+        Place("BIDS data set", "DIR"),
+    )
     writes = Side(
         "sessions",
         "Sessions as a BIDS data set: events with onsets where there was a window, answers where there was none.",
@@ -125,12 +153,19 @@ class Bids(Format[BidsReading, Sharing]):
             write_json(folder / "dataset_description.json", _description(data))
             (folder / "README.md").write_text(_readme(data) + data.remark, encoding="utf-8")
         events = sum(name.endswith("_events.tsv") for name in tables)
-        kinds = [f"{counted(many, 'table')} of {what}" for what, many in (("events", events), ("answers", len(tables) - events)) if many]
-        report.done(f"{output}: {counted(len(data.sessions), 'session')} of {data.who}; {', '.join(kinds) or 'no table'}")
+        kinds = [
+            f"{counted(many, 'table')} of {what}"
+            for what, many in (("events", events), ("answers", len(tables) - events))
+            if many
+        ]
+        report.done(
+            f"{output}: {counted(len(data.sessions), 'session')} of {data.who}; {', '.join(kinds) or 'no table'}"
+        )
 
 
 def _write_tables(folder: Path, data: SharedData) -> list[str]:
-    """A table for each sitting of each session, with what it was taken with beside it; one description of the columns for each task."""
+    """A table for each sitting of each session, with what it was taken with beside it; one
+    description of the columns for each task."""
     written: list[str] = []
     columns: dict[tuple[str, str], set[str]] = defaultdict(set)
     runs: dict[str, int] = defaultdict(int)
@@ -139,8 +174,15 @@ def _write_tables(folder: Path, data: SharedData) -> list[str]:
     for session in data.sessions:
         held = titles.setdefault(session.task.casefold(), (session.info["paradigm"], session.title))
         if held[0] != session.info["paradigm"]:
-            raise SpanLabError(f"the paradigms '{held[0]}' and '{session.info['paradigm']}' have the same name in letters and digits: share them apart")
-        entities = [f"sub-{session.label}", *([f"ses-{session.visit}"] if session.visit else []), f"task-{session.task}"]
+            raise SpanLabError(
+                f"the paradigms '{held[0]}' and '{session.info['paradigm']}' have the same name in letters and digits:"
+                " share them apart"
+            )
+        entities = [
+            f"sub-{session.label}",
+            *([f"ses-{session.visit}"] if session.visit else []),
+            f"task-{session.task}",
+        ]
         stem = "_".join(entities)
         sessions[stem] += 1
         for table in _tables(data, session):
@@ -150,25 +192,33 @@ def _write_tables(folder: Path, data: SharedData) -> list[str]:
             name = f"{stem}_run-{runs[stem]}_{table.suffix}"
             with (inside / f"{name}.tsv").open("w", encoding="utf-8", newline="\n") as file:
                 file.write("\t".join(table.columns) + "\n")
-                file.writelines("\t".join(cell(row.get(column)) for column in table.columns) + "\n" for row in table.rows)
+                file.writelines(
+                    "\t".join(cell(row.get(column)) for column in table.columns) + "\n" for row in table.rows
+                )
             write_json(inside / f"{name}.json", _taken_with(table, sessions[stem]))
             columns[session.task, table.suffix] |= set(table.columns)
             written.append(f"{name}.tsv")
         _write_paradigm(folder, session)
     for (task, suffix), names in columns.items():
         title = titles[task.casefold()][1]
-        about = {"TaskName": title, "TaskDescription": f"{title}, a working-memory task (paradigm {titles[task.casefold()][0]} of SpanLab)"}
+        about = {
+            "TaskName": title,
+            "TaskDescription": f"{title}, a working-memory task (paradigm {titles[task.casefold()][0]} of SpanLab)",
+        }
         described = _columns_described(data, names, _EVENT_COLUMNS if suffix == "events" else _BEH_COLUMNS)
         write_json(folder / f"task-{task}_{suffix}.json", {**about, **described})
     return written
 
 
 def _write_paradigm(folder: Path, session: SharedSession) -> None:
-    """The whole paradigm, below ``code``: with the seeds and levels of the table, its trials can be made again."""
+    """The whole paradigm, below ``code``: with the seeds and levels of the table, its trials can be
+    made again."""
     path = folder / PARADIGMS / f"{session.task}-{session.info['paradigm_hash']}.json"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"paradigm": session.info["paradigm"], "title": session.title, "data": session.info["paradigm_data"]})
+        write_json(
+            path, {"paradigm": session.info["paradigm"], "title": session.title, "data": session.info["paradigm_data"]}
+        )
 
 
 def _whole_answers(data: SharedData, session: SharedSession, events: Sequence[Event]) -> dict[tuple[str, int], str]:
@@ -177,7 +227,10 @@ def _whole_answers(data: SharedData, session: SharedSession, events: Sequence[Ev
     return {
         (event["trial"], event["step"]): json.dumps(event["value"], ensure_ascii=False)
         for event in events
-        if event["event"] == "step" and "ask" in event and done.get(event["trial"]) == event["attempt"] and event["value"] is not None
+        if event["event"] == "step"
+        and "ask" in event
+        and done.get(event["trial"]) == event["attempt"]
+        and event["value"] is not None
         if not session.hides_text(data.options, event.get("phase"))
         or all(score["correct"] or not isinstance(score["answer"], str) for score in event["scores"])
     }
@@ -201,7 +254,12 @@ def _tables(data: SharedData, session: SharedSession) -> Iterator[_Table]:
 
     def renamed() -> Iterator[dict[str, Any]]:
         for row in _chained(first, rows):
-            yield {**row, "trial_type": row["phase"], "response_time": _seconds(row["rt_ms"]), "value": whole.get(_of_question(row))}
+            yield {
+                **row,
+                "trial_type": row["phase"],
+                "response_time": _seconds(row["rt_ms"]),
+                "value": whole.get(_of_question(row)),
+            }
 
     yield _Table(session, 1, "beh", [*_BEH_COLUMNS, *names], renamed())
 
@@ -212,18 +270,34 @@ def _chained(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[
 
 
 def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event]) -> Iterator[_Table]:
-    """What was shown and answered, a table for each sitting: the clock begins anew when a session goes on after an interruption."""
+    """What was shown and answered, a table for each sitting: the clock begins anew when a session
+    goes on after an interruption."""
     done = finished_trials(events)
-    sitting, sittings, spans = 0, defaultdict[int, list[dict[str, Any]]](list), dict[tuple[str, int], tuple[int, float, float]]()
+    sitting, sittings, spans = (
+        0,
+        defaultdict[int, list[dict[str, Any]]](list),
+        dict[tuple[str, int], tuple[int, float, float]](),
+    )
     heads: dict[str, dict[str, Any]] = {}
     for event in cast("Sequence[Mapping[str, Any]]", events):
         if event["event"] == "resumed":
             sitting += 1
         elif event["event"] == "trial_start":
-            heads[event["trial"]] = {"block": event["block"], "trial": _number(event["trial"]), "practice": event["practice"]}
-        elif event["event"] in ("step", "trial_cut") and (shown := [one for one in event.get("shown", ()) if one["onset_ms"] is not None]):
+            heads[event["trial"]] = {
+                "block": event["block"],
+                "trial": _number(event["trial"]),
+                "practice": event["practice"],
+            }
+        elif event["event"] in ("step", "trial_cut") and (
+            shown := [one for one in event.get("shown", ()) if one["onset_ms"] is not None]
+        ):
             counts = done.get(event["trial"]) == event["attempt"]
-            about = {**heads.get(event["trial"], {}), "step": event["step"], "trial_type": event.get("phase"), "trial_counts": counts}
+            about = {
+                **heads.get(event["trial"], {}),
+                "step": event["step"],
+                "trial_type": event.get("phase"),
+                "trial_counts": counts,
+            }
             sittings[sitting] += [_display(about, one) for one in shown]
             if "ask" in event and counts:
                 began = cast(float, shown[0]["onset_ms"])
@@ -234,9 +308,20 @@ def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event])
     for row in rows:
         sitting, began, lasted = spans[_of_question(row)]
         answer = {name: value for name, value in row.items() if name not in (*_RENAMED, "phase", *_OF_DISPLAYS)}
-        timed = {"onset": _seconds(began), "duration": _seconds(lasted), "trial_type": row["phase"], "response_time": _seconds(row["rt_ms"])}
-        sittings[sitting].append({**answer, **timed, "event_type": "answer", "trial_counts": True, "value": whole.get(_of_question(row))})
-    names = [column.name for column in data.columns({name for row in rows for name in row}) if column.name not in (*_RENAMED, "phase")]
+        timed = {
+            "onset": _seconds(began),
+            "duration": _seconds(lasted),
+            "trial_type": row["phase"],
+            "response_time": _seconds(row["rt_ms"]),
+        }
+        sittings[sitting].append(
+            {**answer, **timed, "event_type": "answer", "trial_counts": True, "value": whole.get(_of_question(row))}
+        )
+    names = [
+        column.name
+        for column in data.columns({name for row in rows for name in row})
+        if column.name not in (*_RENAMED, "phase")
+    ]
     columns = [*_EVENT_COLUMNS, *names]
     for number, sitting_rows in sorted(sittings.items()):
         yield _Table(session, number + 1, "events", columns, sorted(sitting_rows, key=lambda row: row["onset"]))
@@ -244,7 +329,13 @@ def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event])
 
 def _display(about: Mapping[str, Any], shown: ShownDisplay) -> dict[str, Any]:
     measured = {name: shown.get(name) for name in _OF_DISPLAYS}
-    return {**about, **measured, "event_type": "display", "onset": _seconds(shown["onset_ms"]), "duration": _seconds(shown["shown_ms"])}
+    return {
+        **about,
+        **measured,
+        "event_type": "display",
+        "onset": _seconds(shown["onset_ms"]),
+        "duration": _seconds(shown["shown_ms"]),
+    }
 
 
 def _number(trial: str) -> int:
@@ -262,7 +353,10 @@ def _columns_described(data: SharedData, names: set[str], described: Mapping[str
 
 
 def _described(column: Column, of_display: str | None) -> dict[str, str]:
-    return {"Description": of_display or column.meaning, **({"Units": column.unit} if column.unit in ("ms", "s") else {})}
+    return {
+        "Description": of_display or column.meaning,
+        **({"Units": column.unit} if column.unit in ("ms", "s") else {}),
+    }
 
 
 def _taken_with(table: _Table, number: int) -> dict[str, Any]:
@@ -307,7 +401,11 @@ def _taken_with(table: _Table, number: int) -> dict[str, Any]:
         sidecar["StimulusPresentation"] = {name: value for name, value in presented.items() if value is not None}
     elif table.suffix == "events" and (version := apparatus.get("psychopy")):
         width, px = apparatus.get("screen_width_cm"), apparatus.get("screen_px")
-        size = [round(width / 100, 4), round(width / 100 * px[1] / px[0], 4)] if width and px and apparatus.get("screen_width_given") else None
+        size = (
+            [round(width / 100, 4), round(width / 100 * px[1] / px[0], 4)]
+            if width and px and apparatus.get("screen_width_given")
+            else None
+        )
         distance, hz = apparatus.get("distance_cm") if size else None, apparatus.get("hz")
         presented = {
             "OperatingSystem": versions.get("system"),
@@ -326,18 +424,36 @@ def _taken_with(table: _Table, number: int) -> dict[str, Any]:
 def _draws(info: SessionInfo) -> dict[str, Any]:
     """Of imported trials, what was not drawn from their seeds."""
     plan: object = info["plan"]
-    return {trial_key(one["practice"], one["trial"]): one["draws"] for one in plan if "draws" in one} if isinstance(plan, list) else {}
+    return (
+        {trial_key(one["practice"], one["trial"]): one["draws"] for one in plan if "draws" in one}
+        if isinstance(plan, list)
+        else {}
+    )
 
 
 def _write_participants(folder: Path, data: SharedData) -> None:
     described = {**_PARTICIPANTS, **(_GROUP if data.grouped else {})}
     lines = ["\t".join([*described, *data.fields])]
     for one in data.participants:
-        who = [f"sub-{one.label}", "person" if one.person else "machine", "homo sapiens" if one.person else "n/a", one.agent_kind, one.agent, one.caution]
+        who = [
+            f"sub-{one.label}",
+            "person" if one.person else "machine",
+            "homo sapiens" if one.person else "n/a",
+            one.agent_kind,
+            one.agent,
+            one.caution,
+        ]
         group = [", ".join(sorted(one.groups))] if data.grouped else []
         lines.append("\t".join(map(cell, [*who, *group, *(one.fields.get(name) for name in data.fields)])))
     (folder / "participants.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    asked = {name: {"Description": f"what people were asked: {name}; n/a where sessions differ (SpanLab > Fields beside each table)"} for name in data.fields}
+    asked = {
+        name: {
+            "Description": (
+                f"what people were asked: {name}; n/a where sessions differ (SpanLab > Fields beside each table)"
+            )
+        }
+        for name in data.fields
+    }
     write_json(folder / "participants.json", {**described, **asked})
 
 
@@ -354,9 +470,9 @@ def _readme(data: SharedData) -> str:
     tasks = sorted({(one.task, one.title, one.info["paradigm_hash"]) for one in data.sessions})
     listed = "".join(f"* `task-{task}`: {title} (paradigm {hash_})\n" for task, title, hash_ in tasks)
     return (
-        f"# {data.name}\n\nWritten by SpanLab {__version__}, in the layout of BIDS {_VERSION}. {data.who} took part;\n"
-        "`participants.tsv` tells who is a machine.\n\n"
-        "`_events.tsv` has a row for each display (`event_type` display) and one for each answered item (`event_type` answer). Onsets count from the\n"
-        "beginning of the sitting. A session that went on after an interruption has a run for each sitting. `_beh.tsv` has a row for each answered item\n"
-        f"of those who had no window, such as models, and has no onsets.\n\n## Tasks\n\n{listed}"
+        f"# {data.name}\n\nWritten by SpanLab {__version__}, in the layout of BIDS {_VERSION}. {data.who} took"
+        " part;\n`participants.tsv` tells who is a machine.\n\n`_events.tsv` has a row for each display (`event_type`"
+        " display) and one for each answered item (`event_type` answer). Onsets count from the\nbeginning of the"
+        " sitting. A session that went on after an interruption has a run for each sitting. `_beh.tsv` has a row for"
+        f" each answered item\nof those who had no window, such as models, and has no onsets.\n\n## Tasks\n\n{listed}"
     )

@@ -1,7 +1,8 @@
-"""Sessions from a BIDS data set: its rows, with the trials made again from their seeds and levels, and the answers scored again.
+"""Sessions from a BIDS data set: its rows, with the trials made again from their seeds and levels,
+and the answers scored again.
 
-What comes out must be what the rows say, cell by cell; anything else is reported, and nothing is imported. A table of somebody else's can be read where its
-columns say the same under other names.
+What comes out must be what the rows say, cell by cell; anything else is reported, and nothing is
+imported. A table of somebody else's can be read where its columns say the same under other names.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from pydantic import Field
 from spanlab.agents import Response
 from spanlab.core import PARTICIPANT, SpanLabError, VerdictRule, as_object, as_tuple, json_line, kind_named, write_whole
 from spanlab.exchange import Flag, Options, Report, SkipMalformed, all_or_none, counted, refused
-from spanlab.paradigms import DEFAULT_INTERVAL_MS, Paradigm, Step, Trial, compile_trial, load_paradigm, paradigm_from_data, resolve_levels
+from spanlab.paradigms import (
+    DEFAULT_INTERVAL_MS,
+    Paradigm,
+    Step,
+    Trial,
+    compile_trial,
+    load_paradigm,
+    paradigm_from_data,
+    resolve_levels,
+)
 from spanlab.sessions import judge, session_stem, write_info
 from spanlab.sessions.record import (
     FORMAT_VERSION,
@@ -50,10 +60,24 @@ from .bids_tables import (
 )
 from .sharing import cell
 
-#: what is made again from displays: a pause, or a wait for an answer, is in the table only as its sum
+#: what is made again from displays: a pause, or a wait for an answer, is in the table only as its
+#: sum
 REMADE = ("trial_off_ms", "trial_dropped_frames", "planned_ms")
 #: of the response table, what no row of a data set has, or what stands under another name
-_NOT_COMPARED = {"participant_id", "session", "participant", "agent_kind", "agent", "onset_ms", "rt_ms", "phase", *OF_DISPLAYS, *REMADE, "blind", "keys"}
+_NOT_COMPARED = {
+    "participant_id",
+    "session",
+    "participant",
+    "agent_kind",
+    "agent",
+    "onset_ms",
+    "rt_ms",
+    "phase",
+    *OF_DISPLAYS,
+    *REMADE,
+    "blind",
+    "keys",
+}
 #: nobody has begun a trial more often
 _MOST_CUTS = 100_000
 #: why a trial was cut off, as `trial_reloads` counts it
@@ -66,10 +90,14 @@ VERDICTS = (
     VerdictRule(
         name="imported trials are the original ones",
         says=("… answered item", "it was imported before"),
-        rests_on="trials that are made again from the seeds and levels of a data set, held against its answers, line by line",
-        says_no_when="a column is missing, or a trial or an answer does not come out as the data set has it: nothing is "
-        "imported, or with --skip-malformed the other sessions alone. Where seeds were left out on purpose, a note says "
-        "that the trials cannot be made again",
+        rests_on=(
+            "trials that are made again from the seeds and levels of a data set, held against its answers, line by line"
+        ),
+        says_no_when=(
+            "a column is missing, or a trial or an answer does not come out as the data set has it: nothing is"
+            " imported, or with --skip-malformed the other sessions alone. Where seeds were left out on purpose, a note"
+            " says that the trials cannot be made again"
+        ),
         tests=(
             "extensions/standards/tests/test_bids_import.py::test_what_was_exported_comes_back_column_by_column",
             "extensions/standards/tests/test_bids_import.py::test_what_does_not_come_out_is_told_with_its_place_and_leaves_nothing",
@@ -83,20 +111,26 @@ class BidsReading(Options):
 
     skip_malformed: SkipMalformed = False
     paradigm: Annotated[
-        str | None, Field(description="the paradigm, if the data set does not have it: a name in the library, or a YAML file"), Flag("--as", "PARADIGM")
+        str | None,
+        Field(description="the paradigm, if the data set does not have it: a name in the library, or a YAML file"),
+        Flag("--as", "PARADIGM"),
     ] = None
     columns: Annotated[
-        str | None, Field(description="columns with other names than SpanLab's, such as seed=trial_seed,answer=response"), Flag(metavar="NAME=THEIRS,...")
+        str | None,
+        Field(description="columns with other names than SpanLab's, such as seed=trial_seed,answer=response"),
+        Flag(metavar="NAME=THEIRS,..."),
     ] = None
 
 
 def import_sessions(data_set: Path, output: Path, options: BidsReading, report: Report) -> None:
-    """Make a session of the tables of each session of a data set; all of them appear in the folder ``output``, or none.
+    """Make a session of the tables of each session of a data set; all of them appear in the folder
+    ``output``, or none.
 
     Raises
     ------
     SpanLabError
-        when it is no data set, columns are missing, or (unless it is left out) for everything that is malformed.
+        when it is no data set, columns are missing, or (unless it is left out) for everything that
+        is malformed.
     """
     renamed = renamed_columns(options.columns)
     participants = read_participants(data_set)
@@ -117,13 +151,20 @@ def import_sessions(data_set: Path, output: Path, options: BidsReading, report: 
             raise SpanLabError("\n".join([*map(str, problems), f"{data_set}: no session is left to import"]))
     report.left_out(problems)
     if seedless := sum(source.sittings[0].seedless for _, _, source in made):
-        report.note(f"NOTE {counted(seedless, 'session')} without seeds: the answers can be analysed, but the trials cannot be made again")
+        report.note(
+            f"NOTE {counted(seedless, 'session')} without seeds: the answers can be analysed, but the trials cannot be"
+            " made again"
+        )
     for folder, new, source in made:
         rows = sum(row.get("event_type", "answer") == "answer" for sitting in source.sittings for row in sitting.rows)
-        report.done(f"{output / folder.name}: {counted(rows, 'answered item')}" if new else f"{folder}: it was imported before")
+        report.done(
+            f"{output / folder.name}: {counted(rows, 'answered item')}" if new else f"{folder}: it was imported before"
+        )
 
 
-def _paradigm(data_set: Path, source: TablesOfSession, options: BidsReading, streams: int) -> tuple[Paradigm, Mapping[str, Any]]:
+def _paradigm(
+    data_set: Path, source: TablesOfSession, options: BidsReading, streams: int
+) -> tuple[Paradigm, Mapping[str, Any]]:
     """The paradigm of a session, and its content."""
     first = source.sittings[0]
     digest, name = str(first.about.get("ParadigmHash", "")), str(first.about.get("Paradigm", ""))
@@ -142,24 +183,37 @@ def _paradigm(data_set: Path, source: TablesOfSession, options: BidsReading, str
     return paradigm, paradigm.data
 
 
-def _session(data_set: Path, source: TablesOfSession, who: Mapping[str, str], options: BidsReading) -> tuple[dict[str, Any], list[Event]]:
+def _session(
+    data_set: Path, source: TablesOfSession, who: Mapping[str, str], options: BidsReading
+) -> tuple[dict[str, Any], list[Event]]:
     """``session.json`` and the events of a session, checked against its rows."""
     first = source.sittings[0]
-    row = next((one for sitting in source.sittings for one in sitting.rows if one.get("event_type", "answer") == "answer"), None)
+    row = next(
+        (one for sitting in source.sittings for one in sitting.rows if one.get("event_type", "answer") == "answer"),
+        None,
+    )
     if row is None:
         raise MalformedError(first.path, "", "it has no answered item")
     streams = integer_in(row.get("streams") or 1, first.path, f"line {row['line']}")
     paradigm, data = _paradigm(data_set, source, options, streams)
     if lacking := [name for name in paradigm.factors if _column(name) not in row]:
-        raise MalformedError(first.path, "line 1", f"the level of {lacking[0]} is missing: there is no column {_column(lacking[0])}")
+        raise MalformedError(
+            first.path, "line 1", f"the level of {lacking[0]} is missing: there is no column {_column(lacking[0])}"
+        )
     about = first.about
     person = (who.get("participant_type") or "person") != "machine"
     kind = str(who.get("agent_kind") or PARTICIPANT.name)
     if kind_named(kind).person != person:
-        raise MalformedError(data_set / "participants.tsv", f"sub-{source.label}", f"a {'person' if person else 'machine'} of the kind '{kind}'")
+        raise MalformedError(
+            data_set / "participants.tsv",
+            f"sub-{source.label}",
+            f"a {'person' if person else 'machine'} of the kind '{kind}'",
+        )
     generator = row["generator"]
     if generator not in ("corrected", "published"):
-        raise MalformedError(first.path, f"line {row['line']}", f"generator is corrected or published; found {generator}")
+        raise MalformedError(
+            first.path, f"line {row['line']}", f"generator is corrected or published; found {generator}"
+        )
     trials = _Trials(paradigm, generator, as_object(about.get("Draws")))
     events: list[Event] = [{"event": "session_start", "at": str(row.get("started_at") or "")}]
     for number, sitting in enumerate(source.sittings):
@@ -196,7 +250,11 @@ def _session(data_set: Path, source: TablesOfSession, who: Mapping[str, str], op
         "like": "",
         "created": str(row.get("started_at") or ""),
         "imported": {"format": "bids", "sha256": source.digest, "paradigm_hash": paradigm.hash},
-        **({"keys": {"sides": row["keys"], "why": "imported", "swapped": row["keys"] == "swapped", "own": {}}} if row.get("keys") else {}),
+        **(
+            {"keys": {"sides": row["keys"], "why": "imported", "swapped": row["keys"] == "swapped", "own": {}}}
+            if row.get("keys")
+            else {}
+        ),
         **({"apparatus": _apparatus(source)} if first.windowed else {}),
         "plan": trials.plan,
         "paradigm_data": data,
@@ -210,11 +268,20 @@ def _session(data_set: Path, source: TablesOfSession, who: Mapping[str, str], op
 def _apparatus(source: TablesOfSession) -> dict[str, Any]:
     presented = as_object(source.sittings[0].sidecar.get("StimulusPresentation"))
     watched = any(row.get("trial_unfocused_ms") is not None for sitting in source.sittings for row in sitting.rows)
-    name, version, system = (str(presented.get(key) or "") for key in ("SoftwareName", "SoftwareVersion", "OperatingSystem"))
+    name, version, system = (
+        str(presented.get(key) or "") for key in ("SoftwareName", "SoftwareVersion", "OperatingSystem")
+    )
     at_page = as_object(source.sittings[0].sidecar.get("SpanLab")).get("Window") == "browser"
-    taken = {"window": "browser", "browser": Browser(name, version, system).described} if at_page else {"psychopy": presented.get("SoftwareVersion")}
+    taken = (
+        {"window": "browser", "browser": Browser(name, version, system).described}
+        if at_page
+        else {"psychopy": presented.get("SoftwareVersion")}
+    )
     known = {**taken, "hz": presented.get("ScreenRefreshRate"), "screen_px": presented.get("ScreenResolution")}
-    return {**{name: value for name, value in known.items() if value is not None}, **({"focus": "watched"} if watched else {})}
+    return {
+        **{name: value for name, value in known.items() if value is not None},
+        **({"focus": "watched"} if watched else {}),
+    }
 
 
 def _column(factor: str) -> str:
@@ -234,11 +301,15 @@ class _Trials:
         trials: dict[str, list[Row]] = {}
         for row in sitting.rows:
             if row.get("trial_counts", "true") == "true" and row["trial"] is not None:
-                key = trial_key(row["practice"] == "true", integer_in(row["trial"], sitting.path, f"line {row['line']}"))
+                key = trial_key(
+                    row["practice"] == "true", integer_in(row["trial"], sitting.path, f"line {row['line']}")
+                )
                 trials.setdefault(key, []).append(row)
         for key, rows in trials.items():
             if key in self._done:
-                raise MalformedError(sitting.path, f"line {rows[0]['line']}", f"trial {rows[0]['trial']} was finished before")
+                raise MalformedError(
+                    sitting.path, f"line {rows[0]['line']}", f"trial {rows[0]['trial']} was finished before"
+                )
             self._done.add(key)
             yield from self._trial(key, rows, sitting)
 
@@ -246,7 +317,9 @@ class _Trials:
         path = sitting.path
         answers = [row for row in rows if row.get("event_type", "answer") == "answer"]
         if not answers:
-            raise MalformedError(path, f"line {rows[0]['line']}", f"trial {rows[0]['trial']} has displays and no answer")
+            raise MalformedError(
+                path, f"line {rows[0]['line']}", f"trial {rows[0]['trial']} has displays and no answer"
+            )
         head = answers[0]
         where = f"line {head['line']}"
         levels = {name: self._level(name, head, path) for name in self._paradigm.factors}
@@ -277,7 +350,11 @@ class _Trials:
         made = {} if trial is None else {step.index + 1: step for step in trial.steps}
         if trial is not None and (strange := [number for number in (*asked, *displays) if number not in made]):
             raise MalformedError(path, where, f"the trial has {counted(len(made), 'step')}; found step {strange[0]}")
-        told = {*asked, *displays, *(number for number, step in made.items() if step.percept.model_step and not sitting.windowed)}
+        told = {
+            *asked,
+            *displays,
+            *(number for number, step in made.items() if step.percept.model_step and not sitting.windowed),
+        }
         if trial is None and not sitting.windowed:  # feedback came in a step without a row
             told |= {number + 1 for number, rows_of_step in asked.items() if rows_of_step[0].get("feedback_shown")}
         steps, feedback = 0, None
@@ -293,15 +370,24 @@ class _Trials:
             yield cast(Event, event)
         yield {"event": "trial_end", "trial": key, "attempt": attempt, "steps": steps}
 
-    def _made_again(self, head: Row, levels: Mapping[str, Any], seed: int, draws: Mapping[str, Any] | None, path: Path) -> Trial:
+    def _made_again(
+        self, head: Row, levels: Mapping[str, Any], seed: int, draws: Mapping[str, Any] | None, path: Path
+    ) -> Trial:
         """The trial of a row, from its seed and levels."""
         where = f"line {head['line']}"
         try:
-            trial = compile_trial(self._paradigm, resolve_levels(self._paradigm, levels, seed), seed, self._generator, draws)
+            trial = compile_trial(
+                self._paradigm, resolve_levels(self._paradigm, levels, seed), seed, self._generator, draws
+            )
         except SpanLabError as error:
             raise MalformedError(path, where, f"the trial cannot be made again: {str(error).splitlines()[0]}") from None
         if trial.trial_id != head["trial_id"]:
-            raise MalformedError(path, where, f"its seed and levels do not give the trial {head['trial_id']}, but another one; is it another paradigm?")
+            raise MalformedError(
+                path,
+                where,
+                f"its seed and levels do not give the trial {head['trial_id']}, but another one; is it another"
+                " paradigm?",
+            )
         return trial
 
     def _level(self, factor: str, row: Row, path: Path) -> Any:
@@ -310,14 +396,25 @@ class _Trials:
         known = [level for level in self._paradigm.factors[factor].levels if cell(level) == cell(text)]
         return known[0] if known else parsed_cell(text, TYPES.get(_column(factor), "json"), path, where)
 
-    def _step(self, key: str, number: int, step: Step | None, rows: Sequence[Row], displays: Sequence[Row], sitting: Sitting) -> dict[str, Any]:
+    def _step(
+        self, key: str, number: int, step: Step | None, rows: Sequence[Row], displays: Sequence[Row], sitting: Sitting
+    ) -> dict[str, Any]:
         path = sitting.path
         if step is None:
             phase = next((str(row["trial_type"]) for row in (*rows, *displays)), "feedback")
             planned_ms = next((number_in(row.get("planned_ms"), path, f"line {row['line']}") for row in displays), None)
         else:
-            phase, planned_ms = step.percept.phase, (step.percept.displays[0] if sitting.windowed else step.percept.for_machine).ms
-        event: dict[str, Any] = {"event": "step", "trial": key, "step": number, "phase": phase, "planned_ms": planned_ms}
+            phase, planned_ms = (
+                step.percept.phase,
+                (step.percept.displays[0] if sitting.windowed else step.percept.for_machine).ms,
+            )
+        event: dict[str, Any] = {
+            "event": "step",
+            "trial": key,
+            "step": number,
+            "phase": phase,
+            "planned_ms": planned_ms,
+        }
         if rows:
             event |= self._answered(step, rows, path) if step is not None else self._as_recorded(rows, path)
         if displays:
@@ -329,11 +426,24 @@ class _Trials:
         row = rows[0]
         where = f"line {row['line']}"
         outcome, rt, notes = _given(row, path)
-        scores = [{name: _exact(one, name, path) for name, needed in _SCORED.items() if needed or one.get(name) is not None} for one in rows]
+        scores = [
+            {name: _exact(one, name, path) for name, needed in _SCORED.items() if needed or one.get(name) is not None}
+            for one in rows
+        ]
         record = {name.removeprefix("record_"): _exact(row, name, path) for name in row if name.startswith("record_")}
-        record |= {name: _exact(row, name, path) for name in OWN_COLUMNS - {*self._paradigm.factors, *_SCORED} if row.get(name) is not None}
+        record |= {
+            name: _exact(row, name, path)
+            for name in OWN_COLUMNS - {*self._paradigm.factors, *_SCORED}
+            if row.get(name) is not None
+        }
         value = next(iter(_values(row, rows, path)))
-        answered = {"outcome": outcome, "value": value, "rt_ms": None if rt is None else round(rt * 1000, 3), "raw": None, "notes": notes}
+        answered = {
+            "outcome": outcome,
+            "value": value,
+            "rt_ms": None if rt is None else round(rt * 1000, 3),
+            "raw": None,
+            "notes": notes,
+        }
         odds = {name: number_in(row.get(name), path, where) for name in ("chance", "blind")}
         return {"ask": integer_in(row["ask"], path, where), **answered, **odds, "record": record, "scores": scores}
 
@@ -346,17 +456,37 @@ class _Trials:
         outcome, rt, notes = _given(row, path)
         for value in _values(row, rows, path):
             try:
-                judged = judge(ask, step.truth, Response(value, None if rt is None else round(rt * 1000, 3), None, cast(Any, outcome), notes))
+                judged = judge(
+                    ask,
+                    step.truth,
+                    Response(value, None if rt is None else round(rt * 1000, 3), None, cast(Any, outcome), notes),
+                )
             except (TypeError, ValueError, KeyError, IndexError, AttributeError):
                 continue  # no answer of this kind
             scores = [(cell(score["answer"]), cell(score["correct"])) for score in judged.scores]
-            if judged.response.outcome == outcome and scores == [(cell(one["answer"]), cell(one["correct"])) for one in rows]:
+            if judged.response.outcome == outcome and scores == [
+                (cell(one["answer"]), cell(one["correct"])) for one in rows
+            ]:
                 blind = number_in(row.get("blind"), path, where)
-                answered = {"outcome": outcome, "value": judged.response.value, "rt_ms": judged.response.rt_ms, "raw": None, "notes": notes}
-                truth = {"chance": step.truth.chance, "blind": blind, "record": dict(step.truth.record), "scores": list(judged.scores)}
+                answered = {
+                    "outcome": outcome,
+                    "value": judged.response.value,
+                    "rt_ms": judged.response.rt_ms,
+                    "raw": None,
+                    "notes": notes,
+                }
+                truth = {
+                    "chance": step.truth.chance,
+                    "blind": blind,
+                    "record": dict(step.truth.record),
+                    "scores": list(judged.scores),
+                }
                 return {"ask": integer_in(row["ask"], path, where), **answered, **truth}
         raise MalformedError(
-            path, where, f"the answer '{row.get('value') or row['answer']}' does not come out as it was scored; free text may have been left out"
+            path,
+            where,
+            f"the answer '{row.get('value') or row['answer']}' does not come out as it was scored; free text may have"
+            " been left out",
         )
 
 
@@ -366,18 +496,24 @@ def _given(row: Row, path: Path) -> tuple[str, float | None, dict[str, Any]]:
     if outcome not in ("answered", "omitted", "invalid"):
         raise MalformedError(path, where, f"outcome is answered, omitted or invalid; found {outcome}")
     parsed = {name: parsed_cell(row[name], TYPES[name], path, where) for name in _NOTES if row.get(name) is not None}
-    return outcome, number_in(row.get("response_time"), path, where), {name: value for name, value in parsed.items() if value is not False}
+    return (
+        outcome,
+        number_in(row.get("response_time"), path, where),
+        {name: value for name, value in parsed.items() if value is not False},
+    )
 
 
 def _exact(row: Row, column: str, path: Path) -> Any:
-    """A cell as its column's type has it; where that could be anything, as it is written unless its value is written alike."""
+    """A cell as its column's type has it; where that could be anything, as it is written unless its
+    value is written alike."""
     text, type_ = row.get(column), TYPES.get(column, "json")
     value = parsed_cell(text, type_, path, f"line {row['line']}")
     return text if type_ == "json" and cell(value) != cell(text) else value
 
 
 def _values(row: Row, rows: Sequence[Row], path: Path) -> Iterator[Any]:
-    """The whole answer to a question, or, where the table does not have it, those that its items may come from."""
+    """The whole answer to a question, or, where the table does not have it, those that its items
+    may come from."""
     if row.get("value") is not None:
         try:
             yield as_tuple(json.loads(row["value"]))
@@ -387,7 +523,11 @@ def _values(row: Row, rows: Sequence[Row], path: Path) -> Iterator[Any]:
     if row["outcome"] != "answered":
         yield None
         return
-    items = [one["answer"] for one in sorted(rows, key=lambda one: float(one.get("output_position") or "inf")) if one["answer"] is not None]
+    items = [
+        one["answer"]
+        for one in sorted(rows, key=lambda one: float(one.get("output_position") or "inf"))
+        if one["answer"] is not None
+    ]
     plain = [int(text) if re.fullmatch("-?[0-9]{1,15}", text) else text for text in items]
     yield from ([plain[0], items[0]] if len(items) == 1 else [])
     yield from (tuple(plain), tuple(items))
@@ -397,24 +537,41 @@ def _values(row: Row, rows: Sequence[Row], path: Path) -> Iterator[Any]:
 def _shown(row: Row, path: Path) -> dict[str, Any]:
     where = f"line {row['line']}"
     onset = number_in(row["onset"], path, where)
-    shown = {name: parsed_cell(row.get(name), "number" if name.endswith("_ms") else "integer", path, where) for name in OF_DISPLAYS}
+    shown = {
+        name: parsed_cell(row.get(name), "number" if name.endswith("_ms") else "integer", path, where)
+        for name in OF_DISPLAYS
+    }
     if shown["shown_frames"] and (onset is None or shown["shown_ms"] is None):
         raise MalformedError(path, where, "a display that was shown has an onset and shown_ms; one of them is missing")
-    return {**shown, "onset_ms": None if onset is None else round(onset * 1000, 3), "dropped_frames": shown["dropped_frames"] or 0}
+    return {
+        **shown,
+        "onset_ms": None if onset is None else round(onset * 1000, 3),
+        "dropped_frames": shown["dropped_frames"] or 0,
+    }
 
 
 def _absences(row: Row, path: Path, where: str) -> dict[str, Any]:
-    """Pauses and losses of focus in a trial, of which the table has the sums; and why its times cannot be true."""
+    """Pauses and losses of focus in a trial, of which the table has the sums; and why its times
+    cannot be true."""
     columns = (("paused", "trial_paused_ms"), ("focus_lost", "trial_unfocused_ms"))
     reasons = {"implausible": text.split(", ")} if (text := row.get("trial_implausible")) else {}
-    return reasons | {name: [{"for_ms": lasted}] for name, column in columns if (lasted := number_in(row.get(column), path, where))}
+    return reasons | {
+        name: [{"for_ms": lasted}] for name, column in columns if (lasted := number_in(row.get(column), path, where))
+    }
 
 
 def _sizes(trial: Trial | None, row: Row, path: Path) -> dict[str, Any]:
-    """The identity and the sizes of a trial; of one that cannot be made again, its sizes as the table has them."""
+    """The identity and the sizes of a trial; of one that cannot be made again, its sizes as the
+    table has them."""
     if trial is not None:
         return {"trial_id": trial.trial_id, "set_size": trial.set_size, "list_length": trial.list_length}
-    return {"trial_id": "", **{name: parsed_cell(row.get(name), "integer", path, f"line {row['line']}") for name in ("set_size", "list_length")}}
+    return {
+        "trial_id": "",
+        **{
+            name: parsed_cell(row.get(name), "integer", path, f"line {row['line']}")
+            for name in ("set_size", "list_length")
+        },
+    }
 
 
 def _by_step(rows: Sequence[Row], path: Path) -> dict[int, list[Row]]:
@@ -426,11 +583,19 @@ def _by_step(rows: Sequence[Row], path: Path) -> dict[int, list[Row]]:
 
 
 def _cuts(key: str, row: Row, path: Path, where: str) -> list[Event]:
-    """The earlier attempts at a trial, which were cut off: the table has how many there were, and how many of them because a page was loaded anew."""
+    """The earlier attempts at a trial, which were cut off: the table has how many there were, and
+    how many of them because a page was loaded anew."""
     cuts, reloads = (integer_in(row.get(name) or "0", path, where) for name in ("trial_cuts", "trial_reloads"))
     if not 0 <= reloads <= cuts <= _MOST_CUTS:
-        raise MalformedError(path, where, f"trial_cuts and trial_reloads are numbers of attempts before this one; found {cuts} and {reloads}")
-    return [{"event": "trial_cut", "trial": key, "attempt": n, "why": _RELOADED if n <= reloads else "unknown"} for n in range(1, cuts + 1)]
+        raise MalformedError(
+            path,
+            where,
+            f"trial_cuts and trial_reloads are numbers of attempts before this one; found {cuts} and {reloads}",
+        )
+    return [
+        {"event": "trial_cut", "trial": key, "attempt": n, "why": _RELOADED if n <= reloads else "unknown"}
+        for n in range(1, cuts + 1)
+    ]
 
 
 def _compare(source: TablesOfSession, info: Mapping[str, Any], events: Sequence[Event]) -> None:
@@ -447,16 +612,22 @@ def _compare(source: TablesOfSession, info: Mapping[str, Any], events: Sequence[
             for name, text in row.items():
                 if new_row is None or name not in new_row or name in _NOT_COMPARED:
                     continue
-                if (text is None and name in ("streams", "chance", "paradigm_version")) or cell(new_row[name]) == cell(text):
+                if (text is None and name in ("streams", "chance", "paradigm_version")) or cell(new_row[name]) == cell(
+                    text
+                ):
                     continue
                 raise MalformedError(
-                    sitting.path, f"line {row['line']}", f"{name} is {cell(text)}, and comes out as {cell(new_row[name])} when the trial is made again"
+                    sitting.path,
+                    f"line {row['line']}",
+                    f"{name} is {cell(text)}, and comes out as {cell(new_row[name])} when the trial is made again",
                 )
 
 
 def _earlier(output: Path, info: Mapping[str, Any]) -> Path | None:
     for folder in sorted(output.glob(f"{_stem(info)}*")):
-        if (folder / "session.json").exists() and as_object(read_session(folder).get("imported")).get("sha256") == info["imported"]["sha256"]:
+        if (folder / "session.json").exists() and as_object(read_session(folder).get("imported")).get("sha256") == info[
+            "imported"
+        ]["sha256"]:
             return folder
     return None
 
@@ -472,6 +643,9 @@ def _write(making: Path, output: Path, info: dict[str, Any], events: Sequence[Ev
     folder = making / name
     folder.mkdir()
     write_info(folder, {**info, "session": name})
-    write_whole(folder / "events.jsonl", b"".join(json_line(event) for event in [*events, {"event": "session_end", "at": str(info["created"])}]))
+    write_whole(
+        folder / "events.jsonl",
+        b"".join(json_line(event) for event in [*events, {"event": "session_end", "at": str(info["created"])}]),
+    )
     write_responses(folder)
     return folder

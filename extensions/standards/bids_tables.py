@@ -1,4 +1,5 @@
-"""The tables of a BIDS data set: which there are, their rows and what stands beside them, before anything is made of them."""
+"""The tables of a BIDS data set: which there are, their rows and what stands beside them, before
+anything is made of them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,20 @@ _TABLE = re.compile(
     r"(?P<who>sub-(?P<label>[A-Za-z0-9]+))(_ses-(?P<visit>[A-Za-z0-9]+))?_task-(?P<task>[A-Za-z0-9]+)(_[a-z]+-[A-Za-z0-9]+)*_(?P<suffix>events|beh)\.tsv"
 )
 #: without these, no session can be made
-_NEEDED = ("block", "trial", "practice", "seed", "trial_id", "step", "ask", "trial_type", "outcome", "answer", "correct", "generator")
+_NEEDED = (
+    "block",
+    "trial",
+    "practice",
+    "seed",
+    "trial_id",
+    "step",
+    "ask",
+    "trial_type",
+    "outcome",
+    "answer",
+    "correct",
+    "generator",
+)
 #: which are missing where a table says that its seeds were left out
 _OF_SEEDS = ("seed", "trial_id")
 #: of what stands beside a table whose trials cannot be made again
@@ -101,7 +115,11 @@ def read_tables(data_set: Path, renamed: Mapping[str, str]) -> tuple[list[Tables
             problems.append(error.problem)
             continue
         there = set(sitting.rows[0]) if sitting.rows else set()
-        needed = [name for name in (*_NEEDED, *(_OF_EVENTS if sitting.windowed else ())) if not (sitting.seedless and name in _OF_SEEDS)]
+        needed = [
+            name
+            for name in (*_NEEDED, *(_OF_EVENTS if sitting.windowed else ()))
+            if not (sitting.seedless and name in _OF_SEEDS)
+        ]
         if missing := tuple(name for name in needed if name not in there):
             lacking.setdefault(missing, path)
             continue
@@ -139,7 +157,9 @@ def _read_table(path: Path, match: re.Match[str], data_set: Path, renamed: Mappi
         raise MalformedError(path, "line 1", "two columns have the same name")
     for number, line in enumerate(lines, start=2):
         if len(line) != len(names):
-            raise MalformedError(path, f"line {number}", f"it has {counted(len(line), 'cell')}, and the first line {len(names)}")
+            raise MalformedError(
+                path, f"line {number}", f"it has {counted(len(line), 'cell')}, and the first line {len(names)}"
+            )
     rows = [
         {name: None if text in ("n/a", "") else text for name, text in zip(names, line, strict=True)} | {"line": number}
         for number, line in enumerate(lines, start=2)
@@ -166,7 +186,10 @@ def read_participants(data_set: Path) -> dict[str, dict[str, str]]:
         return {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return {str(row.get("participant_id")): row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
+            return {
+                str(row.get("participant_id")): row
+                for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            }
     except (OSError, ValueError, csv.Error) as error:
         raise SpanLabError(f"{path} cannot be read as a table ({error})") from None
 
@@ -187,7 +210,8 @@ def number_in(text: str | None, path: Path, where: str) -> float | None:
 
 
 def parsed_cell(text: str | None, type_: str, path: Path, where: str) -> Any:
-    """A cell as its column's type has it. Levels of factors and recorded values (json) are numbers where they look like one."""
+    """A cell as its column's type has it. Levels of factors and recorded values (json) are numbers
+    where they look like one."""
     if text is None or type_ == "string":
         return text
     if type_ == "integer":

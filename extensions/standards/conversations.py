@@ -1,7 +1,9 @@
-"""Sessions as conversations in words (displays and questions as user, answers as assistant), and the two formats that are made from them.
+"""Sessions as conversations in words (displays and questions as user, answers as assistant), and
+the two formats that are made from them.
 
-Whoever took the trials, the words are those that chat models get: the instructions, every display that machines see, the questions, feedback where there was
-some. They hold a correct answer only where the participant was told it.
+Whoever took the trials, the words are those that chat models get: the instructions, every display
+that machines see, the questions, feedback where there was some. They hold a correct answer only
+where the participant was told it.
 """
 
 from __future__ import annotations
@@ -35,17 +37,23 @@ _FIRST, _LAST = "<<", ">>"
 class TextSharing(Sharing):
     """Options for sessions in words."""
 
-    machines: Annotated[bool, Field(description="also write the sessions of machines, not only those of people")] = False
+    machines: Annotated[bool, Field(description="also write the sessions of machines, not only those of people")] = (
+        False
+    )
     practice: Annotated[bool, Field(description="also write practice trials, with what was said after them")] = True
 
 
 class ChatSharing(TextSharing):
     """Options for conversations."""
 
-    per: Annotated[Literal["session", "trial"], Field(description="one conversation for each session, or for each trial")] = "session"
+    per: Annotated[
+        Literal["session", "trial"], Field(description="one conversation for each session, or for each trial")
+    ] = "session"
 
 
-def conversations(shared: SharedSession, data: SharedData, *, practice: bool = True, per_trial: bool = False) -> Iterator[list[Turn]]:
+def conversations(
+    shared: SharedSession, data: SharedData, *, practice: bool = True, per_trial: bool = False
+) -> Iterator[list[Turn]]:
     """A session in words: what was shown, asked and answered.
 
     Parameters
@@ -53,7 +61,8 @@ def conversations(shared: SharedSession, data: SharedData, *, practice: bool = T
     shared : the session; one that was recorded trial by trial
     data : what it belongs to, with what is to be shared
     practice : whether practice trials are told
-    per_trial : whether each trial is a conversation of its own, with the instructions; practice is left out then
+    per_trial : whether each trial is a conversation of its own, with the instructions; practice is
+        left out then
 
     Yields
     ------
@@ -96,12 +105,17 @@ def _language(session: Session) -> str:
 
 
 def _told(session: Session, one: TakenTrial, before: Before, shared: SharedSession, data: SharedData) -> Past:
-    """A trial with the answers that were given in it, and its questions as they were asked: a chat model may not have had the paradigm's wording."""
+    """A trial with the answers that were given in it, and its questions as they were asked: a chat
+    model may not have had the paradigm's wording."""
     paradigm, language = session.paradigm, _language(session)
-    settings = ChatSettings.read({"instructions_as": "system", "prompts": shared.info["agent_settings"].get("prompts", True)})
+    settings = ChatSettings.read(
+        {"instructions_as": "system", "prompts": shared.info["agent_settings"].get("prompts", True)}
+    )
     kinds = dict.fromkeys(step.percept.ask.kind for step in one.trial.steps if step.percept.ask is not None)
     instructions = paradigm.instructions_in(language, one.trial.levels, False)
-    context = TrialContext(paradigm.name, paradigm.title, language, instructions, tuple(kinds), practice=is_practice(one.key))
+    context = TrialContext(
+        paradigm.name, paradigm.title, language, instructions, tuple(kinds), practice=is_practice(one.key)
+    )
     conversation = Conversation(context, settings, before=before)
     for percept, line in one.steps:
         conversation.show(percept)
@@ -109,7 +123,9 @@ def _told(session: Session, one: TakenTrial, before: Before, shared: SharedSessi
             continue
         conversation.ask(percept.ask.kind, conversation.prompt_of(percept.ask))
         value = as_tuple(line["value"])
-        right = all(score["correct"] is not False for score in line["scores"])  # ratings are numbers, which say nothing of anybody
+        right = all(
+            score["correct"] is not False for score in line["scores"]
+        )  # ratings are numbers, which say nothing of anybody
         hidden = not right and shared.hides_text(data.options, percept.phase)
         conversation.hear(NO_ANSWER if value is None else OTHER if hidden else percept.ask.kind.write(value))
     return conversation.ended()
@@ -117,7 +133,10 @@ def _told(session: Session, one: TakenTrial, before: Before, shared: SharedSessi
 
 def _turns_of(past: Past) -> list[Turn]:
     messages = [*past.messages, *(Message("user", parts) for parts in past.left)]
-    return [(message.role, "\n\n".join(part.text for part in message.parts if isinstance(part, Text))) for message in messages]
+    return [
+        (message.role, "\n\n".join(part.text for part in message.parts if isinstance(part, Text)))
+        for message in messages
+    ]
 
 
 def _merged(turns: Sequence[Turn]) -> list[Turn]:
@@ -132,29 +151,40 @@ def _merged(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def recorded_by_trial(sessions: Sequence[SharedSession], report: Report) -> list[SharedSession]:
-    """All but large sessions, whose trials are not recorded one by one; reports how many are left out."""
+    """All but large sessions, whose trials are not recorded one by one; reports how many are left
+    out."""
     whole = [one for one in sessions if PARTS not in one.info]
     if left := len(sessions) - len(whole):
-        report.note(f"NOTE {counted(left, 'large session')} {'is' if left == 1 else 'are'} left out: the trials of large sessions are not recorded one by one")
+        report.note(
+            f"NOTE {counted(left, 'large session')} {'is' if left == 1 else 'are'} left out: the trials of large"
+            " sessions are not recorded one by one"
+        )
     return whole
 
 
-def _in_words(sources: Sequence[str], options: TextSharing, report: Report, output: Path) -> tuple[SharedData, list[SharedSession]]:
+def _in_words(
+    sources: Sequence[str], options: TextSharing, report: Report, output: Path
+) -> tuple[SharedData, list[SharedSession]]:
     """The sessions that are written; tells which are not."""
     data = gather(sources, options, report, output)
     wanted = [one for one in data.sessions if one.person or options.machines]
     if left := len(data.sessions) - len(wanted):
-        report.note(f"NOTE {counted(left, 'session')} of machines {'is' if left == 1 else 'are'} left out; --machines writes them, too")
+        report.note(
+            f"NOTE {counted(left, 'session')} of machines {'is' if left == 1 else 'are'} left out; --machines writes"
+            " them, too"
+        )
     whole = recorded_by_trial(wanted, report)
     if not whole:
         raise SpanLabError(
-            "nothing is left to write: " + ("no session is that of a person (--machines writes those of machines)" if not wanted else "see above")
+            "nothing is left to write: "
+            + ("no session is that of a person (--machines writes those of machines)" if not wanted else "see above")
         )
     return data, whole
 
 
 class Psych101(Format[Any, TextSharing]):
-    """Sessions as text with marked choices, as in the Psych-101 data set (Binz et al., 2025), on which models of cognition are trained."""
+    """Sessions as text with marked choices, as in the Psych-101 data set (Binz et al., 2025), on
+    which models of cognition are trained."""
 
     name = "psych101"
     writes = Side(
@@ -182,12 +212,16 @@ class Psych101(Format[Any, TextSharing]):
 
 
 def _with_marks(turns: Sequence[Turn], session: SharedSession) -> tuple[str, int]:
-    """One text in which every answer that was given stands in ``<<`` and ``>>``; and how many there are."""
+    """One text in which every answer that was given stands in ``<<`` and ``>>``; and how many there
+    are."""
     lines: list[str] = []
     marked = 0
     for role, text in turns:
         if _FIRST in text or _LAST in text:
-            raise SpanLabError(f"{session.folder}: what is shown or answered has {_FIRST} or {_LAST} in it, which marks answers in this format")
+            raise SpanLabError(
+                f"{session.folder}: what is shown or answered has {_FIRST} or {_LAST} in it, which marks answers in"
+                " this format"
+            )
         given = role == "assistant" and text not in (NO_ANSWER, OTHER)
         lines.append(f"{_FIRST}{text}{_LAST}" if given else text)
         marked += given
@@ -195,16 +229,27 @@ def _with_marks(turns: Sequence[Turn], session: SharedSession) -> tuple[str, int
 
 
 class ChatJsonl(Format[Any, ChatSharing]):
-    """Sessions as conversations in JSON lines, as chat models are trained on; and a table of whose they are."""
+    """Sessions as conversations in JSON lines, as chat models are trained on; and a table of whose
+    they are."""
 
     name = "chat-jsonl"
-    writes = Side("sessions", "Sessions as conversations, for training chat models: one line of JSON each.", ChatSharing, SESSIONS, Place("new folder", "DIR"))
+    writes = Side(
+        "sessions",
+        "Sessions as conversations, for training chat models: one line of JSON each.",
+        ChatSharing,
+        SESSIONS,
+        Place("new folder", "DIR"),
+    )
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: ChatSharing, report: Report) -> None:
         data, sessions = _in_words(sources, options, report, output)
         per_trial = options.per == "trial"
-        if per_trial and options.practice and any(is_practice(key) for one in sessions for key in finished_trials(read_events(one.folder))):
+        if (
+            per_trial
+            and options.practice
+            and any(is_practice(key) for one in sessions for key in finished_trials(read_events(one.folder)))
+        ):
             report.note("NOTE practice trials are left out: each trial is a conversation of its own")
         line = 0
         with (
@@ -213,12 +258,29 @@ class ChatJsonl(Format[Any, ChatSharing]):
             (folder / "sessions.csv").open("w", encoding="utf-8", newline="") as table,
         ):
             writer = csv.writer(table, lineterminator="\n")
-            writer.writerow(["line", "participant_id", "participant_type", "agent", "caution", "session", "study_session", "paradigm", "paradigm_hash"])
+            writer.writerow(
+                [
+                    "line",
+                    "participant_id",
+                    "participant_type",
+                    "agent",
+                    "caution",
+                    "session",
+                    "study_session",
+                    "paradigm",
+                    "paradigm_hash",
+                ]
+            )
             for one in sessions:
                 who = data.participant(one)
                 for turns in conversations(one, data, practice=options.practice, per_trial=per_trial):
                     line += 1
-                    file.write(json.dumps({"messages": [{"role": role, "content": text} for role, text in turns]}, ensure_ascii=False) + "\n")
+                    file.write(
+                        json.dumps(
+                            {"messages": [{"role": role, "content": text} for role, text in turns]}, ensure_ascii=False
+                        )
+                        + "\n"
+                    )
                     kind = "person" if one.person else "machine"
                     which = [one.number, one.visit or "", one.info["paradigm"], one.info["paradigm_hash"]]
                     writer.writerow([line, f"sub-{one.label}", kind, who.agent, who.caution, *which])

@@ -1,4 +1,5 @@
-"""Sessions as one table in CSV, with a codebook: for R, JASP, SPSS, Excel, and whatever else reads tables."""
+"""Sessions as one table in CSV, with a codebook: for R, JASP, SPSS, Excel, and whatever else reads
+tables."""
 
 from __future__ import annotations
 
@@ -22,7 +23,13 @@ class CsvTables(Format[Any, Sharing]):
     """Sessions as one table with a codebook, and a reader for R."""
 
     name = "csv"
-    writes = Side("sessions", "Sessions as one table in CSV with a codebook, and a reader for R.", Sharing, SESSIONS, Place("new folder", "DIR"))
+    writes = Side(
+        "sessions",
+        "Sessions as one table in CSV with a codebook, and a reader for R.",
+        Sharing,
+        SESSIONS,
+        Place("new folder", "DIR"),
+    )
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: Sharing, report: Report) -> None:
@@ -36,10 +43,19 @@ class CsvTables(Format[Any, Sharing]):
             with (folder / "codebook.csv").open("w", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(["column", "type", "unit", "meaning"])
-                writer.writerows([column.name, column.type, column.unit, column.meaning] for column in (*data.who_columns, *columns))
-            (folder / _READER).write_text(files("spanlab.extensions.standards").joinpath(_READER).read_text(encoding="utf-8"), encoding="utf-8")
-            (folder / "README.md").write_text(_README.format(name=data.name, who=data.who, version=__version__) + data.remark, encoding="utf-8")
-        report.done(f"{output}: {counted(len(data.sessions), 'session')} of {counted(len(data.participants), 'participant')}, {counted(rows, 'row')}")
+                writer.writerows(
+                    [column.name, column.type, column.unit, column.meaning] for column in (*data.who_columns, *columns)
+                )
+            (folder / _READER).write_text(
+                files("spanlab.extensions.standards").joinpath(_READER).read_text(encoding="utf-8"), encoding="utf-8"
+            )
+            (folder / "README.md").write_text(
+                _README.format(name=data.name, who=data.who, version=__version__) + data.remark, encoding="utf-8"
+            )
+        report.done(
+            f"{output}: {counted(len(data.sessions), 'session')} of {counted(len(data.participants), 'participant')},"
+            f" {counted(rows, 'row')}"
+        )
 
 
 _README = """# {name}

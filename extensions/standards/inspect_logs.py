@@ -1,7 +1,8 @@
-"""Sessions as logs of inspect_ai: a log for each session, with a sample for each trial. Its conversation, its answers and SpanLab's scores are in the sample.
+"""Sessions as logs of inspect_ai: a log for each session, with a sample for each trial. Its
+conversation, its answers and SpanLab's scores are in the sample.
 
-The correct answers are the targets of the samples and stand with the scores, where inspect_ai has them; no message of a conversation has one that the
-participant was not given.
+The correct answers are the targets of the samples and stand with the scores, where inspect_ai has
+them; no message of a conversation has one that the participant was not given.
 """
 
 from __future__ import annotations
@@ -29,7 +30,19 @@ from .sharing import OTHER, SESSIONS, SharedData, SharedSession, Sharing, gather
 SCORER = "spanlab_items"
 #: of the columns of the response table those that belong to an answered item
 _OF_ITEMS = (
-    *("ask", "phase", "outcome", "answer", "correct_answer", "correct", "serial_position", "output_position", "edit_distance", "error", "tolerance"),
+    *(
+        "ask",
+        "phase",
+        "outcome",
+        "answer",
+        "correct_answer",
+        "correct",
+        "serial_position",
+        "output_position",
+        "edit_distance",
+        "error",
+        "tolerance",
+    ),
     *("rt_ms", "feedback_shown", "extraction", "warm_up", "chance", "blind"),
 )
 _OF_TRIALS = ("trial", "block", "trial_id", "seed", "set_size", "list_length", "started_at")
@@ -39,7 +52,13 @@ class InspectLogs(Format[Any, Sharing]):
     """Sessions as logs that inspect_ai reads and its viewer shows."""
 
     name = "inspect"
-    writes = Side("sessions", "Sessions as logs of inspect_ai: a log each, a sample for each trial.", Sharing, SESSIONS, Place("new folder", "DIR"))
+    writes = Side(
+        "sessions",
+        "Sessions as logs of inspect_ai: a log each, a sample for each trial.",
+        Sharing,
+        SESSIONS,
+        Place("new folder", "DIR"),
+    )
 
     @override
     def task(self, paradigm: str, **options: Any) -> Any:
@@ -60,7 +79,10 @@ class InspectLogs(Format[Any, Sharing]):
         with whole_folder(output) as folder:
             for number, one in enumerate(sessions, start=1):
                 samples += _Log(one, data, options, report).write(folder, number)
-        report.done(f"{output}: {counted(len(sessions), 'log')}, {counted(samples, 'sample')}; to see them: inspect view --log-dir {output}")
+        report.done(
+            f"{output}: {counted(len(sessions), 'log')}, {counted(samples, 'sample')}; to see them: inspect view"
+            f" --log-dir {output}"
+        )
 
 
 class _Log:
@@ -70,7 +92,9 @@ class _Log:
         self._shared, self._data, self._options, self._report = shared, data, options, report
         self._participant = data.participant(shared)
         self._model = f"person/sub-{shared.label}" if shared.person else self._participant.agent
-        self._logs, self._models, self._scorers = (importlib.import_module(f"inspect_ai.{name}") for name in ("log", "model", "scorer"))
+        self._logs, self._models, self._scorers = (
+            importlib.import_module(f"inspect_ai.{name}") for name in ("log", "model", "scorer")
+        )
 
     def write(self, folder: Path, number: int) -> int:
         """Write the log into a folder, and return how many samples it has."""
@@ -95,13 +119,19 @@ class _Log:
                 task_id=identity,
                 task=task,
                 task_version=info["paradigm_version"],
-                dataset=self._logs.EvalDataset(name=info["paradigm"], samples=len(samples), sample_ids=[one.key for one in taken], shuffled=False),
+                dataset=self._logs.EvalDataset(
+                    name=info["paradigm"], samples=len(samples), sample_ids=[one.key for one in taken], shuffled=False
+                ),
                 model=self._model,
                 config=self._logs.EvalConfig(),
                 packages={"spanlab": __version__},
                 metadata=self._about(),
             ),
-            results=self._logs.EvalResults(total_samples=len(samples), completed_samples=len(samples), scores=_results(self._logs, scored, len(samples))),
+            results=self._logs.EvalResults(
+                total_samples=len(samples),
+                completed_samples=len(samples),
+                scores=_results(self._logs, scored, len(samples)),
+            ),
             stats=self._logs.EvalStats(),  # no duration: a session may have lain for a night between two trials
             samples=samples,
         )
@@ -112,21 +142,46 @@ class _Log:
         except OSError:
             raise
         except Exception as error:  # whatever another version of inspect_ai makes of it
-            raise SpanLabError(f"inspect_ai cannot write the log of {shared.folder} ({type(error).__name__}: {str(error).splitlines()[0]})") from None
+            raise SpanLabError(
+                f"inspect_ai cannot write the log of {shared.folder} ({type(error).__name__}:"
+                f" {str(error).splitlines()[0]})"
+            ) from None
         return len(samples)
 
     def _about(self) -> dict[str, Any]:
         info, who = self._shared.info, self._participant
-        about = {name: info[name] for name in ("paradigm", "paradigm_version", "paradigm_hash", "generator", "design", "language")}
+        about = {
+            name: info[name]
+            for name in ("paradigm", "paradigm_version", "paradigm_hash", "generator", "design", "language")
+        }
         about["agent_settings_hash"] = self._shared.settings_hash
-        person: dict[str, Any] = {"participant_id": f"sub-{who.label}", "participant_type": "person" if who.person else "machine", "caution": who.caution}
-        person |= {"session": self._shared.number, "study_session": self._shared.visit or None, **self._data.fields_of(self._shared)}
+        person: dict[str, Any] = {
+            "participant_id": f"sub-{who.label}",
+            "participant_type": "person" if who.person else "machine",
+            "caution": who.caution,
+        }
+        person |= {
+            "session": self._shared.number,
+            "study_session": self._shared.visit or None,
+            **self._data.fields_of(self._shared),
+        }
         conversation = (
-            "as it was sent" if kind_named(info["agent_kind"]).converses else "in words; the participant saw or heard displays, or took them as numbers"
+            "as it was sent"
+            if kind_named(info["agent_kind"]).converses
+            else "in words; the participant saw or heard displays, or took them as numbers"
         )
-        return {**person, "agent_kind": who.agent_kind, "agent": who.agent, **about, "conversation": conversation, "finished": self._shared.finished}
+        return {
+            **person,
+            "agent_kind": who.agent_kind,
+            "agent": who.agent,
+            **about,
+            "conversation": conversation,
+            "finished": self._shared.finished,
+        }
 
-    def _sample(self, session: Session, one: TakenTrial, rows: Sequence[Mapping[str, Any]], transcript: Transcript | None) -> Any:
+    def _sample(
+        self, session: Session, one: TakenTrial, rows: Sequence[Mapping[str, Any]], transcript: Transcript | None
+    ) -> Any:
         models = self._models
         usage: Any = None
         about: dict[str, Any] = {}
@@ -134,20 +189,35 @@ class _Log:
             talk = transcript.talk(one.key)
             messages, replies = self._sent(talk)
             usage = _usage(models, replies)
-            # within one conversation, earlier trials are samples of their own, and their messages are not repeated here
+            # within one conversation, earlier trials are samples of their own, and their messages
+            # are not repeated here
             about = {"messages_of_earlier_trials": talk.past} if talk.past else {}
             if not any(turn.sent for turn in talk.turns):
                 about["conversation"] = "the record has the replies alone: what was sent was not kept"
         else:
-            kinds = {"system": models.ChatMessageSystem, "user": models.ChatMessageUser, "assistant": models.ChatMessageAssistant}
-            messages = [kinds[role](content=text) for role, text in trial_in_words(session, one, self._shared, self._data)]
+            kinds = {
+                "system": models.ChatMessageSystem,
+                "user": models.ChatMessageUser,
+                "assistant": models.ChatMessageAssistant,
+            }
+            messages = [
+                kinds[role](content=text) for role, text in trial_in_words(session, one, self._shared, self._data)
+            ]
         for place, message in enumerate(messages):
             message.id = f"{one.key}-{place + 1}"
         first = next((place for place, message in enumerate(messages) if message.role == "assistant"), len(messages))
         last = next((message for message in reversed(messages) if message.role == "assistant"), None)
-        asked = [(step.percept.ask.kind, step.truth.answer) for step in one.trial.steps if step.percept.ask is not None and step.percept.model_step]
+        asked = [
+            (step.percept.ask.kind, step.truth.answer)
+            for step in one.trial.steps
+            if step.percept.ask is not None and step.percept.model_step
+        ]
         head = rows[0] if rows else {}
-        about |= {name: value for name, value in head.items() if (name.startswith("factor_") or name in _OF_TRIALS) and value is not None}
+        about |= {
+            name: value
+            for name, value in head.items()
+            if (name.startswith("factor_") or name in _OF_TRIALS) and value is not None
+        }
         return self._logs.EvalSample(
             id=one.key,
             epoch=1,
@@ -167,8 +237,19 @@ class _Log:
         if not right:
             return {}
         answers = [self._written(one, place) for place in range(len(one.questions))]
-        listed = [{name: row[name] for name in row if (name in _OF_ITEMS or name.startswith("record_")) and row[name] not in (None, "")} for row in rows]
-        return {SCORER: self._scorers.Score(value=sum(right) / len(right), answer="; ".join(answers), metadata={"items": listed})}
+        listed = [
+            {
+                name: row[name]
+                for name in row
+                if (name in _OF_ITEMS or name.startswith("record_")) and row[name] not in (None, "")
+            }
+            for row in rows
+        ]
+        return {
+            SCORER: self._scorers.Score(
+                value=sum(right) / len(right), answer="; ".join(answers), metadata={"items": listed}
+            )
+        }
 
     def _written(self, one: TakenTrial, place: int) -> str:
         """An answer as text."""
@@ -178,7 +259,11 @@ class _Log:
         if value is None or percept.ask is None:
             return NO_ANSWER
         right = all(score["correct"] is not False for score in line["scores"])
-        return percept.ask.kind.write(value) if right or not self._shared.hides_text(self._options, percept.phase) else OTHER
+        return (
+            percept.ask.kind.write(value)
+            if right or not self._shared.hides_text(self._options, percept.phase)
+            else OTHER
+        )
 
     def _sent(self, talk: Talk) -> tuple[list[Any], list[Reply]]:
         """The messages of a chat model as they were sent, with what it replied."""
@@ -188,7 +273,10 @@ class _Log:
             messages += [self._message(message) for message in turn.sent]
             content: Any = turn.reply.content
             if turn.reply.reasoning:
-                content = [self._models.ContentReasoning(reasoning=turn.reply.reasoning), self._models.ContentText(text=turn.reply.content)]
+                content = [
+                    self._models.ContentReasoning(reasoning=turn.reply.reasoning),
+                    self._models.ContentText(text=turn.reply.content),
+                ]
             messages.append(self._models.ChatMessageAssistant(content=content, model=self._model))
             replies.append(turn.reply)
         return messages, replies
@@ -204,22 +292,45 @@ class _Log:
         if isinstance(part, str):
             return self._models.ContentText(text=part)
         if part.file is None or not part.same:
-            return self._models.ContentText(text=f"[a picture that cannot be drawn again as it was; in words: {part.words}]")
+            return self._models.ContentText(
+                text=f"[a picture that cannot be drawn again as it was; in words: {part.words}]"
+            )
         detail = part.detail if part.detail in ("auto", "low", "high") else "auto"
-        return self._models.ContentImage(image=f"data:image/png;base64,{base64.b64encode(part.file).decode('ascii')}", detail=detail)
+        return self._models.ContentImage(
+            image=f"data:image/png;base64,{base64.b64encode(part.file).decode('ascii')}", detail=detail
+        )
 
 
 def _usage(models: Any, replies: Sequence[Reply]) -> Any:
     if not any(reply.prompt_tokens or reply.completion_tokens for reply in replies):
         return None
     cached = sum(reply.cached_tokens or 0 for reply in replies)
-    prompt, completion = sum(reply.prompt_tokens or 0 for reply in replies), sum(reply.completion_tokens or 0 for reply in replies)
-    return models.ModelUsage(input_tokens=prompt - cached, output_tokens=completion, total_tokens=prompt + completion, input_tokens_cache_read=cached or None)
+    prompt, completion = (
+        sum(reply.prompt_tokens or 0 for reply in replies),
+        sum(reply.completion_tokens or 0 for reply in replies),
+    )
+    return models.ModelUsage(
+        input_tokens=prompt - cached,
+        output_tokens=completion,
+        total_tokens=prompt + completion,
+        input_tokens_cache_read=cached or None,
+    )
 
 
 def _results(logs: Any, scored: Sequence[float], samples: int) -> list[Any]:
     if not scored:
         return []
     stderr = statistics.stdev(scored) / len(scored) ** 0.5 if len(scored) > 1 else 0.0
-    metrics = {"mean": logs.EvalMetric(name="mean", value=statistics.fmean(scored)), "stderr": logs.EvalMetric(name="stderr", value=stderr)}
-    return [logs.EvalScore(name=SCORER, scorer=SCORER, scored_samples=len(scored), unscored_samples=samples - len(scored), metrics=metrics)]
+    metrics = {
+        "mean": logs.EvalMetric(name="mean", value=statistics.fmean(scored)),
+        "stderr": logs.EvalMetric(name="stderr", value=stderr),
+    }
+    return [
+        logs.EvalScore(
+            name=SCORER,
+            scorer=SCORER,
+            scored_samples=len(scored),
+            unscored_samples=samples - len(scored),
+            metrics=metrics,
+        )
+    ]

@@ -1,7 +1,9 @@
-"""Psych-DS: a data set of one table per session, described in one JSON file that search engines read, too.
+"""Psych-DS: a data set of one table per session, described in one JSON file that search engines
+read, too.
 
-A row is an answered item, as in the response table. Its rules are those of the schema 1.5: names of files say what is in them, and the columns of the tables
-are the variables of the description, no more and no fewer.
+A row is an answered item, as in the response table. Its rules are those of the schema 1.5: names of
+files say what is in them, and the columns of the tables are the variables of the description, no
+more and no fewer.
 """
 
 from __future__ import annotations
@@ -28,7 +30,13 @@ class PsychDS(Format[Options, Sharing]):
     """Sessions as a Psych-DS data set."""
 
     name = "psychds"
-    writes = Side("sessions", "Sessions as a Psych-DS data set: a table a session, and what each column holds.", Sharing, SESSIONS, Place("new folder", "DIR"))
+    writes = Side(
+        "sessions",
+        "Sessions as a Psych-DS data set: a table a session, and what each column holds.",
+        Sharing,
+        SESSIONS,
+        Place("new folder", "DIR"),
+    )
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: Sharing, report: Report) -> None:
@@ -39,7 +47,10 @@ class PsychDS(Format[Options, Sharing]):
             rows = sum(_write_session(folder / "data" / name, data, one, columns) for name, one in _files(data).items())
             write_json(folder / "dataset_description.json", _description(data, columns))
             (folder / "README.md").write_text(_readme(data) + data.remark, encoding="utf-8")
-        report.done(f"{output}: {counted(len(data.sessions), 'session')} of {counted(len(data.participants), 'participant')}, {counted(rows, 'row')}")
+        report.done(
+            f"{output}: {counted(len(data.sessions), 'session')} of {counted(len(data.participants), 'participant')},"
+            f" {counted(rows, 'row')}"
+        )
 
 
 def _files(data: SharedData) -> dict[str, SharedSession]:
@@ -65,13 +76,20 @@ def _write_session(path: Path, data: SharedData, session: SharedSession, columns
 def _description(data: SharedData, columns: Sequence[Column]) -> dict[str, Any]:
     variables: list[dict[str, Any]] = []
     for column in (*data.who_columns, *columns):
-        variable = {"@type": "PropertyValue", "name": column.name, "description": column.meaning, "valueType": _TYPES[column.type]}
+        variable = {
+            "@type": "PropertyValue",
+            "name": column.name,
+            "description": column.meaning,
+            "valueType": _TYPES[column.type],
+        }
         variables.append({**variable, "unitText": column.unit} if column.unit else variable)
     described: dict[str, Any] = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": data.name,
-        "description": f"Answers of {data.who} in {data.name}, recorded with SpanLab {__version__}: one row an answered item.",
+        "description": (
+            f"Answers of {data.who} in {data.name}, recorded with SpanLab {__version__}: one row an answered item."
+        ),
         "schemaVersion": "Psych-DS 1.5.0",
         "keywords": ["working memory", *sorted({one.info["paradigm"] for one in data.sessions})],
         "variableMeasured": variables,
@@ -87,7 +105,7 @@ def _readme(data: SharedData) -> str:
     tasks = sorted({(one.task, one.title, one.info["paradigm_hash"]) for one in data.sessions})
     listed = "".join(f"* `task-{task}`: {title} (paradigm {hash_})\n" for task, title, hash_ in tasks)
     return (
-        f"# {data.name}\n\nWritten by SpanLab {__version__}, in the layout of Psych-DS.\n\n"
-        f"`data/` has a table for each session, in which a row is an answered item. `dataset_description.json` says what each column holds. "
-        f"Empty cells have no value.\n\n## Tasks\n\n{listed}"
+        f"# {data.name}\n\nWritten by SpanLab {__version__}, in the layout of Psych-DS.\n\n`data/` has a table for each"
+        " session, in which a row is an answered item. `dataset_description.json` says what each column holds. Empty"
+        f" cells have no value.\n\n## Tasks\n\n{listed}"
     )

@@ -1,6 +1,8 @@
-"""Sessions for sharing: pseudonyms, what is left out unless the user asks for it, and the remaining rows.
+"""Sessions for sharing: pseudonyms, what is left out unless the user asks for it, and the remaining
+rows.
 
-All formats for sharing data take the same options (:class:`Sharing`) and read sessions through here, so that all formats leave out the same things.
+All formats for sharing data take the same options (:class:`Sharing`) and read sessions through
+here, so that all formats leave out the same things.
 """
 
 from __future__ import annotations
@@ -54,7 +56,11 @@ _WHO = (
     Column("agent_kind", "string", "what kind of participant it is; `participant` for people"),
     Column("agent", "string", "name of the machine; `participant` for people"),
     Column("caution", "string", "remark that must accompany its data"),
-    Column("session", "integer", "number of the session among those of the participant in this data set, in the order in which they began"),
+    Column(
+        "session",
+        "integer",
+        "number of the session among those of the participant in this data set, in the order in which they began",
+    ),
     Column("study_session", "integer", "number of the session of the study; empty outside of studies"),
 )
 
@@ -69,8 +75,10 @@ VERDICTS = (
             "not finished: the finished trials are shared",
         ),
         rests_on="the finished trials of all sessions in the folders that are named",
-        says_no_when="a session has no finished trial, was set aside and taken again, may tell who took part (with "
-        "--pseudonymous), or is of a machine or a large one in a format that does not take these: a NOTE says so",
+        says_no_when=(
+            "a session has no finished trial, was set aside and taken again, may tell who took part (with "
+            "--pseudonymous), or is of a machine or a large one in a format that does not take these: a NOTE says so"
+        ),
         tests=(
             "extensions/standards/tests/test_psychds.py::test_sessions_of_every_kind_keep_the_rules_and_their_answers",
             "extensions/standards/tests/test_bids.py::test_sessions_without_a_finished_trial_are_left_out_and_named",
@@ -83,7 +91,9 @@ VERDICTS = (
             "participants keep their own identifiers",
             "links pseudonyms to people: do not share it",
         ),
-        rests_on="numbers drawn at random for everybody, unless a key file keeps them or real identifiers are asked for",
+        rests_on=(
+            "numbers drawn at random for everybody, unless a key file keeps them or real identifiers are asked for"
+        ),
         says_no_when="a key file is kept, or identifiers stay: a NOTE says so",
         tests=(
             "extensions/standards/tests/test_sharing.py::test_pseudonyms_are_drawn_anew_for_every_data_set_and_no_table_of_them_is_kept",
@@ -93,8 +103,13 @@ VERDICTS = (
     VerdictRule(
         name="nobody is named by the seeds of a data set",
         says=("Seeds and identifiers of trials are left out…", "Their seeds are shared: …"),
-        rests_on="whether the record of each session says that its seed was drawn at random (`seed_from`: `independent`)",
-        says_no_when="a session of a participant does not say so, or a machine has the trials of such a session: its seeds and trial identifiers are left out",
+        rests_on=(
+            "whether the record of each session says that its seed was drawn at random (`seed_from`: `independent`)"
+        ),
+        says_no_when=(
+            "a session of a participant does not say so, or a machine has the trials of such a session: its seeds and"
+            " trial identifiers are left out"
+        ),
         tests=(
             "extensions/standards/tests/test_pseudonyms.py::test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared",
             "extensions/standards/tests/test_pseudonyms.py::test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again",
@@ -104,12 +119,21 @@ VERDICTS = (
         name="a data set is pseudonymous",
         says=(
             "NOT PSEUDONYMOUS: … with seeds that may tell who took part (they are of an older version, or were given)…",
-            "… with seeds that may tell who took part (they are of an older version, or were given): left out (--pseudonymous)",
+            (
+                "… with seeds that may tell who took part (they are of an older version, or were given): left out"
+                " (--pseudonymous)"
+            ),
             "Right answers and levels follow from the seed: … see from them whether it is right",
             "--pseudonymous leaves these sessions out; …",
         ),
-        rests_on="a dictionary attack: the trials of every candidate, made again from the identifier, against those of the data set",
-        says_no_when="one session's trials follow from an identifier or a seed that was given: a note and the README say that the data are not pseudonymous",
+        rests_on=(
+            "a dictionary attack: the trials of every candidate, made again from the identifier, against those of the"
+            " data set"
+        ),
+        says_no_when=(
+            "one session's trials follow from an identifier or a seed that was given: a note and the README say that"
+            " the data are not pseudonymous"
+        ),
         tests=(
             "extensions/standards/tests/test_pseudonyms.py::test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_left_out",
             "extensions/standards/tests/test_pseudonyms.py::test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said",
@@ -129,21 +153,47 @@ class Writer(Protocol):
 class Sharing(Options):
     """The options of everybody who shares data."""
 
-    name: Annotated[str | None, Field(description="title of the data set; by default made from its paradigms"), Flag(metavar="TITLE")] = None
-    authors: Annotated[str | None, Field(description="authors of the data set, separated by semicolons"), Flag(metavar="'NAME; NAME'")] = None
-    license: Annotated[str | None, Field(description="license of the data set, such as CC0 or CC-BY-4.0"), Flag(metavar="LICENSE")] = None
+    name: Annotated[
+        str | None,
+        Field(description="title of the data set; by default made from its paradigms"),
+        Flag(metavar="TITLE"),
+    ] = None
+    authors: Annotated[
+        str | None, Field(description="authors of the data set, separated by semicolons"), Flag(metavar="'NAME; NAME'")
+    ] = None
+    license: Annotated[
+        str | None, Field(description="license of the data set, such as CC0 or CC-BY-4.0"), Flag(metavar="LICENSE")
+    ] = None
     real_ids: Annotated[bool, Field(description="share the participants' identifiers instead of pseudonyms")] = False
     key_file: Annotated[
         Path | None,
-        Field(description="table of pseudonyms, outside the data set; it is created or extended, so that everybody keeps their pseudonym"),
+        Field(
+            description=(
+                "table of pseudonyms, outside the data set; it is created or extended, so that everybody keeps their"
+                " pseudonym"
+            )
+        ),
         Flag(metavar="FILE"),
     ] = None
-    fields: Annotated[str | None, Field(description="answers about people to share, such as age,sex"), Flag(metavar="FIELD,...")] = None
+    fields: Annotated[
+        str | None, Field(description="answers about people to share, such as age,sex"), Flag(metavar="FIELD,...")
+    ] = None
     dates: Annotated[bool, Field(description="also share the times of trials")] = False
     free_text: Annotated[bool, Field(description="also share free-text answers")] = False
-    seeds: Annotated[bool, Field(description="share seeds and identifiers of trials, to make the trials again, if they cannot tell who took part")] = True
-    with_seeds: Annotated[bool, Field(description="also share seeds and identifiers of trials that may tell who took part")] = False
-    pseudonymous: Annotated[bool, Field(description="leave out sessions whose trials can be made again by whoever guesses an identifier")] = False
+    seeds: Annotated[
+        bool,
+        Field(
+            description=(
+                "share seeds and identifiers of trials, to make the trials again, if they cannot tell who took part"
+            )
+        ),
+    ] = True
+    with_seeds: Annotated[
+        bool, Field(description="also share seeds and identifiers of trials that may tell who took part")
+    ] = False
+    pseudonymous: Annotated[
+        bool, Field(description="leave out sessions whose trials can be made again by whoever guesses an identifier")
+    ] = False
 
 
 @dataclass(slots=True)
@@ -155,10 +205,12 @@ class SharedSession:
     label : what its participant is called: letters and digits alone
     visit : number of the session of the study; 0 outside of studies
     finished : whether nothing of it is missing
-    free : the phases in which somebody may have answered in words of one's own: typed, or to a response kind of another package, of which nothing is known here
+    free : the phases in which somebody may have answered in words of one's own: typed, or to a
+        response kind of another package, of which nothing is known here
     fields : what was asked in it and is to be shared
     seeds : whether its seeds and identifiers of trials are shared
-    settings_hash : of its agent; where that might tell who took part, the name that the machine has in this data set
+    settings_hash : of its agent; where that might tell who took part, the name that the machine has
+        in this data set
     number : of the session among those of its participant, from 1, in the order in which they began
     """
 
@@ -175,7 +227,8 @@ class SharedSession:
     number: int = 0
 
     def hides_text(self, options: Sharing, phase: str | None) -> bool:
-        """Return True if the answers in a phase may be free text, and such text is not to be shared."""
+        """Return True if the answers in a phase may be free text, and such text is not to be
+        shared."""
         return not options.free_text and (phase in self.free or any("=" in name for name in self.free))
 
     @property
@@ -221,9 +274,14 @@ class SharedData:
 
     @property
     def remark(self) -> str:
-        """The paragraph of a README where right answers and levels may tell who took part; empty where they cannot."""
+        """The paragraph of a README where right answers and levels may tell who took part; empty
+        where they cannot."""
         many = sum(not _seeds_safe(one.info, self.options) for one in self.sessions)
-        return f"\n**Not pseudonymous.** {counted(many, 'session')} {_TRACEABLE}. {_TRIALS_TELL.partition(' --')[0]}\n" if many else ""
+        return (
+            f"\n**Not pseudonymous.** {counted(many, 'session')} {_TRACEABLE}. {_TRIALS_TELL.partition(' --')[0]}\n"
+            if many
+            else ""
+        )
 
     @property
     def name(self) -> str:
@@ -235,7 +293,10 @@ class SharedData:
     def who(self) -> str:
         """The numbers of people and machines that took part."""
         people = sum(one.person for one in self.participants)
-        return f"{people} {'person' if people == 1 else 'people'} and {counted(len(self.participants) - people, 'machine')}"
+        return (
+            f"{people} {'person' if people == 1 else 'people'} and"
+            f" {counted(len(self.participants) - people, 'machine')}"
+        )
 
     @property
     def grouped(self) -> bool:
@@ -252,29 +313,47 @@ class SharedData:
         return next(one for one in self.participants if one.label == session.label)
 
     def fields_of(self, session: SharedSession) -> dict[str, Any]:
-        """Return the answers to questions about the participant: in the session itself, or else in others."""
+        """Return the answers to questions about the participant: in the session itself, or else in
+        others."""
         return {**self.participant(session).fields, **session.fields}
 
     def of_session(self, session: SharedSession, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         """The rows of a response table without the columns and rows that are not shared."""
         for row in rows:
-            shared = {name: value for name, value in row.items() if self.has(name) and (session.seeds or name not in _SEEDS)}
+            shared = {
+                name: value for name, value in row.items() if self.has(name) and (session.seeds or name not in _SEEDS)
+            }
             shared["agent_settings_hash"] = session.settings_hash
             answer = row.get("answer")
-            if isinstance(answer, str) and answer != row.get("correct_answer") and session.hides_text(self.options, row.get("phase")):
+            if (
+                isinstance(answer, str)
+                and answer != row.get("correct_answer")
+                and session.hides_text(self.options, row.get("phase"))
+            ):
                 shared["answer"] = OTHER
             if session.hides_text(self.options, row.get("phase")):
-                shared |= {name: OTHER for name, value in shared.items() if name.startswith(("score_", "event_")) and isinstance(value, str)}
+                shared |= {
+                    name: OTHER
+                    for name, value in shared.items()
+                    if name.startswith(("score_", "event_")) and isinstance(value, str)
+                }
             yield shared
 
     def has(self, column: str) -> bool:
         """Return True if a column of the response table is shared."""
-        return (column not in _APART or (column == "started_at" and self.options.dates)) and (column not in _SEEDS or any(one.seeds for one in self.sessions))
+        return (column not in _APART or (column == "started_at" and self.options.dates)) and (
+            column not in _SEEDS or any(one.seeds for one in self.sessions)
+        )
 
     def columns(self, names: Iterable[str]) -> list[Column]:
-        """The shared columns of the response table: those that are declared, then others (factors and recorded values) by name."""
+        """The shared columns of the response table: those that are declared, then others (factors
+        and recorded values) by name."""
         declared = {column.name for column in COLUMNS}
-        scored = {f"score_{name}": about for session in self.sessions for name, about in session.info.get("score_fields", {}).items()}
+        scored = {
+            f"score_{name}": about
+            for session in self.sessions
+            for name, about in session.info.get("score_fields", {}).items()
+        }
         others = [Column(name, "json", *_meaning(name, scored.get(name))) for name in sorted({*names} - declared)]
         return [column for column in (*COLUMNS, *others) if self.has(column.name)]
 
@@ -283,26 +362,41 @@ class SharedData:
         json_columns = {column.name for column in COLUMNS if column.type == "json"}
         for chunk in read_chunks(session.folder):
             for row in chunk.to_pylist():
-                loaded = {name: json.loads(value) if value is not None and _as_json(name, json_columns) else value for name, value in row.items()}
+                loaded = {
+                    name: json.loads(value) if value is not None and _as_json(name, json_columns) else value
+                    for name, value in row.items()
+                }
                 yield from self.of_session(session, [loaded])
 
     @property
     def who_columns(self) -> list[Column]:
-        """The columns before those of the response table: the participant, the session, and what people were asked."""
+        """The columns before those of the response table: the participant, the session, and what
+        people were asked."""
         return [*_WHO, *(Column(name, "json", f"what people were asked: {name}") for name in self.fields)]
 
     def all_columns(self) -> list[Column]:
         """The shared columns of all sessions."""
-        return self.columns({name for one in self.sessions for chunk in read_chunks(one.folder) for name in chunk.column_names})
+        return self.columns(
+            {name for one in self.sessions for chunk in read_chunks(one.folder) for name in chunk.column_names}
+        )
 
     def header(self, columns: Sequence[Column]) -> list[str]:
         """The first line of a table of answers."""
         return [column.name for column in (*self.who_columns, *columns)]
 
     def write_rows(self, writer: Writer, session: SharedSession, columns: Sequence[Column]) -> int:
-        """Write the answered items of a session into a table as text, and return how many there were."""
+        """Write the answered items of a session into a table as text, and return how many there
+        were."""
         who, many = self.participant(session), 0
-        before = [f"sub-{who.label}", "person" if who.person else "machine", who.agent_kind, who.agent, who.caution, session.number, session.visit or ""]
+        before = [
+            f"sub-{who.label}",
+            "person" if who.person else "machine",
+            who.agent_kind,
+            who.agent,
+            who.caution,
+            session.number,
+            session.visit or "",
+        ]
         asked = [cell(self.fields_of(session).get(name), "") for name in self.fields]
         for row in self.rows(session):
             writer.writerow([*before, *asked, *(cell(row.get(column.name), "") for column in columns)])
@@ -311,7 +405,8 @@ class SharedData:
 
 
 def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path) -> SharedData:
-    """Collect all sessions in some folders under names that do not identify people, and report what is left out.
+    """Collect all sessions in some folders under names that do not identify people, and report what
+    is left out.
 
     Parameters
     ----------
@@ -334,7 +429,9 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
     left_out = 0
     for folder, info in sorted(infos, key=lambda one: one[1].get("created") or ""):
         if "set_aside" in info:
-            report.note(f"NOTE a session of {info['paradigm']} was set aside, and taken again; it is left out: {folder}")
+            report.note(
+                f"NOTE a session of {info['paradigm']} was set aside, and taken again; it is left out: {folder}"
+            )
             continue
         events = [] if PARTS in info else read_events(folder)
         if PARTS not in info and not finished_trials(events):
@@ -349,47 +446,78 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         entries = info.get("study", {}).get("fields") or {}
         asked = {name: entries[name] for name in wanted if person and name in entries}
         visit = int(info.get("study", {}).get("session") or 0)
-        free, seeds = frozenset(_free_phases(info["paradigm_data"])), options.seeds and (options.with_seeds or _seeds_safe(info, options))
+        free, seeds = (
+            frozenset(_free_phases(info["paradigm_data"])),
+            options.seeds and (options.with_seeds or _seeds_safe(info, options)),
+        )
         hashed = info["agent_settings_hash"] if person or options.with_seeds or not _of_somebody(info) else label
         sessions.append(SharedSession(folder, info, label, person, visit, finished, free, asked, seeds, hashed))
-        participant = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
+        participant = participants.setdefault(
+            label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {})
+        )
         participant.groups.update(filter(None, [info.get("group")]))
         participant.fields |= asked
     if left_out:
         report.note(f"NOTE {counted(left_out, 'session')} {_TRACEABLE}: left out (--pseudonymous)")
     if not sessions:
-        why = "the trials of every session may tell who took part (--pseudonymous)" if left_out else "no session has a finished trial"
+        why = (
+            "the trials of every session may tell who took part (--pseudonymous)"
+            if left_out
+            else "no session has a finished trial"
+        )
         raise SpanLabError(f"there is nothing to share: {why}")
     _tell(sessions, people, labels, options, report)
     for session in sessions:
         fields = participants[session.label].fields
         for name in [name for name in session.fields if name in fields and fields[name] != session.fields[name]]:
             del fields[name]
-    sessions.sort(key=lambda session: (not session.person, session.label))  # not by folder: the order of names would tell whose pseudonyms they are
+    sessions.sort(
+        key=lambda session: (not session.person, session.label)
+    )  # not by folder: the order of names would tell whose pseudonyms they are
     numbers = Counter[str]()
     for session in sessions:
         numbers[session.label] += 1
         session.number = numbers[session.label]
-    return SharedData(sessions, sorted(participants.values(), key=lambda participant: (not participant.person, participant.label)), wanted, options)
+    return SharedData(
+        sessions,
+        sorted(participants.values(), key=lambda participant: (not participant.person, participant.label)),
+        wanted,
+        options,
+    )
 
 
 def _check_options(options: Sharing, place: Path) -> None:
-    """Raise SpanLabError where options contradict one another, or would share the table of pseudonyms."""
+    """Raise SpanLabError where options contradict one another, or would share the table of
+    pseudonyms."""
     if options.key_file is not None and options.real_ids:
         raise SpanLabError("--key-file has the pseudonyms, and --real-ids does without them: leave out one of the two")
     if options.key_file is not None and options.key_file.resolve().is_relative_to(place.resolve()):
-        raise SpanLabError(f"{options.key_file} would be shared with the data: keep the table of pseudonyms outside of {place}")
+        raise SpanLabError(
+            f"{options.key_file} would be shared with the data: keep the table of pseudonyms outside of {place}"
+        )
     if options.with_seeds and not options.seeds:
         raise SpanLabError("--with-seeds shares all seeds, and --no-seeds none: leave out one of the two")
 
 
-def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapping[str, str], options: Sharing, report: Report) -> None:
+def _tell(
+    sessions: Sequence[SharedSession],
+    people: Sequence[str],
+    labels: Mapping[str, str],
+    options: Sharing,
+    report: Report,
+) -> None:
     unfinished = sum(not one.finished for one in sessions)
     if unfinished:
-        report.note(f"NOTE {counted(unfinished, 'session')} {'is' if unfinished == 1 else 'are'} not finished: the finished trials are shared")
+        report.note(
+            f"NOTE {counted(unfinished, 'session')} {'is' if unfinished == 1 else 'are'} not finished: the finished"
+            " trials are shared"
+        )
     free = sorted({one.info["paradigm"] for one in sessions if one.free})
     if free and not options.free_text:
-        report.note(f"NOTE wrong answers to {', '.join(free)} may be free text, and are shared as {OTHER}; --free-text shares them as they are")
+        report.note(
+            f"NOTE wrong answers to {', '.join(free)} may be free text, and are shared as {OTHER}; --free-text shares"
+            " them as they are"
+        )
     if many := sum(not _seeds_safe(one.info, options) for one in sessions):
         seeds = _SEEDS_LEFT_OUT if options.seeds else "Seeds and identifiers of trials are left out, too."
         seeds = _SEEDS_SHARED if options.with_seeds else seeds
@@ -406,11 +534,17 @@ def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapp
 
 _TRACEABLE = "with seeds that may tell who took part (they are of an older version, or were given)"
 _TRIALS_TELL = (
-    "Right answers and levels follow from the seed: whoever guesses an identifier can make its trials again, and see from them whether it is right. "
-    "--pseudonymous leaves these sessions out; publish them only if the participants may be known."
+    "Right answers and levels follow from the seed: whoever guesses an identifier can make its trials again, and see"
+    " from them whether it is right. --pseudonymous leaves these sessions out; publish them only if the participants"
+    " may be known."
 )
-_SEEDS_LEFT_OUT = "Seeds and identifiers of trials are left out, so these trials cannot be made again; --with-seeds shares them."
-_SEEDS_SHARED = "Their seeds are shared: whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data."
+_SEEDS_LEFT_OUT = (
+    "Seeds and identifiers of trials are left out, so these trials cannot be made again; --with-seeds shares them."
+)
+_SEEDS_SHARED = (
+    "Their seeds are shared: whoever guesses an identifier can see from the seeds whether it is right. Do not publish"
+    " these data."
+)
 
 
 def _seeds_safe(info: SessionInfo, options: Sharing) -> bool:
@@ -441,8 +575,15 @@ def _own_ids(people: Sequence[str]) -> dict[str, str]:
     for one, label in labels.items():
         other = taken.setdefault(label.casefold(), one)
         if not label or other != one:
-            alike = f"the identifiers '{other}' and '{one}' are the same" if label else f"nothing is left of the identifier '{one}'"
-            raise SpanLabError(f"{alike} in letters and digits, and data sets are shared with no other signs in identifiers: leave out --real-ids")
+            alike = (
+                f"the identifiers '{other}' and '{one}' are the same"
+                if label
+                else f"nothing is left of the identifier '{one}'"
+            )
+            raise SpanLabError(
+                f"{alike} in letters and digits, and data sets are shared with no other signs in identifiers: leave out"
+                " --real-ids"
+            )
     return labels
 
 
@@ -469,7 +610,10 @@ def _read_key(path: Path) -> dict[str, str]:
     except (OSError, ValueError, csv.Error) as error:
         raise SpanLabError(f"{path} cannot be read as a table of pseudonyms: {error}") from None
     if tuple(header) != _KEY_COLUMNS or any(len(row) != 2 or not re.fullmatch("[0-9]{1,6}", row[1]) for row in rows):
-        raise SpanLabError(f"{path} is not a table of pseudonyms (two columns, participant and pseudonym; pseudonyms are numbers); name another file")
+        raise SpanLabError(
+            f"{path} is not a table of pseudonyms (two columns, participant and pseudonym; pseudonyms are numbers);"
+            " name another file"
+        )
     if len({row[0] for row in rows}) < len(rows) or len({int(row[1]) for row in rows}) < len(rows):
         raise SpanLabError(f"{path} has a participant or a pseudonym twice")
     return {who: f"{int(number):03d}" for who, number in rows}
@@ -481,7 +625,8 @@ def _machine(info: SessionInfo) -> tuple[str, str]:
 
 
 def _agent(info: SessionInfo) -> str:
-    """Return the name of an agent, without folders, and without the participant whose answers a replay gives again."""
+    """Return the name of an agent, without folders, and without the participant whose answers a
+    replay gives again."""
     kind = kind_named(info["agent_kind"])
     if kind.person or kind.role == "replay":
         return kind.name
@@ -490,8 +635,11 @@ def _agent(info: SessionInfo) -> str:
 
 
 def _caution(info: SessionInfo) -> str:
-    """Return the remark that must accompany an agent's data: that it is not a model, or was handed the answers."""
-    return "; ".join([text for text in (info.get("label"),) if text] + ["was given the correct answers (an oracle)"] * info["oracle"])
+    """Return the remark that must accompany an agent's data: that it is not a model, or was handed
+    the answers."""
+    return "; ".join(
+        [text for text in (info.get("label"),) if text] + ["was given the correct answers (an oracle)"] * info["oracle"]
+    )
 
 
 def _machine_labels(infos: Sequence[SessionInfo], taken: set[str]) -> dict[tuple[str, str], str]:

@@ -16,14 +16,26 @@ if TYPE_CHECKING:
 
 
 def wordings(
-    data: Annotated[list[Path] | None, typer.Argument(help="sessions of a set file with wordings, or folders of sessions", metavar="DATA...")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV) and the figures (SVG)", metavar="DIR")] = None,
-    write: Annotated[
-        Path | None, typer.Option("--write", help="write the wordings that ship into this folder, to be named in a set file", metavar="DIR")
+    data: Annotated[
+        list[Path] | None,
+        typer.Argument(help="sessions of a set file with wordings, or folders of sessions", metavar="DATA..."),
     ] = None,
-    accept_unread: Annotated[bool, typer.Option("--accept-unread", help="compare also models of which many replies could not be read")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="folder for the tables (CSV) and the figures (SVG)", metavar="DIR"),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write", help="write the wordings that ship into this folder, to be named in a set file", metavar="DIR"
+        ),
+    ] = None,
+    accept_unread: Annotated[
+        bool, typer.Option("--accept-unread", help="compare also models of which many replies could not be read")
+    ] = False,
 ) -> None:
-    """Compare models whatever the wording: sessions of a set file with 'wordings', which count as a random factor beside the trials."""
+    """Compare models whatever the wording: sessions of a set file with 'wordings', which count as a
+    random factor beside the trials."""
     if write is not None:
         from .shipped import write_shipped
 
@@ -64,8 +76,16 @@ def _pair(pair: Difference) -> str:
         return f"{pair.first} and {pair.second}: not compared ({pair.note})"
     value = pair.pooled
     reach = f"{100 * value.mean:+.1f} points [{100 * value.low:+.1f}, {100 * value.high:+.1f}]"
-    p = "nothing varies" if value.p != value.p else f"p = {pair.p_holm:.3f} (Holm)" if pair.p_holm >= 0.001 else "p < .001 (Holm)"
-    return f"{pair.first} - {pair.second}: {reach} over {pair.wordings} wordings, t({value.df:.1f}), {p}: {pair.verdict}"
+    p = (
+        "nothing varies"
+        if value.p != value.p
+        else f"p = {pair.p_holm:.3f} (Holm)"
+        if pair.p_holm >= 0.001
+        else "p < .001 (Holm)"
+    )
+    return (
+        f"{pair.first} - {pair.second}: {reach} over {pair.wordings} wordings, t({value.df:.1f}), {p}: {pair.verdict}"
+    )
 
 
 def _write(models: list[WordedModel], pairs: list[Difference], folder: Path) -> None:

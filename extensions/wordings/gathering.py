@@ -1,4 +1,5 @@
-"""Scores of models that took the same trials in several wordings, read from the sessions of set files."""
+"""Scores of models that took the same trials in several wordings, read from the sessions of set
+files."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from spanlab.analysis.data import Data
 
-#: A model or a session of which a larger share of replies could not be read is compared with nobody.
+#: A model or a session of which a larger share of replies could not be read is compared with
+#: nobody.
 WITHHELD = 0.20
 _LEVEL = 0.05
 
@@ -27,8 +29,14 @@ VERDICTS = (
     VerdictRule(
         name="better whatever the wording",
         says=("better", "worse", "no difference shown"),
-        rests_on="the difference of two models over random wordings and trials (Satterthwaite), with Holm's correction over the pairs of a paradigm",
-        says_no_when="the corrected p is 5 % or more; with fewer than three common wordings, or more than 20 % unread replies, nothing is said",
+        rests_on=(
+            "the difference of two models over random wordings and trials (Satterthwaite), with Holm's correction over"
+            " the pairs of a paradigm"
+        ),
+        says_no_when=(
+            "the corrected p is 5 % or more; with fewer than three common wordings, or more than 20 % unread replies,"
+            " nothing is said"
+        ),
         tests=(
             "extensions/wordings/tests/test_gathering.py::test_a_model_that_is_better_in_every_wording_is_better",
             "extensions/wordings/tests/test_gathering.py::test_a_model_that_is_better_in_one_wording_only_is_not_called_better",
@@ -73,7 +81,8 @@ class WordedModel:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of two models over wordings and trials; ``p_holm`` is corrected over the pairs of its paradigm, ``verdict`` says which way it is."""
+    """The difference of two models over wordings and trials; ``p_holm`` is corrected over the pairs
+    of its paradigm, ``verdict`` says which way it is."""
 
     paradigm: str
     first: str
@@ -102,28 +111,48 @@ def worded_models(data: Data) -> list[WordedModel]:
         return []
     which = [links[str(name)] for name in items["session"]]
     table = items.assign(
-        **{"_model": [link[0] for link in which], "_wording": [link[1] for link in which], "_repeat": [link[2] for link in which]},
+        **{
+            "_model": [link[0] for link in which],
+            "_wording": [link[1] for link in which],
+            "_repeat": [link[2] for link in which],
+        },
         _unread=items["outcome"].eq("invalid").to_numpy(float),
         _condition=_conditions(items),
     )
-    return [_model(str(paradigm), str(name), part) for (paradigm, name), part in table.groupby([table["paradigm"].astype(str), "_model"], sort=True)]
+    return [
+        _model(str(paradigm), str(name), part)
+        for (paradigm, name), part in table.groupby([table["paradigm"].astype(str), "_model"], sort=True)
+    ]
 
 
 def _conditions(items: pd.DataFrame) -> list[str]:
-    """The condition of each row's trial: what its level of set size, list length and other factors is."""
+    """The condition of each row's trial: what its level of set size, list length and other factors
+    is."""
     names = [name for name in ("set_size", "list_length", "retention_steps") if name in items.columns]
     names += [str(name) for name in items.columns if str(name).startswith("factor_")]
-    shown = items[[name for name in names if items.groupby("trial_id")[name].nunique().max() == 1]] if names else items[[]]
-    return ["|".join(map(str, row)) for row in shown.itertuples(index=False, name=None)] if len(shown.columns) else [""] * len(items)
+    shown = (
+        items[[name for name in names if items.groupby("trial_id")[name].nunique().max() == 1]] if names else items[[]]
+    )
+    return (
+        ["|".join(map(str, row)) for row in shown.itertuples(index=False, name=None)]
+        if len(shown.columns)
+        else [""] * len(items)
+    )
 
 
 def _model(paradigm: str, name: str, part: pd.DataFrame) -> WordedModel:
-    cells = part.pivot_table(index="trial_id", columns=["_wording", "_repeat"], values="correct", aggfunc="mean", observed=True)
+    cells = part.pivot_table(
+        index="trial_id", columns=["_wording", "_repeat"], values="correct", aggfunc="mean", observed=True
+    )
     repeats = {wording: sum(1 for other, _ in cells.columns if other == wording) for wording, _ in cells.columns}
     most = min(repeats.values())
     wordings = tuple(sorted(repeats))
     whole = cells.dropna()
-    scores = np.stack([whole[wording].to_numpy(float).T[:most] for wording in wordings]) if len(whole) else np.empty((len(wordings), most, 0))
+    scores = (
+        np.stack([whole[wording].to_numpy(float).T[:most] for wording in wordings])
+        if len(whole)
+        else np.empty((len(wordings), most, 0))
+    )
     conditions = part.drop_duplicates("trial_id").set_index("trial_id")["_condition"]
     _, strata = np.unique([str(conditions[trial]) for trial in whole.index], return_inverse=True)
     unread = float(part["_unread"].mean()), float(part.groupby(part["session"].astype(str))["_unread"].mean().max())
@@ -157,16 +186,31 @@ def _difference(first: WordedModel, second: WordedModel, accept_unread: bool) ->
     trials = [trial for trial in first.trials if trial in second.trials]
     note = ""
     if not accept_unread:
-        many = [f"{100 * max(model.unread):.0f} % of {model.name}'s replies" for model in (first, second) if max(model.unread) > WITHHELD]
+        many = [
+            f"{100 * max(model.unread):.0f} % of {model.name}'s replies"
+            for model in (first, second)
+            if max(model.unread) > WITHHELD
+        ]
         note = f"{' and '.join(many)} could not be read" if many else ""
     if not note and len(common) < FEWEST:
         note = f"{len(common)} common wordings; {FEWEST} are needed"
     if note or not trials:
-        return Difference(first.paradigm, first.name, second.name, len(common), None, np.nan, "", note or "no common trials")
+        return Difference(
+            first.paradigm, first.name, second.name, len(common), None, np.nan, "", note or "no common trials"
+        )
     away = _cells(first, common, trials) - _cells(second, common, trials)
     strata = [first.strata[first.trials.index(trial)] for trial in trials]
     value = pooled(away[:, None, :], strata)
-    return Difference(first.paradigm, first.name, second.name, len(common), value, np.nan, "", "" if value else "no condition has two trials")
+    return Difference(
+        first.paradigm,
+        first.name,
+        second.name,
+        len(common),
+        value,
+        np.nan,
+        "",
+        "" if value else "no condition has two trials",
+    )
 
 
 def _cells(model: WordedModel, wordings: Sequence[str], trials: Sequence[str]) -> np.ndarray:
@@ -192,7 +236,8 @@ def _decided(pair: Difference, p: float) -> Difference:
 
 
 def model_table(models: Sequence[WordedModel]) -> pd.DataFrame:
-    """Return a row for each model, the best of each paradigm first: its mean over wordings and trials, and its variances."""
+    """Return a row for each model, the best of each paradigm first: its mean over wordings and
+    trials, and its variances."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
@@ -233,7 +278,20 @@ def difference_table(pairs: Sequence[Difference]) -> pd.DataFrame:
         of_pair = {"paradigm": pair.paradigm, "agent": pair.first, "than": pair.second, "wordings": pair.wordings}
         of_value = {"difference": value.mean, "low": value.low, "high": value.high, "df": value.df, "p": value.p}
         rows.append({**of_pair, **of_value, "p_holm": pair.p_holm, "verdict": pair.verdict, "note": pair.note})
-    columns = ["paradigm", "agent", "than", "wordings", "difference", "low", "high", "df", "p", "p_holm", "verdict", "note"]
+    columns = [
+        "paradigm",
+        "agent",
+        "than",
+        "wordings",
+        "difference",
+        "low",
+        "high",
+        "df",
+        "p",
+        "p_holm",
+        "verdict",
+        "note",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -251,6 +309,7 @@ def gathered(paths: Sequence[Path], accept_unread: bool = False) -> tuple[list[W
     models = worded_models(data)
     if not models:
         raise SpanLabError(
-            "no session here was taken in one of several wordings: give a set file the key 'wordings' (spanlab wordings --write FOLDER has some)"
+            "no session here was taken in one of several wordings: give a set file the key 'wordings' (spanlab wordings"
+            " --write FOLDER has some)"
         )
     return models, differences(models, accept_unread), data

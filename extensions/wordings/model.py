@@ -1,9 +1,10 @@
 """A linear mixed model of scores with random wordings, repeats and trials, solved in closed form.
 
-Every model takes the same trials in the same wordings, so the design is balanced, and mean squares give what a numerical fit would. The score of wording w,
-repeat r and trial t is mean + w + r(w) + t + w x t + rest. The variance of its mean is (MS_w + MS_t - MS_wt) / number of scores, with degrees of freedom by
-Satterthwaite (1946, Biometrics Bulletin 2, 110-114); the two crossed random factors are those of Clark (1973, Journal of Verbal Learning and Verbal Behavior
-12, 335-359).
+Every model takes the same trials in the same wordings, so the design is balanced, and mean squares
+give what a numerical fit would. The score of wording w, repeat r and trial t is mean + w + r(w) + t
++ w x t + rest. The variance of its mean is (MS_w + MS_t - MS_wt) / number of scores, with degrees
+of freedom by Satterthwaite (1946, Biometrics Bulletin 2, 110-114); the two crossed random factors
+are those of Clark (1973, Journal of Verbal Learning and Verbal Behavior 12, 335-359).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ FEWEST = 3
 
 @dataclass(frozen=True, slots=True)
 class MeanSquares:
-    """Mean squares of scores by wording, trial and wording x trial, each with its degrees of freedom; and how many scores there are."""
+    """Mean squares of scores by wording, trial and wording x trial, each with its degrees of
+    freedom; and how many scores there are."""
 
     wording: float
     trial: float
@@ -54,8 +56,9 @@ class Components:
 
     Parameters
     ----------
-    wording, repeat, trial, both, sampling : of the mean of a wording, of a repeat within it, of a trial, of a wording with a trial, and the rest. Without
-        repeats the last cannot be told from ``both`` and is None, and so is ``repeat``.
+    wording, repeat, trial, both, sampling : of the mean of a wording, of a repeat within it, of a
+        trial, of a wording with a trial, and the rest. Without repeats the last cannot be told from
+        ``both`` and is None, and so is ``repeat``.
     """
 
     wording: float
@@ -94,9 +97,11 @@ def mean_squares(scores: np.ndarray, strata: Sequence[int]) -> MeanSquares:
 
 
 def pooled(scores: np.ndarray, strata: Sequence[int], level: float = 0.95) -> Pooled | None:
-    """Return the mean over random wordings and trials; None of fewer than three wordings, or where no condition has two trials.
+    """Return the mean over random wordings and trials; None of fewer than three wordings, or where
+    no condition has two trials.
 
-    Repeats are averaged first. So those that are identical (temperature 0) leave the interval as it is.
+    Repeats are averaged first. So those that are identical (temperature 0) leave the interval as it
+    is.
 
     Parameters
     ----------
@@ -108,7 +113,8 @@ def pooled(scores: np.ndarray, strata: Sequence[int], level: float = 0.95) -> Po
     if len(scores) < FEWEST or squares.df[1] < 1:
         return None
     mean = float(cells.mean())
-    # a wording adds to what a wording and a trial have together, so its mean square is not smaller but by chance
+    # a wording adds to what a wording and a trial have together, so its mean square is not smaller
+    # but by chance
     parts = np.array([max(squares.wording, squares.both), squares.trial, -squares.both]) / squares.scores
     if parts[1] + parts[2] < 0:
         parts[1:] = 0.0
@@ -142,4 +148,10 @@ def components(scores: np.ndarray, strata: Sequence[int]) -> Components:
         sampling, repeat = rest, max(0.0, (of_repeats - rest) / trials)
     both = max(0.0, (squares.both - rest) / repeats) if repeats > 1 else squares.both
     of_wordings = squares.wording - squares.both - (of_repeats - rest if repeats > 1 else 0.0)
-    return Components(max(0.0, of_wordings / (repeats * trials)), repeat, max(0.0, (squares.trial - squares.both) / (repeats * wordings)), both, sampling)
+    return Components(
+        max(0.0, of_wordings / (repeats * trials)),
+        repeat,
+        max(0.0, (squares.trial - squares.both) / (repeats * wordings)),
+        both,
+        sampling,
+    )

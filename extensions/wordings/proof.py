@@ -1,9 +1,12 @@
-"""How often the interval over wordings holds what it says, on simulated models whose wordings differ by a known amount.
+"""How often the interval over wordings holds what it says, on simulated models whose wordings
+differ by a known amount.
 
-Run: ``python -m spanlab.extensions.wordings.proof [SETS]``. Answers are right or wrong: a logit with normal effects of wording, wording of this model, trial,
-and trial of this model. Both models take the same trials in the same wordings, and the true difference is the mean over further wordings and trials. Beside
-it stands the analysis without wordings: every answer in the mixed model of ``spanlab stats`` would need hours, so it is the interval of paired trials, with
-all sessions of a model as one.
+Run: ``python -m spanlab.extensions.wordings.proof [SETS]``. Answers are right or wrong: a logit
+with normal effects of wording, wording of this model, trial, and trial of this model. Both models
+take the same trials in the same wordings, and the true difference is the mean over further wordings
+and trials. Beside it stands the analysis without wordings: every answer in the mixed model of
+``spanlab stats`` would need hours, so it is the interval of paired trials, with all sessions of a
+model as one.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from spanlab.analysis.means import Apart, Contrast, contrast, over_both
 
 from .model import pooled
 
-#: Wordings, repeats, trials, and standard deviations (logits) of wordings for a model, trials, and trials for a model.
+#: Wordings, repeats, trials, and standard deviations (logits) of wordings for a model, trials, and
+#: trials for a model.
 CELLS = (
     (4, 2, 60, 0.6, 0.8, 0.4),
     (8, 2, 60, 0.6, 0.8, 0.4),
@@ -32,11 +36,14 @@ FEW = tuple((wordings, 2, 60, sd_wording, 0.8, 0.4) for sd_wording in (0.0, 0.3,
 
 
 def means_of(base: float, spread: float, rng: np.random.Generator) -> float:
-    """Return the mean share of right answers over wordings and trials, whose effects together have this standard deviation."""
+    """Return the mean share of right answers over wordings and trials, whose effects together have
+    this standard deviation."""
     return float(expit(base + spread * rng.standard_normal(400_000)).mean())
 
 
-def simulated(cell: tuple[int, int, int, float, float, float], gap: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def simulated(
+    cell: tuple[int, int, int, float, float, float], gap: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of two models: wordings x repeats x trials."""
     wordings, repeats, trials, sd_wording, sd_trial, sd_own = cell
     common = sd_trial * rng.standard_normal(trials)
@@ -48,7 +55,8 @@ def simulated(cell: tuple[int, int, int, float, float, float], gap: float, rng: 
 
 
 def over_trials(away: np.ndarray) -> tuple[float, float]:
-    """Return the interval of a mean difference over trials alone, with all wordings and repeats as one."""
+    """Return the interval of a mean difference over trials alone, with all wordings and repeats as
+    one."""
     each = away.mean(axis=(0, 1))
     reach = float(stdtrit(len(each) - 1, 0.975)) * float(each.std(ddof=1)) / len(each) ** 0.5
     return float(each.mean()) - reach, float(each.mean()) + reach
@@ -70,14 +78,20 @@ def rates(cell: tuple[int, int, int, float, float, float], gap: float, sets: int
 
 
 def mean_in_core(scores: np.ndarray) -> Contrast:
-    """Return the mean of a model as the core has it: repeats are averaged, and the variances over wordings and over trials are added."""
+    """Return the mean of a model as the core has it: repeats are averaged, and the variances over
+    wordings and over trials are added."""
     cells = scores.mean(axis=1)
-    over_wordings, over_each = (contrast([cells.mean(axis=axis)], [np.arange(cells.shape[1 - axis])], np.ones(1), share=True) for axis in (1, 0))
+    over_wordings, over_each = (
+        contrast([cells.mean(axis=axis)], [np.arange(cells.shape[1 - axis])], np.ones(1), share=True) for axis in (1, 0)
+    )
     return replace(over_both(over_wordings, over_each), span=(0.0, 1.0))
 
 
-def rates_in_core(cell: tuple[int, int, int, float, float, float], gap: float, sets: int, seed: int) -> dict[str, float]:
-    """Return how often the core's intervals hold the mean of a model and the difference of two, and how often that over trials alone does."""
+def rates_in_core(
+    cell: tuple[int, int, int, float, float, float], gap: float, sets: int, seed: int
+) -> dict[str, float]:
+    """Return how often the core's intervals hold the mean of a model and the difference of two, and
+    how often that over trials alone does."""
     rng = np.random.default_rng(seed)
     spread = float(np.sqrt(cell[3] ** 2 + cell[4] ** 2 + cell[5] ** 2))
     mean = means_of(_BASE, spread, rng)
@@ -86,7 +100,11 @@ def rates_in_core(cell: tuple[int, int, int, float, float, float], gap: float, s
     for _ in range(sets):
         first, second = simulated(cell, gap, rng)
         mine, theirs = mean_in_core(first), mean_in_core(second)
-        ends = {"mean": mine.ends(), "difference": Apart(theirs, mine).ends(), "over_trials": over_trials(second - first)}
+        ends = {
+            "mean": mine.ends(),
+            "difference": Apart(theirs, mine).ends(),
+            "over_trials": over_trials(second - first),
+        }
         for name, (low, high) in ends.items():
             held[name] += low <= (mean if name == "mean" else truth) <= high
     return {name: count / sets for name, count in held.items()}
@@ -98,16 +116,16 @@ def main(sets: int) -> None:
     for number, cell in enumerate(CELLS):
         with_gap, without = rates(cell, _GAP, sets, 100 + number), rates(cell, 0.0, sets, 200 + number)
         print(
-            f"{cell[0]:8} {cell[1]:7} {cell[2]:6} {cell[3]:10.1f} | {with_gap['pooled']:.1%}, {1 - without['pooled']:.1%}"
-            f" | {with_gap['over_trials']:.1%}, {1 - without['over_trials']:.1%}",
+            f"{cell[0]:8} {cell[1]:7} {cell[2]:6} {cell[3]:10.1f} | {with_gap['pooled']:.1%},"
+            f" {1 - without['pooled']:.1%} | {with_gap['over_trials']:.1%}, {1 - without['over_trials']:.1%}",
             flush=True,
         )
     print("wordings sd_wording | mean held | difference: coverage, size | over trials alone: coverage, size")
     for number, cell in enumerate(FEW):
         with_gap, without = rates_in_core(cell, _GAP, sets, 300 + number), rates_in_core(cell, 0.0, sets, 400 + number)
         print(
-            f"{cell[0]:8} {cell[3]:10.1f} | {without['mean']:.1%} | {with_gap['difference']:.1%}, {1 - without['difference']:.1%}"
-            f" | {with_gap['over_trials']:.1%}, {1 - without['over_trials']:.1%}",
+            f"{cell[0]:8} {cell[3]:10.1f} | {without['mean']:.1%} | {with_gap['difference']:.1%},"
+            f" {1 - without['difference']:.1%} | {with_gap['over_trials']:.1%}, {1 - without['over_trials']:.1%}",
             flush=True,
         )
 

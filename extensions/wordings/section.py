@@ -1,4 +1,5 @@
-"""Wordings as a section of the report. Added through the entry point group ``spanlab.report_sections``."""
+"""Wordings as a section of the report. Added through the entry point group
+``spanlab.report_sections``."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _SHARES = {"mean", "low", "high", "unread", "if_guessed", "difference"}
 
 
 def section(request: SectionRequest) -> ReportSection | None:
-    """Return pooled rows of models and their differences over wordings; None where no session was taken in one of several."""
+    """Return pooled rows of models and their differences over wordings; None where no session was
+    taken in one of several."""
     from .gathering import difference_table, differences, model_table, worded_models
     from .picture import CAPTION, wordings_picture
 
@@ -26,15 +28,25 @@ def section(request: SectionRequest) -> ReportSection | None:
     pooled, compared = model_table(models), difference_table(pairs)
     tables = [_table(pooled, "Leaderboard whatever the wording", request.table("wordings_models", pooled))]
     if len(compared):
-        tables.append(_table(compared, "Differences whatever the wording", request.table("wordings_differences", compared)))
+        tables.append(
+            _table(compared, "Differences whatever the wording", request.table("wordings_differences", compared))
+        )
     figures = tuple(
-        request.figure(f"wordings_{paradigm}", wordings_picture(list(group), f"{paradigm}: wordings"), f"{paradigm}: wordings", CAPTION)
+        request.figure(
+            f"wordings_{paradigm}",
+            wordings_picture(list(group), f"{paradigm}: wordings"),
+            f"{paradigm}: wordings",
+            CAPTION,
+        )
         for paradigm, group in itertools.groupby(models, lambda model: model.paradigm)
     )
     return ReportSection(
         title="Whatever the wording",
-        text="Each model took the same trials in several wordings. Wordings and trials are random factors: an interval holds for further wordings and "
-        "trials of these kinds. Elsewhere on this page each model is one agent as well, whose units are wordings.",
+        text=(
+            "Each model took the same trials in several wordings. Wordings and trials are random factors: an interval"
+            " holds for further wordings and trials of these kinds. Elsewhere on this page each model is one agent as"
+            " well, whose units are wordings."
+        ),
         figures=figures,
         tables=tuple(tables),
         notes=("Identical repeats add nothing: repeats are averaged before anything is compared.",),
@@ -45,7 +57,9 @@ def section(request: SectionRequest) -> ReportSection | None:
 def _table(table: Any, title: str, file: str) -> Any:
     columns: list[PageColumn] = [(str(name), _cell(str(name))) for name in table.columns]
     words = [name for name in ("paradigm", "agent", "than", "verdict", "note") if name in table.columns]
-    return page_table(table, columns, title, "Shares of right answers; var_: variances of one score.", words=words, file=file)
+    return page_table(
+        table, columns, title, "Shares of right answers; var_: variances of one score.", words=words, file=file
+    )
 
 
 def _cell(name: str) -> Any:

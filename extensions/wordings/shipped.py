@@ -17,7 +17,8 @@ def shipped_text(name: str) -> str:
 
 
 def write_shipped(folder: Path) -> list[Path]:
-    """Write the wordings into a folder and return their paths, and that of a set file's lines which name them.
+    """Write the wordings into a folder and return their paths, and that of a set file's lines which
+    name them.
 
     Raises
     ------

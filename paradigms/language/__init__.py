@@ -1,4 +1,5 @@
-"""The language of paradigm files: YAML with lines, expressions, components, steps and flow, and what is said of mistakes in it."""
+"""The language of paradigm files: YAML with lines, expressions, components, steps and flow, and
+what is said of mistakes in it."""
 
 from ...core.doors import door
 

@@ -1,6 +1,8 @@
-"""Components as they stand in a file: ``{matrix: {grid: 6, filled: =pattern}}``, read once, built many times.
+"""Components as they stand in a file: ``{matrix: {grid: 6, filled: =pattern}}``, read once, built
+many times.
 
-Texts that say what depends on the factor levels (``{=expression}`` inside instructions) are read and filled by the same reader.
+Texts that say what depends on the factor levels (``{=expression}`` inside instructions) are read
+and filled by the same reader.
 """
 
 from __future__ import annotations
@@ -36,7 +38,13 @@ class LevelText:
     def read(cls, reader: Reader, text: str, path: YamlPath, variables: frozenset[str]) -> LevelText:
         """Read a text; wrong expressions are reported. ``variables`` are the names of the factors."""
         pieces = _PLACE.split(text)
-        return cls(path, tuple(piece if number % 2 == 0 else reader.template(f"={piece}", path, variables) for number, piece in enumerate(pieces)))
+        return cls(
+            path,
+            tuple(
+                piece if number % 2 == 0 else reader.template(f"={piece}", path, variables)
+                for number, piece in enumerate(pieces)
+            ),
+        )
 
     def fill(self, reader: Reader, levels: Mapping[str, Any]) -> str:
         """The text for these levels.
@@ -51,7 +59,13 @@ class LevelText:
     def _written(self, reader: Reader, part: Template, levels: Mapping[str, Any]) -> str:
         value = reader.fill(part, self.path, levels)
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise ParadigmError([reader.document.problem(self.path, f"expected a number or a word within the text; found {show(value)}")])
+            raise ParadigmError(
+                [
+                    reader.document.problem(
+                        self.path, f"expected a number or a word within the text; found {show(value)}"
+                    )
+                ]
+            )
         return str(value)
 
 
@@ -116,9 +130,14 @@ class Reader:
         return lambda below, message: self.report(path + tuple(below), message)
 
     def public(self, variables: Iterable[str]) -> frozenset[str]:
-        """Of the names that are known somewhere, those that may be told to whoever answers: levels of factors, and how often a loop has gone round."""
+        """Of the names that are known somewhere, those that may be told to whoever answers: levels
+        of factors, and how often a loop has gone round."""
         names = frozenset(variables)
-        counts = {name for name in names if name in COUNTERS or (name.endswith("_number") and name.removesuffix("_number") in names)}
+        counts = {
+            name
+            for name in names
+            if name in COUNTERS or (name.endswith("_number") and name.removesuffix("_number") in names)
+        }
         return (names & self.factors) | counts
 
     def template(self, value: Any, path: YamlPath, variables: Iterable[str]) -> Template:
@@ -133,14 +152,16 @@ class Reader:
             raise ParadigmError([self.document.problem(path, str(error))]) from None
 
     def spend(self, work: int, path: YamlPath) -> None:
-        """Note that so many values are touched; when the trial has become too much work, that is reported with its line."""
+        """Note that so many values are touched; when the trial has become too much work, that is
+        reported with its line."""
         try:
             spend(work)
         except LimitError as error:
             raise ParadigmError([self.document.problem(path, str(error))]) from None
 
     def mapping(self, value: Any, path: YamlPath, keys: Iterable[str]) -> dict[str, Any] | None:
-        """``value`` as a mapping with no other than these keys; None (and a report) when it is something else."""
+        """``value`` as a mapping with no other than these keys; None (and a report) when it is
+        something else."""
         allowed = list(keys)
         if not isinstance(value, dict):
             self.report(path, f"expected keys with values ({', '.join(allowed)}); found {show(value)}")
@@ -152,7 +173,8 @@ class Reader:
 
 
 class QuestionText:
-    """A text of a step for people, by language: with gaps such as ``{ordinal}`` that are filled when it is read, and others, ``{=...}``, that trials fill.
+    """A text of a step for people, by language: with gaps such as ``{ordinal}`` that are filled
+    when it is read, and others, ``{=...}``, that trials fill.
 
     Parameters
     ----------
@@ -167,7 +189,9 @@ class QuestionText:
             self._constant = self._filled({})
 
     @classmethod
-    def read(cls, reader: Reader, value: Any, path: YamlPath, variables: Iterable[str], gaps: Sequence[str], counted: bool) -> QuestionText | None:
+    def read(
+        cls, reader: Reader, value: Any, path: YamlPath, variables: Iterable[str], gaps: Sequence[str], counted: bool
+    ) -> QuestionText | None:
         """Read a text, or one for each language; what is wrong is reported.
 
         Parameters
@@ -179,8 +203,16 @@ class QuestionText:
         if value is None:
             return None
         texts = {"en": value} if isinstance(value, str) else value
-        if not isinstance(texts, dict) or not texts or not all(isinstance(part, str) and part.strip() for item in texts.items() for part in item):
-            reader.report(path, f"expected a text, or one for each language, such as {{en: Which came {{ordinal}}?}}; found {show(value)}")
+        if (
+            not isinstance(texts, dict)
+            or not texts
+            or not all(isinstance(part, str) and part.strip() for item in texts.items() for part in item)
+        ):
+            reader.report(
+                path,
+                "expected a text, or one for each language, such as {en: Which came {ordinal}?}; found"
+                f" {show(value)}",
+            )
             return None
         counts = False
         for language, text in texts.items():
@@ -188,12 +220,20 @@ class QuestionText:
                 counts |= gap in ("ordinal", "position")
                 if gap not in gaps:
                     reader.report(
-                        (*path, language), f"there is no gap '{{{gap}}}' here{nearest(gap, gaps)}; there are {listed(gaps)}, and {{=...}} for expressions"
+                        (*path, language),
+                        f"there is no gap '{{{gap}}}' here{nearest(gap, gaps)}; there are {listed(gaps)}, and {{=...}}"
+                        " for expressions",
                     )
         if counts and not counted:
-            reader.report(path, "{ordinal} and {position} count the rounds of a loop ('for' or 'repeat'), and the step is in none")
+            reader.report(
+                path, "{ordinal} and {position} count the rounds of a loop ('for' or 'repeat'), and the step is in none"
+            )
         names = frozenset(variables)
-        return cls(reader, {language: LevelText.read(reader, text, (*path, language), names) for language, text in texts.items()}, counts)
+        return cls(
+            reader,
+            {language: LevelText.read(reader, text, (*path, language), names) for language, text in texts.items()},
+            counts,
+        )
 
     def fill(self, env: Environment) -> tuple[tuple[str, str], ...]:
         """The texts for one step of a trial, by language.
@@ -206,7 +246,9 @@ class QuestionText:
         return self._filled(env) if self._constant is None else self._constant
 
     def _filled(self, env: Environment) -> tuple[tuple[str, str], ...]:
-        return tuple((language, " ".join(text.fill(self._reader, env).split())) for language, text in self._texts.items())
+        return tuple(
+            (language, " ".join(text.fill(self._reader, env).split())) for language, text in self._texts.items()
+        )
 
 
 class ComponentSpec(Generic[C]):
@@ -222,7 +264,9 @@ class ComponentSpec(Generic[C]):
             parameters = {}
         if not isinstance(parameters, dict):
             if not cls.shorthand:
-                reader.report(path, f"expected keys with values ({', '.join(cls.model_fields)}); found {show(parameters)}")
+                reader.report(
+                    path, f"expected keys with values ({', '.join(cls.model_fields)}); found {show(parameters)}"
+                )
                 parameters = {}
                 self._template = reader.template({}, path, variables)
                 return
@@ -236,10 +280,13 @@ class ComponentSpec(Generic[C]):
         return self._constant is not None
 
     def _check(self, parameters: dict[str, Any]) -> None:
-        """Check the parameters that are plain values now; the others are checked when they are filled in."""
+        """Check the parameters that are plain values now; the others are checked when they are
+        filled in."""
         dynamic = {key for key, value in parameters.items() if not Template(value, lambda *_: None).constant}
         try:
-            built = self.cls.model_validate({key: _PENDING if key in dynamic else value for key, value in parameters.items()})
+            built = self.cls.model_validate(
+                {key: _PENDING if key in dynamic else value for key, value in parameters.items()}
+            )
         except ValidationError as error:
             for below, message in sentences(error, self.cls, parameters):
                 if not (below and below[0] in dynamic and "unknown key" not in message):
@@ -249,7 +296,8 @@ class ComponentSpec(Generic[C]):
                 self._constant = built
 
     def build(self, env: Environment) -> C:
-        """The component, with its parameters filled in. Components never change, so that equal parameters (many steps show and ask the same) give the same one.
+        """The component, with its parameters filled in. Components never change, so that equal
+        parameters (many steps show and ask the same) give the same one.
 
         Raises
         ------
@@ -260,7 +308,9 @@ class ComponentSpec(Generic[C]):
             return self._constant
         values = self._reader.fill(self._template, self._path, env)
         try:
-            key = marshal.dumps(values, 2)  # unlike ==, it tells 1 from true and 1.0; version 2 depends on the values alone
+            key = marshal.dumps(
+                values, 2
+            )  # unlike ==, it tells 1 from true and 1.0; version 2 depends on the values alone
         except ValueError:
             return self._validated(values)  # a component from elsewhere has given a value of its own sort
         built = self._built.get(key)
@@ -276,21 +326,31 @@ class ComponentSpec(Generic[C]):
             return self.cls.model_validate(values)
         except ValidationError as error:
             document = self._reader.document
-            raise ParadigmError([document.problem(self._path + below, message) for below, message in sentences(error, self.cls, values)]) from None
+            raise ParadigmError(
+                [document.problem(self._path + below, message) for below, message in sentences(error, self.cls, values)]
+            ) from None
 
 
 _PENDING = object()
 
 
 def read_component(
-    reader: Reader, registry: Registry[C], value: Any, path: YamlPath, variables: Iterable[str], beside: Mapping[str, str]
+    reader: Reader,
+    registry: Registry[C],
+    value: Any,
+    path: YamlPath,
+    variables: Iterable[str],
+    beside: Mapping[str, str],
 ) -> tuple[ComponentSpec[C], dict[str, Any]] | None:
-    """Read ``{NAME: parameters, ...}`` with the keys ``beside`` (and their help) next to the component's name.
+    """Read ``{NAME: parameters, ...}`` with the keys ``beside`` (and their help) next to the
+    component's name.
 
     Returns the component and the values beside it, or None after reporting what is wrong.
     """
     if not isinstance(value, dict):
-        reader.report(path, f"expected a {registry.sort} such as {{{next(iter(registry), 'NAME')}: ...}}; found {show(value)}")
+        reader.report(
+            path, f"expected a {registry.sort} such as {{{next(iter(registry), 'NAME')}: ...}}; found {show(value)}"
+        )
         return None
     names = [key for key in value if key in registry]
     for key in value:

@@ -38,7 +38,9 @@ def show(value: Any) -> str:
 def listed(values: Iterable[Any], most: int = 12) -> str:
     """Some values for a message, and that there are more."""
     some = list(itertools.islice(values, most + 1))
-    return ", ".join(show(value) if not isinstance(value, str) else value[:60] for value in some[:most]) + (", ..." if len(some) > most else "")
+    return ", ".join(show(value) if not isinstance(value, str) else value[:60] for value in some[:most]) + (
+        ", ..." if len(some) > most else ""
+    )
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -52,11 +54,16 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iterator[tuple[YamlPath, str]]:
-    """(path, message) for everything that pydantic found in ``data``; alternatives of a union are told as one."""
+    """(path, message) for everything that pydantic found in ``data``; alternatives of a union are
+    told as one."""
     by_path: dict[YamlPath, list[str]] = {}
     values: dict[YamlPath, Any] = {}
-    errors = [(_real_path(item["loc"], data), item) for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS + 1)]
-    # Where one alternative of a union fits the value but for something inside, the others need no mention.
+    errors = [
+        (_real_path(item["loc"], data), item)
+        for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS + 1)
+    ]
+    # Where one alternative of a union fits the value but for something inside, the others need no
+    # mention.
     closer = {path[:n] for path, item in errors if item["type"] not in _KINDS for n in range(len(path) + 1)}
     for path, item in errors:
         kind = item["type"]
@@ -74,7 +81,13 @@ def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iter
                 values[path] = _SILENT
     for path, messages in by_path.items():
         value = "" if values[path] is _SILENT else f"; found {show(values[path])}"
-        yield path, " or ".join(dict.fromkeys(message.removeprefix("expected ") if n else message for n, message in enumerate(messages))) + value
+        yield (
+            path,
+            " or ".join(
+                dict.fromkeys(message.removeprefix("expected ") if n else message for n, message in enumerate(messages))
+            )
+            + value,
+        )
 
 
 _SILENT = object()
@@ -109,11 +122,14 @@ _BOUNDS = {
 
 
 #: patterns of names, in words
-_PATTERNS = {"^[a-z][a-z0-9_]{0,40}$": "small letters (a to z), digits and underscores, at most 41, beginning with a letter"}
+_PATTERNS = {
+    "^[a-z][a-z0-9_]{0,40}$": "small letters (a to z), digits and underscores, at most 41, beginning with a letter"
+}
 
 
 def _real_path(location: Iterable[int | str], data: Any) -> YamlPath:
-    """Pydantic's location without the names of the members of unions, which it puts between the keys of the file."""
+    """Pydantic's location without the names of the members of unions, which it puts between the
+    keys of the file."""
     path: YamlPath = ()
     for key in location:
         keys = range(len(data)) if isinstance(data, (list, tuple)) else data if isinstance(data, dict) else ()

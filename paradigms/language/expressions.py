@@ -1,11 +1,14 @@
-"""Expressions in YAML: strings that begin with ``=``, read into functions of our own, never given to Python's ``eval``.
+"""Expressions in YAML: strings that begin with ``=``, read into functions of our own, never given
+to Python's ``eval``.
 
-An expression may use numbers, strings, lists, comparisons, arithmetic, indexing, ``and``/``or``/``not``, ``a if b else c``, list comprehensions, the fields
-of drawn values (``item.symbol``) and the functions below. It cannot reach Python objects: attributes are looked up in mappings only, and there are no
-methods.
+An expression may use numbers, strings, lists, comparisons, arithmetic, indexing,
+``and``/``or``/``not``, ``a if b else c``, list comprehensions, the fields of drawn values
+(``item.symbol``) and the functions below. It cannot reach Python objects: attributes are looked up
+in mappings only, and there are no methods.
 
-Each part of a syntax tree becomes a function from an environment to a value, once, when a file is read. Whatever makes new values is weighed and paid for, and
-so is each turn of a loop: an expression can neither hang the program nor fill the memory.
+Each part of a syntax tree becomes a function from an environment to a value, once, when a file is
+read. Whatever makes new values is weighed and paid for, and so is each turn of a loop: an
+expression can neither hang the program nor fill the memory.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ def _there(name: str, names: Iterable[str]) -> str:
     """The nearest of some names, or else all of them."""
     all_of_them = sorted(names)
     more = ", ..." if len(all_of_them) > _MOST_NAMES else ""
-    return nearest(name, all_of_them) or (f" (known: {', '.join(all_of_them[:_MOST_NAMES])}{more})" if all_of_them else "")
+    return nearest(name, all_of_them) or (
+        f" (known: {', '.join(all_of_them[:_MOST_NAMES])}{more})" if all_of_them else ""
+    )
 
 
 def meaning(tree: ast.AST) -> Value:
@@ -90,13 +95,17 @@ def _subscript(tree: ast.Subscript) -> Value:
 
 
 def _member(many: Any, key: Any) -> Any:
-    """``many[key]``: a place of a list or text, from 0 (or from the end, below 0), or a field of a drawn value."""
+    """``many[key]``: a place of a list or text, from 0 (or from the end, below 0), or a field of a
+    drawn value."""
     if isinstance(many, dict):
         return _field(many, key)
     if not isinstance(many, (list, str)) or not isinstance(key, int):
         raise ExpressionError(f"[...] takes a list and a whole number; found {kind_of(many)} and {kind_of(key)}")
     if not -len(many) <= key < len(many):
-        raise ExpressionError(f"there is no place {key}: the {'list' if isinstance(many, list) else 'text'} has {len(many)}, counted from 0")
+        raise ExpressionError(
+            f"there is no place {key}: the {'list' if isinstance(many, list) else 'text'} has {len(many)}, counted"
+            " from 0"
+        )
     return many[key]
 
 
@@ -106,7 +115,10 @@ def _list(tree: ast.List | ast.Tuple) -> Value:
 
 
 def _dict(tree: ast.Dict) -> Value:
-    pairs = [(None if key is None else meaning(key), meaning(value)) for key, value in zip(tree.keys, tree.values, strict=True)]
+    pairs = [
+        (None if key is None else meaning(key), meaning(value))
+        for key, value in zip(tree.keys, tree.values, strict=True)
+    ]
 
     def build(env: Environment) -> dict[Any, Any]:
         built: dict[Any, Any] = {}
@@ -131,7 +143,10 @@ def _two_sided(tree: ast.BinOp) -> Value:
 
 
 def _comparison(tree: ast.Compare) -> Value:
-    first, tests = meaning(tree.left), [(OPERATORS[type(test)], meaning(other)) for test, other in zip(tree.ops, tree.comparators, strict=True)]
+    first, tests = (
+        meaning(tree.left),
+        [(OPERATORS[type(test)], meaning(other)) for test, other in zip(tree.ops, tree.comparators, strict=True)],
+    )
 
     def compare(env: Environment) -> Any:
         left, holds = first(env), True
@@ -209,7 +224,9 @@ def _bind(scope: dict[str, Any], target: ast.expr, value: Any) -> None:
     assert isinstance(target, (ast.Tuple, ast.List))
     if not isinstance(value, (list, str)) or len(value) != len(target.elts):
         description = f"a list of {len(value)}" if isinstance(value, list) else kind_of(value)
-        raise ExpressionError(f"expected {len(target.elts)} values for ({', '.join(map(ast.unparse, target.elts))}); found {description}")
+        raise ExpressionError(
+            f"expected {len(target.elts)} values for ({', '.join(map(ast.unparse, target.elts))}); found {description}"
+        )
     for part, one in zip(target.elts, value, strict=True):
         _bind(scope, part, one)
 
@@ -257,9 +274,14 @@ def _as_text(value: Any) -> str:
 
 
 def is_name(value: Any) -> bool:
-    """Return whether a text is a name in expressions. (Python reads some letters, such as ligatures, as others; they
-    are not names here.)"""
-    return isinstance(value, str) and value.isidentifier() and not value.startswith("_") and unicodedata.normalize("NFKC", value) == value
+    """Return whether a text is a name in expressions. (Python reads some letters, such as
+    ligatures, as others; they are not names here.)"""
+    return (
+        isinstance(value, str)
+        and value.isidentifier()
+        and not value.startswith("_")
+        and unicodedata.normalize("NFKC", value) == value
+    )
 
 
 class Expression:
@@ -288,7 +310,9 @@ class Expression:
                 warnings.simplefilter("error")  # such as an unknown escape in text, on which Python versions differ
                 parsed = _tree(self.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError, Warning) as error:
-            raise ExpressionError(f"cannot read the expression '={self.text}': {getattr(error, 'msg', None) or error}") from None
+            raise ExpressionError(
+                f"cannot read the expression '={self.text}': {getattr(error, 'msg', None) or error}"
+            ) from None
         parsed = _with_literals(parsed)
         _refuse_unknown_syntax(parsed.body, self.text)
         self.names = _free_names(parsed.body)
@@ -309,7 +333,15 @@ class Expression:
             return self._meaning(env)
         except (ExpressionError, LimitError, ZeroDivisionError) as error:
             raise ExpressionError(f"'={self.text}': {error}") from None
-        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError) as error:
+        except (
+            TypeError,
+            ValueError,
+            LookupError,
+            ArithmeticError,
+            AttributeError,
+            RecursionError,
+            MemoryError,
+        ) as error:
             raise ExpressionError(f"'={self.text}': {str(error) or type(error).__name__}") from None
 
 
@@ -317,26 +349,36 @@ class _Literals(ast.NodeTransformer):
     """Puts values in the place of the names by which YAML calls them."""
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.copy_location(ast.Constant(LITERALS[node.id]), node) if node.id in LITERALS and isinstance(node.ctx, ast.Load) else node
+        return (
+            ast.copy_location(ast.Constant(LITERALS[node.id]), node)
+            if node.id in LITERALS and isinstance(node.ctx, ast.Load)
+            else node
+        )
 
 
 def _with_literals(tree: ast.Expression) -> ast.Expression:
-    return _Literals().visit(tree) if any(isinstance(node, ast.Name) and node.id in LITERALS for node in ast.walk(tree)) else tree
+    return (
+        _Literals().visit(tree)
+        if any(isinstance(node, ast.Name) and node.id in LITERALS for node in ast.walk(tree))
+        else tree
+    )
 
 
 def _tree(text: str) -> ast.Expression:
     try:
         return ast.parse(text, mode="eval")
     except SystemError:
-        # "AST constructor recursion depth mismatch": up to Python 3.11.7 and 3.12.1, all threads share one count of the depth, which another thread that
-        # parses at the same moment spoils (python/cpython issue 106905). The text itself is fine, or refused by another error the second time.
+        # "AST constructor recursion depth mismatch": up to Python 3.11.7 and 3.12.1, all threads
+        # share one count of the depth, which another thread that parses at the same moment spoils
+        # (python/cpython issue 106905). The text itself is fine, or refused by another error the
+        # second time.
         return ast.parse(text, mode="eval")
 
 
 _SYNTAX = """
     Expression Constant Name Load Store Attribute Subscript Slice List Tuple Dict ListComp comprehension IfExp Call
     BoolOp And Or UnaryOp Not USub UAdd BinOp Add Sub Mult Div FloorDiv Mod Pow Compare Eq NotEq Lt LtE Gt GtE In NotIn Is IsNot
-"""
+"""  # noqa: E501
 _ALLOWED = tuple(getattr(ast, name) for name in _SYNTAX.split())
 
 
@@ -350,8 +392,11 @@ def _refuse_unknown_syntax(tree: ast.AST, text: str) -> None:
             _refuse_constant(node.value, text)
         if isinstance(node, ast.Compare):
             for test, other in zip(node.ops, node.comparators, strict=True):
-                # Which numbers and words are one and the same object differs between Python versions.
-                if isinstance(test, (ast.Is, ast.IsNot)) and not (isinstance(other, ast.Constant) and type(other.value) in (type(None), bool)):
+                # Which numbers and words are one and the same object differs between Python
+                # versions.
+                if isinstance(test, (ast.Is, ast.IsNot)) and not (
+                    isinstance(other, ast.Constant) and type(other.value) in (type(None), bool)
+                ):
                     raise ExpressionError(f"'={text}': 'is' takes None, True or False; compare with ==")
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             raise ExpressionError(f"'={text}': no field begins with an underscore")
@@ -376,7 +421,11 @@ def _refuse_constant(value: Any, text: str) -> None:
 def _free_names(tree: ast.AST) -> frozenset[str]:
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called and node.id not in bound)
+    return frozenset(
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and id(node) not in called and node.id not in bound
+    )
 
 
 class Template:
@@ -385,13 +434,16 @@ class Template:
     Parameters
     ----------
     value : any YAML value
-    report : called with (path below this value, message) for every expression that cannot be read, or that uses a name not in ``variables``
+    report : called with (path below this value, message) for every expression that cannot be read,
+        or that uses a name not in ``variables``
     variables : the names that exist where the value stands; None skips that check
     """
 
     __slots__ = ("_fill", "_values", "constant")
 
-    def __init__(self, value: Any, report: Callable[[tuple[str | int, ...], str], None], variables: Iterable[str] | None = None) -> None:
+    def __init__(
+        self, value: Any, report: Callable[[tuple[str | int, ...], str], None], variables: Iterable[str] | None = None
+    ) -> None:
         names = None if variables is None else frozenset(variables)
         self._values = 0
         self._fill = self._build(value, (), report, names)
@@ -400,7 +452,9 @@ class Template:
         if self._fill is None:
             self._fill = lambda _env: value
 
-    def _build(self, value: Any, path: tuple[str | int, ...], report: Any, variables: frozenset[str] | None) -> Callable[[Environment], Any] | None:
+    def _build(
+        self, value: Any, path: tuple[str | int, ...], report: Any, variables: frozenset[str] | None
+    ) -> Callable[[Environment], Any] | None:
         self._values += 1
         if is_expression(value):
             try:
@@ -426,7 +480,9 @@ class Template:
             return lambda env: [(value[n] if item is None else item(env)) for n, item in enumerate(items)]
         return None
 
-    def _build_text(self, value: str, path: tuple[str | int, ...], report: Any, variables: frozenset[str] | None) -> Callable[[Environment], Any] | None:
+    def _build_text(
+        self, value: str, path: tuple[str | int, ...], report: Any, variables: frozenset[str] | None
+    ) -> Callable[[Environment], Any] | None:
         """A text with expressions inside, such as ``{=n}-back``; nothing where there are none."""
         for name in _BRACED.findall(value):
             if name in (variables or ()):
@@ -434,8 +490,13 @@ class Template:
         pieces = _WITHIN.split(value)
         if len(pieces) == 1:
             return None
-        parts = [piece if number % 2 == 0 else self._build(f"={piece}", path, report, variables) for number, piece in enumerate(pieces)]
-        return lambda env: "".join(part if isinstance(part, str) else _as_text(part(env)) for part in parts if part is not None)
+        parts = [
+            piece if number % 2 == 0 else self._build(f"={piece}", path, report, variables)
+            for number, piece in enumerate(pieces)
+        ]
+        return lambda env: "".join(
+            part if isinstance(part, str) else _as_text(part(env)) for part in parts if part is not None
+        )
 
     def __call__(self, env: Environment) -> Any:
         """The value, with every expression evaluated in ``env``.
@@ -454,7 +515,8 @@ class Template:
 
 
 def _wrong_number(name: str, count: int) -> str:
-    """Describe the error if a function is called with this number of values; empty if there is none."""
+    """Describe the error if a function is called with this number of values; empty if there is
+    none."""
     least = most = 0
     for parameter in inspect.signature(FUNCTIONS[name]).parameters.values():
         least += parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL

@@ -36,8 +36,14 @@ def locate(source: str | Path) -> Path:
         if path is None:
             names = library.list_paradigms()
             begin = [name for name in names if text and name.startswith(text)]
-            hint = f"; there are {', '.join(begin)}" if len(begin) > 1 else nearest(text, begin or names) or "; see spanlab list"
-            raise SpanLabError(f"there is no paradigm '{text}'{hint} (a file of your own is given by its path, ending in .yaml)")
+            hint = (
+                f"; there are {', '.join(begin)}"
+                if len(begin) > 1
+                else nearest(text, begin or names) or "; see spanlab list"
+            )
+            raise SpanLabError(
+                f"there is no paradigm '{text}'{hint} (a file of your own is given by its path, ending in .yaml)"
+            )
         return path
     path = Path(text)
     try:
@@ -51,8 +57,8 @@ def locate(source: str | Path) -> Path:
 
 
 def _beside(path: Path, name: str) -> str | Path:
-    """Return the file that ``extends: name`` refers to in the file at ``path``: a file beside it, or else a paradigm
-    of the library."""
+    """Return the file that ``extends: name`` refers to in the file at ``path``: a file beside it,
+    or else a paradigm of the library."""
     try:
         return path.parent / name if (path.parent / name).is_file() else name
     except OSError:
@@ -60,7 +66,8 @@ def _beside(path: Path, name: str) -> str | Path:
 
 
 def resolve(path: Path, depth: int = 0) -> Document:
-    """The document with ``extends`` followed: the keys of the file itself override those of its base; null removes one.
+    """The document with ``extends`` followed: the keys of the file itself override those of its
+    base; null removes one.
 
     Raises
     ------
@@ -72,7 +79,9 @@ def resolve(path: Path, depth: int = 0) -> Document:
         return document
     base_name = document.data["extends"]
     if not isinstance(base_name, str):
-        raise ParadigmError([document.problem(("extends",), f"expected the name of a paradigm; found {show(base_name)}")])
+        raise ParadigmError(
+            [document.problem(("extends",), f"expected the name of a paradigm; found {show(base_name)}")]
+        )
     if depth >= _MAX_EXTENDS:
         raise ParadigmError([document.problem(("extends",), "paradigms extend one another in a circle, or too deeply")])
     try:
@@ -86,13 +95,16 @@ def resolve(path: Path, depth: int = 0) -> Document:
     def is_own(path: YamlPath) -> bool:
         return any(path[:n] in overridden for n in range(1, len(path) + 1))
 
-    lines = {path: line for path, line in base.lines.items() if not is_own(path)} | {path: line for path, line in document.lines.items() if is_own(path)}
+    lines = {path: line for path, line in base.lines.items() if not is_own(path)} | {
+        path: line for path, line in document.lines.items() if is_own(path)
+    }
     lines[()] = document.where(())
     return Document(merged, lines, document.name, document.folder)
 
 
 def own_hash(source: str | Path) -> str:
-    """A hash of what a user has written of a paradigm: its file and those of the user's own that it extends, without what the library says.
+    """A hash of what a user has written of a paradigm: its file and those of the user's own that it
+    extends, without what the library says.
 
     Raises
     ------

@@ -1,4 +1,5 @@
-"""A JSON Schema of paradigm files, for editors that complete and check while one types; ``spanlab check`` knows more. It follows from what is declared."""
+"""A JSON Schema of paradigm files, for editors that complete and check while one types; ``spanlab
+check`` knows more. It follows from what is declared."""
 
 from __future__ import annotations
 
@@ -14,7 +15,13 @@ from .timeline import ASK_KEYS, DISPLAY_KEYS, FLOW_KEYS, SOUND, STEP_KEYS, VERDI
 from .yaml_source import MERGED
 
 _EXPRESSION = {"$ref": "#/$defs/expression"}
-_DISPLAYS = {"anyOf": [{"$ref": "#/$defs/display"}, {"type": "array", "items": {"$ref": "#/$defs/display"}, "minItems": 1}, {"type": "null"}]}
+_DISPLAYS = {
+    "anyOf": [
+        {"$ref": "#/$defs/display"},
+        {"type": "array", "items": {"$ref": "#/$defs/display"}, "minItems": 1},
+        {"type": "null"},
+    ]
+}
 _ITEMS = {"type": "array", "items": {"$ref": "#/$defs/item"}, "minItems": 1}
 _MS = {
     "anyOf": [
@@ -22,7 +29,12 @@ _MS = {
         {"const": "none"},
         {"const": "sound"},
         {"type": "null"},
-        {"type": "object", "properties": {"uniform": {"type": "array", "minItems": 2, "maxItems": 2}}, "required": ["uniform"], "additionalProperties": False},
+        {
+            "type": "object",
+            "properties": {"uniform": {"type": "array", "minItems": 2, "maxItems": 2}},
+            "required": ["uniform"],
+            "additionalProperties": False,
+        },
         _EXPRESSION,
     ]
 }
@@ -52,7 +64,8 @@ _FLOW: dict[str, dict[str, Any]] = {
 
 
 def file_schema() -> dict[str, Any]:
-    """The JSON Schema of a paradigm file, with every registered stimulus, sampler and response kind."""
+    """The JSON Schema of a paradigm file, with every registered stimulus, sampler and response
+    kind."""
     head = Head.model_json_schema(by_alias=True)
     definitions: dict[str, Any] = head.pop("$defs")
     parts: tuple[tuple[str, Registry[Any], Mapping[str, str]], ...] = (
@@ -63,14 +76,23 @@ def file_schema() -> dict[str, Any]:
     for name, registry, beside in parts:
         definitions |= _part(name, registry, beside)
     step = {key: {**_STEP[key], "description": text} for key, text in STEP_KEYS.items()}
-    definitions["item"] = {"type": "object", "properties": {**{key: _FLOW[key] for key in FLOW_KEYS}, **step}, "additionalProperties": False}
+    definitions["item"] = {
+        "type": "object",
+        "properties": {**{key: _FLOW[key] for key in FLOW_KEYS}, **step},
+        "additionalProperties": False,
+    }
     properties = head["properties"]
     properties["timeline"] |= {"items": {"$ref": "#/$defs/item"}}
-    properties["draw"] |= {"additionalProperties": {"anyOf": [{"$ref": "#/$defs/sampler"}, _EXPRESSION, {"type": "array"}]}}
+    properties["draw"] |= {
+        "additionalProperties": {"anyOf": [{"$ref": "#/$defs/sampler"}, _EXPRESSION, {"type": "array"}]}
+    }
     for key in MERGED:
         if isinstance(entries := properties[key].get("additionalProperties"), dict):
             properties[key]["additionalProperties"] = {"anyOf": [entries, {"type": "null"}]}
-    properties["extends"] = {"type": "string", "description": "a paradigm whose keys are inherited; those given here override them, and null removes one"}
+    properties["extends"] = {
+        "type": "string",
+        "description": "a paradigm whose keys are inherited; those given here override them, and null removes one",
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "SpanLab paradigm",
@@ -79,14 +101,18 @@ def file_schema() -> dict[str, Any]:
         "if": {"required": ["extends"]},
         "then": {},
         "else": {"required": head["required"], "properties": _whole(properties, definitions)},
-        "properties": {key: schema if key in head["required"] else {"anyOf": [schema, {"type": "null"}]} for key, schema in properties.items()},
+        "properties": {
+            key: schema if key in head["required"] else {"anyOf": [schema, {"type": "null"}]}
+            for key, schema in properties.items()
+        },
         "additionalProperties": False,
         "$defs": definitions,
     }
 
 
 def _whole(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Take out of the definitions the keys that only a file without ``extends`` must have, and return them."""
+    """Take out of the definitions the keys that only a file without ``extends`` must have, and
+    return them."""
     needed: dict[str, Any] = {}
     for key in MERGED:
         for option in properties[key].get("anyOf", [properties[key]]):
@@ -97,11 +123,15 @@ def _whole(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dic
 
 
 def _part(name: str, registry: Registry[Any], beside: Mapping[str, str]) -> dict[str, Any]:
-    """The definition of ``{NAME: parameters, ...}`` with the keys beside it, and the definitions that it needs."""
+    """The definition of ``{NAME: parameters, ...}`` with the keys beside it, and the definitions
+    that it needs."""
     schema = json_schema(registry)
     definitions = schema.pop("$defs")
     components = list(schema["properties"])
-    properties = {**schema["properties"], **{key: {**_BESIDE.get(key, {}), "description": text} for key, text in beside.items()}}
+    properties = {
+        **schema["properties"],
+        **{key: {**_BESIDE.get(key, {}), "description": text} for key, text in beside.items()},
+    }
     one_of: list[dict[str, Any]] = [{"required": [component]} for component in components if component != SOUND]
     if SOUND in components:  # alone, or beside another one
         one_of.append({"required": [SOUND], "not": {"anyOf": [*one_of]}})

@@ -1,5 +1,5 @@
-"""Functions and operators of expressions. All are bounded and deterministic, and report errors in the words of the
-file."""
+"""Functions and operators of expressions. All are bounded and deterministic, and report errors in
+the words of the file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ class ExpressionError(ValueError):
 
 def kind_of(value: Any) -> str:
     """Describe the type of a value in words."""
-    kinds = {list: "a list", tuple: "a list", str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "empty", dict: "a mapping"}
+    kinds = {
+        list: "a list",
+        tuple: "a list",
+        str: "text",
+        int: "a number",
+        float: "a number",
+        bool: "true or false",
+        type(None): "empty",
+        dict: "a mapping",
+    }
     return kinds.get(type(value), "a value")
 
 
@@ -49,7 +58,9 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def _flatten(values: list[Any]) -> list[Any]:
-    return [element for value in _listed(values, "flatten") for element in (value if isinstance(value, list) else [value])]
+    return [
+        element for value in _listed(values, "flatten") for element in (value if isinstance(value, list) else [value])
+    ]
 
 
 def _len(value: Any) -> int:
@@ -100,7 +111,9 @@ def _ordering(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(several)
         except TypeError:
-            raise ExpressionError(f"{function.__name__} cannot compare {', '.join(dict.fromkeys(map(kind_of, several)))}") from None
+            raise ExpressionError(
+                f"{function.__name__} cannot compare {', '.join(dict.fromkeys(map(kind_of, several)))}"
+            ) from None
         except ValueError:
             raise ExpressionError(f"{function.__name__} of an empty list") from None
 

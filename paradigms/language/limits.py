@@ -6,7 +6,8 @@ import math
 import threading
 from typing import Any
 
-#: values in one drawn or computed value, counted at any depth; 16 characters of text count as one more
+#: values in one drawn or computed value, counted at any depth; 16 characters of text count as one
+#: more
 MAX_VALUES = 50_000
 MAX_TEXT = 10_000
 #: whole numbers fit into 64 bits, as they do in the record
@@ -56,7 +57,9 @@ def spend(work: int) -> None:
     """
     _ACCOUNT.left -= work
     if _ACCOUNT.left < 0:
-        raise LimitError("this takes more work than one trial may cost; are there loops within loops, or very long lists?")
+        raise LimitError(
+            "this takes more work than one trial may cost; are there loops within loops, or very long lists?"
+        )
 
 
 def is_whole(value: Any) -> bool:
@@ -65,17 +68,23 @@ def is_whole(value: Any) -> bool:
 
 
 def weigh(value: Any) -> int:
-    """Count the values in a plain value (numbers, text, true, false, null, lists, mappings of text to plain values),
-    at any depth.
+    """Count the values in a plain value (numbers, text, true, false, null, lists, mappings of text
+    to plain values), at any depth.
 
     Raises
     ------
     LimitError
-        when there are too many, a number is too large or no number at all, or the value is not plain.
+        when there are too many, a number is too large or no number at all, or the value is not
+        plain.
     """
     # Most values are one number or a list of numbers: these are seen to without a walk.
     kind = type(value)
-    if (kind is int and -MAX_WHOLE <= value <= MAX_WHOLE) or kind is bool or (kind is float and math.isfinite(value)) or value is None:
+    if (
+        (kind is int and -MAX_WHOLE <= value <= MAX_WHOLE)
+        or kind is bool
+        or (kind is float and math.isfinite(value))
+        or value is None
+    ):
         return 1
     total, waiting = 0, [value]
     while waiting:

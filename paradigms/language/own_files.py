@@ -1,8 +1,9 @@
 """The image and sound files of a paradigm: which they are, and what is known of them.
 
-A paradigm's images are those that its displays name (``image: faces/01.png``), those that its factors and draws name, and everything in the files and folders
-under ``images``, for names that expressions put together; its sounds likewise. Their hashes become a part of the paradigm's content, so that its hash covers
-them, sessions keep them, and trials are compiled without the files.
+A paradigm's images are those that its displays name (``image: faces/01.png``), those that its
+factors and draws name, and everything in the files and folders under ``images``, for names that
+expressions put together; its sounds likewise. Their hashes become a part of the paradigm's content,
+so that its hash covers them, sessions keep them, and trials are compiled without the files.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ Report = Callable[[YamlPath, str], None]
 
 
 def recorded_files(data: Mapping[str, Any]) -> dict[str, FileFacts]:
-    """The files of a paradigm that was read before, from its content; none of a kind where the content is as somebody has written it."""
+    """The files of a paradigm that was read before, from its content; none of a kind where the
+    content is as somebody has written it."""
     return {name: facts for kind in KINDS for name, facts in _recorded(data.get(kind.nouns), kind).items()}
 
 
@@ -38,7 +40,10 @@ def _recorded(records: Any, kind: type[FileFacts]) -> dict[str, FileFacts]:
 
 def with_files(data: Mapping[str, Any], files: Mapping[str, FileFacts]) -> dict[str, Any]:
     """The content of a paradigm with what is known of its files."""
-    named = {kind.nouns: {name: facts.to_record() for name, facts in files.items() if isinstance(facts, kind)} for kind in KINDS}
+    named = {
+        kind.nouns: {name: facts.to_record() for name, facts in files.items() if isinstance(facts, kind)}
+        for kind in KINDS
+    }
     return {**data, **{key: facts for key, facts in named.items() if facts}}
 
 
@@ -74,11 +79,19 @@ class _Search:
                     self._look(name, path, False)
         for entry, path in _declared(self._declared, kind.nouns):
             if ".." in Path(entry).parts or Path(entry).is_absolute() or "\\" in entry:
-                self._report(path, f"'{entry}': {kind.nouns} lie in the folder of the paradigm, or in folders below it; write the path from there, with /")
+                self._report(
+                    path,
+                    f"'{entry}': {kind.nouns} lie in the folder of the paradigm, or in folders below it; write the path"
+                    " from there, with /",
+                )
             elif _is_folder(folder / entry):
                 names = list(islice(_in_folder(folder, entry, kind), MAX_FILES + 1))
                 if not names:
-                    self._report(path, f"there is no {kind.noun} in the folder {folder / entry} (files that end in {', '.join(kind.suffixes)})")
+                    self._report(
+                        path,
+                        f"there is no {kind.noun} in the folder {folder / entry} (files that end in"
+                        f" {', '.join(kind.suffixes)})",
+                    )
                 for name in names:
                     self._look(name, path, True)
             elif not Path(entry).suffix:
@@ -101,21 +114,28 @@ class _Search:
         self._checked.add(name)
         try:
             if not (folder / name).resolve().is_relative_to(folder.resolve()):
-                raise ValueError(f"the file is a link that leads out of the folder of the paradigm; copy the {kind.noun} there")
+                raise ValueError(
+                    f"the file is a link that leads out of the folder of the paradigm; copy the {kind.noun} there"
+                )
             if _is_folder(folder / name):
                 raise ValueError(f"it is a folder; {'an' if kind.noun[0] in 'aeiou' else 'a'} {kind.noun} is one file")
             if not _is_file(folder / name):
-                raise ValueError(f"there is no such {kind.noun} beside the paradigm: {folder / name}{_alike(folder / name)}")
+                raise ValueError(
+                    f"there is no such {kind.noun} beside the paradigm: {folder / name}{_alike(folder / name)}"
+                )
             facts = kind.read(folder / name)
             if isinstance(declared, dict) and name in declared and kind.recorded(declared[name]) != facts:
-                raise ValueError(f"the {kind.noun} has changed: its SHA-256 is {facts.sha256} now, and another one is declared")
+                raise ValueError(
+                    f"the {kind.noun} has changed: its SHA-256 is {facts.sha256} now, and another one is declared"
+                )
             self._files[name] = facts
         except (ValueError, OSError) as error:
             self._report(path, f"'{name}': {error}")
 
 
 def file_hashes(data: Any, folder: Path) -> dict[str, Any]:
-    """The files of a paradigm's own content with their hashes, for a hash of all that a user has made.
+    """The files of a paradigm's own content with their hashes, for a hash of all that a user has
+    made.
 
     Raises
     ------
@@ -130,11 +150,17 @@ def file_hashes(data: Any, folder: Path) -> dict[str, Any]:
 
 
 def _declared(value: Any, key: str) -> Iterator[tuple[str, YamlPath]]:
-    """Yield the entries listed at the top of the file, with their paths. Their form is checked with the rest of the
-    file."""
+    """Yield the entries listed at the top of the file, with their paths. Their form is checked with
+    the rest of the file."""
     if isinstance(value, str):
         yield value, (key,)
-    for number, entry in enumerate(value) if isinstance(value, list) else [(name, name) for name in value] if isinstance(value, dict) else []:
+    for number, entry in (
+        enumerate(value)
+        if isinstance(value, list)
+        else [(name, name) for name in value]
+        if isinstance(value, dict)
+        else []
+    ):
         if isinstance(entry, str) and entry:
             yield entry, (key, number)
 
@@ -158,7 +184,9 @@ def _displayed(value: Any, path: YamlPath, noun: str) -> Iterator[tuple[str, Yam
     if isinstance(value, dict):
         for key, inner in value.items():
             if key == noun:
-                name, below = (inner.get("file"), (*path, key, "file")) if isinstance(inner, dict) else (inner, (*path, key))
+                name, below = (
+                    (inner.get("file"), (*path, key, "file")) if isinstance(inner, dict) else (inner, (*path, key))
+                )
                 if isinstance(name, str) and name and not varies(name):
                     yield name, below
             else:
@@ -177,10 +205,15 @@ def _texts(value: Any, path: YamlPath) -> Iterator[tuple[str, YamlPath]]:
 
 
 def _in_folder(folder: Path, entry: str, kind: type[FileFacts]) -> Iterator[str]:
-    """The files of a kind in a folder and below it, in the order of their names; hidden files are none."""
+    """The files of a kind in a folder and below it, in the order of their names; hidden files are
+    none."""
     for path in sorted((folder / entry).rglob("*")):
         name = path.relative_to(folder)
-        if path.suffix.lower() in kind.suffixes and path.is_file() and not any(part.startswith(".") for part in name.parts):
+        if (
+            path.suffix.lower() in kind.suffixes
+            and path.is_file()
+            and not any(part.startswith(".") for part in name.parts)
+        ):
             yield name.as_posix()
 
 

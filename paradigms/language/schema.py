@@ -1,10 +1,23 @@
-"""The keys of a paradigm file, outside the timeline: declared once, validated and documented from here."""
+"""The keys of a paradigm file, outside the timeline: declared once, validated and documented from
+here."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    Tag,
+    model_validator,
+)
 
 from ..network_view import NetworkView
 from ..triggers import Triggers
@@ -44,12 +57,16 @@ class RandomFactor(_FileModel):
 class Uniform(_FileModel):
     """A duration drawn for each trial."""
 
-    uniform: Annotated[list[Milliseconds], Field(min_length=2, max_length=2)] = Field(description="shortest and longest, in ms")
+    uniform: Annotated[list[Milliseconds], Field(min_length=2, max_length=2)] = Field(
+        description="shortest and longest, in ms"
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Uniform:
         if self.uniform[0] > self.uniform[1]:
-            raise ValueError(f"the shortest duration ({self.uniform[0]:g}) is longer than the longest ({self.uniform[1]:g})")
+            raise ValueError(
+                f"the shortest duration ({self.uniform[0]:g}) is longer than the longest ({self.uniform[1]:g})"
+            )
         return self
 
 
@@ -59,14 +76,24 @@ class Practice(_FileModel):
     trials: Annotated[int, Field(ge=1, le=1000)] = Field(description="trials in one round")
     factors: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="factor levels of practice trials, unless other levels were chosen for the session; all other factors follow the session",
+        description=(
+            "factor levels of practice trials, unless other levels were chosen for the session; all other factors"
+            " follow the session"
+        ),
     )
     feedback: bool = Field(default=True, description="whether people get feedback after each trial")
-    pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, alias="pass", description="proportion correct at which practice ends")
-    at_most: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="largest number of rounds, if the criterion is not reached")
+    pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        default=None, alias="pass", description="proportion correct at which practice ends"
+    )
+    at_most: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=1, description="largest number of rounds, if the criterion is not reached"
+    )
     otherwise: Literal["go_on", "stop"] = Field(
         default="go_on",
-        description="what happens if the last round does not reach the criterion either: go_on to the trials, or stop until the assistant decides",
+        description=(
+            "what happens if the last round does not reach the criterion either: go_on to the trials, or stop until the"
+            " assistant decides"
+        ),
     )
 
 
@@ -75,12 +102,20 @@ class Example(_FileModel):
 
     factors: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="factor levels of the example, unless others were chosen for the session; other factors have the levels of practice, or the first in use",
+        description=(
+            "factor levels of the example, unless others were chosen for the session; other factors have the levels of"
+            " practice, or the first in use"
+        ),
     )
-    seed: Annotated[int, Field(ge=0, le=9999)] = Field(default=0, description="seed of the trial that is shown; no session has any of these trials")
+    seed: Annotated[int, Field(ge=0, le=9999)] = Field(
+        default=0, description="seed of the trial that is shown; no session has any of these trials"
+    )
     answer: Scalar | None = Field(
         default=None,
-        description="a correct answer that must occur in the example: it is the first trial, from the seed on, with a question that has this answer",
+        description=(
+            "a correct answer that must occur in the example: it is the first trial, from the seed on, with a question"
+            " that has this answer"
+        ),
     )
     show: bool = Field(
         default=True,
@@ -88,24 +123,36 @@ class Example(_FileModel):
     )
     each: Annotated[int, Field(ge=1, le=6)] | None = Field(
         default=None,
-        description="largest number of displays of a phase in the example; all of the trial when not given, where there are not too many of them for a page",
+        description=(
+            "largest number of displays of a phase in the example; all of the trial when not given, where there are not"
+            " too many of them for a page"
+        ),
     )
     shows: dict[str, str] = Field(
         default_factory=dict,
-        description="what makes the task hard, in words, each with an expression that holds for an example that contains it; the number of displays of a "
-        "phase in it is pictured['PHASE']. An example that lacks one of them is refused by spanlab check",
+        description=(
+            "what makes the task hard, in words, each with an expression that holds for an example that contains it;"
+            " the number of displays of a phase in it is pictured['PHASE']. An example that lacks one of them is"
+            " refused by spanlab check"
+        ),
     )
 
 
 class Quiz(_FileModel):
     """The criterion of a quiz, whose questions people answer again until they reach it."""
 
-    pass_: Annotated[float, Field(gt=0, le=1)] = Field(default=1, alias="pass", description="proportion of right answers that is asked for")
-    attempts: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="largest number of attempts; the instructions come again before each one")
+    pass_: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=1, alias="pass", description="proportion of right answers that is asked for"
+    )
+    attempts: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=1, description="largest number of attempts; the instructions come again before each one"
+    )
     otherwise: Literal["go_on", "stop", "leave"] = Field(
         default="go_on",
-        description="what happens if the last attempt does not reach the criterion either: go_on, stop until the assistant decides, "
-        "or leave: the participant is thanked, and the session (of the study) is over",
+        description=(
+            "what happens if the last attempt does not reach the criterion either: go_on, stop until the assistant"
+            " decides, or leave: the participant is thanked, and the session (of the study) is over"
+        ),
     )
 
     def to_record(self) -> dict[str, Any]:
@@ -119,37 +166,72 @@ class Breaks(_FileModel):
     trials: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of trials between pauses")
     minutes: Annotated[float, Field(gt=0, le=1440)] | None = Field(default=None, description="minutes between pauses")
     seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="minimum duration of a pause")
-    accuracy: bool = Field(default=False, description="whether the pause shows how many answers were correct since the last one")
+    accuracy: bool = Field(
+        default=False, description="whether the pause shows how many answers were correct since the last one"
+    )
 
 
 class Adaptive(_FileModel):
-    """Levels of one factor that follow from how the trials before went: by a staircase, or by the rule of span tests."""
+    """Levels of one factor that follow from how the trials before went: by a staircase, or by the
+    rule of span tests."""
 
     rule: Literal["staircase", "span"] = Field(
-        default="staircase", description="staircase (up and down), or span (a number of lists at each level, until too many of one level are wrong)"
+        default="staircase",
+        description=(
+            "staircase (up and down), or span (a number of lists at each level, until too many of one level are wrong)"
+        ),
     )
-    factor: str = Field(description="the factor, such as list_length; its levels in use, in order, are the steps of the staircase")
+    factor: str = Field(
+        description="the factor, such as list_length; its levels in use, in order, are the steps of the staircase"
+    )
     start: StrictInt | StrictFloat = Field(description="level of the first trial")
-    up_after: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="number of correct trials in a row after which the level goes up")
-    down_after: Annotated[int, Field(ge=1, le=20)] = Field(default=1, description="number of other trials in a row after which the level goes down")
-    lists: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="of the rule span: number of trials at each level")
-    failures: Annotated[int, Field(ge=1, le=20)] | None = Field(
-        default=None, description="of the rule span: number of wrong trials at one level after which the session ends; all of them when not given"
+    up_after: Annotated[int, Field(ge=1, le=20)] = Field(
+        default=2, description="number of correct trials in a row after which the level goes up"
     )
-    trials: Annotated[int, Field(ge=1, le=10_000)] = Field(default=40, description="largest number of trials; of the rule span as many as the levels need")
-    reversals: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, description="number of reversals after which the session ends")
+    down_after: Annotated[int, Field(ge=1, le=20)] = Field(
+        default=1, description="number of other trials in a row after which the level goes down"
+    )
+    lists: Annotated[int, Field(ge=1, le=20)] = Field(
+        default=2, description="of the rule span: number of trials at each level"
+    )
+    failures: Annotated[int, Field(ge=1, le=20)] | None = Field(
+        default=None,
+        description=(
+            "of the rule span: number of wrong trials at one level after which the session ends; all of them when not"
+            " given"
+        ),
+    )
+    trials: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=40, description="largest number of trials; of the rule span as many as the levels need"
+    )
+    reversals: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        default=None, description="number of reversals after which the session ends"
+    )
     least: StrictInt | StrictFloat | None = Field(default=None, description="lowest level in use")
     most: StrictInt | StrictFloat | None = Field(default=None, description="highest level in use")
-    share: Annotated[float, Field(gt=0, le=1)] = Field(default=1, description="proportion of items that must be right for a trial to count as correct")
-    leave_out: Annotated[int, Field(ge=0, le=100)] = Field(default=2, description="number of first reversals that are left out of the estimate")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=1, description="proportion of items that must be right for a trial to count as correct"
+    )
+    leave_out: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=2, description="number of first reversals that are left out of the estimate"
+    )
 
     @model_validator(mode="after")
     def _of_one_rule(self) -> Adaptive:
-        others = ("lists", "failures") if self.rule == "staircase" else ("up_after", "down_after", "trials", "reversals", "leave_out")
+        others = (
+            ("lists", "failures")
+            if self.rule == "staircase"
+            else ("up_after", "down_after", "trials", "reversals", "leave_out")
+        )
         if wrong := [name for name in others if name in self.model_fields_set]:
-            raise ValueError(f"{', '.join(wrong)} belong{'s' if len(wrong) == 1 else ''} to the rule '{'span' if self.rule == 'staircase' else 'staircase'}'")
+            raise ValueError(
+                f"{', '.join(wrong)} belong{'s' if len(wrong) == 1 else ''} to the rule"
+                f" '{'span' if self.rule == 'staircase' else 'staircase'}'"
+            )
         if self.failures is not None and self.failures > self.lists:
-            raise ValueError(f"{self.failures} failures of {self.lists} lists at a level never come: failures is at most lists")
+            raise ValueError(
+                f"{self.failures} failures of {self.lists} lists at a level never come: failures is at most lists"
+            )
         return self
 
     def to_record(self, trials: int, stairs: list[int | float]) -> dict[str, Any]:
@@ -163,27 +245,46 @@ class Adaptive(_FileModel):
 class MaxRun(_FileModel):
     """Separate limits of runs."""
 
-    levels: Annotated[int, Field(ge=1)] | None = Field(default=None, description="largest number of trials in a row with the same levels")
+    levels: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="largest number of trials in a row with the same levels"
+    )
     answer: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="largest number of questions in a row with the same correct answer, over the whole session"
+        default=None,
+        description="largest number of questions in a row with the same correct answer, over the whole session",
     )
 
 
 class SessionDesign(_FileModel):
     """The trials of a session."""
 
-    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1, description="number of trials of each combination of factor levels, in each block")
-    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(default=1, description="number of blocks, each with the whole set")
+    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        default=1, description="number of trials of each combination of factor levels, in each block"
+    )
+    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="number of blocks, each with the whole set"
+    )
     order: Literal["shuffled", "fixed"] = Field(default="shuffled", description="order of trials within a block")
-    blocked_by: list[str] = Field(default_factory=list, description="factors that stay the same within a block; blocks come in shuffled order")
+    blocked_by: list[str] = Field(
+        default_factory=list, description="factors that stay the same within a block; blocks come in shuffled order"
+    )
     max_run: Annotated[int, Field(ge=1)] | MaxRun | None = Field(
-        default=None, description="largest number of trials in a row with the same levels; or separate limits for levels and answer"
+        default=None,
+        description="largest number of trials in a row with the same levels; or separate limits for levels and answer",
     )
     balance: list[str] = Field(
-        default_factory=list, description="what occurs equally often, besides crossed levels: answer (the correct one), and factors that are drawn at random"
+        default_factory=list,
+        description=(
+            "what occurs equally often, besides crossed levels: answer (the correct one), and factors that are drawn at"
+            " random"
+        ),
     )
-    question: str | None = Field(default=None, description="the phase whose question balance and max_run refer to, if trials have questions in several phases")
-    interval: Milliseconds | Uniform | None = Field(default=None, description="ms between trials, for people; default 1000")
+    question: str | None = Field(
+        default=None,
+        description="the phase whose question balance and max_run refer to, if trials have questions in several phases",
+    )
+    interval: Milliseconds | Uniform | None = Field(
+        default=None, description="ms between trials, for people; default 1000"
+    )
     factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, if not all")
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out")
     breaks: Breaks | None = Field(default=None, description="pauses within the session, for people")
@@ -191,11 +292,18 @@ class SessionDesign(_FileModel):
 
     @model_validator(mode="after")
     def _one_order(self) -> SessionDesign:
-        both = [name for name in ("repetitions", "blocks", "order", "blocked_by", "max_run", "balance", "question") if name in self.model_fields_set]
+        both = [
+            name
+            for name in ("repetitions", "blocks", "order", "blocked_by", "max_run", "balance", "question")
+            if name in self.model_fields_set
+        ]
         if self.adaptive is not None and both:
             raise ValueError(f"an adaptive design decides trial by trial: leave out {', '.join(both)}")
         if self.question is not None and not self.of_answers:
-            raise ValueError("'question' says which answers balance and max_run refer to: add balance: [answer] or max_run: {answer: 4}, or leave it out")
+            raise ValueError(
+                "'question' says which answers balance and max_run refer to: add balance: [answer] or max_run: {answer:"
+                " 4}, or leave it out"
+            )
         return self
 
     @property
@@ -216,7 +324,11 @@ class SessionDesign(_FileModel):
     @property
     def unchosen(self) -> SessionDesign:
         """The design without its wishes for answers and random factors."""
-        return self.model_copy(update={"balance": [], "max_run": self.run_of_levels, "question": None}) if self.chooses else self
+        return (
+            self.model_copy(update={"balance": [], "max_run": self.run_of_levels, "question": None})
+            if self.chooses
+            else self
+        )
 
     @property
     def chooses(self) -> bool:
@@ -225,7 +337,8 @@ class SessionDesign(_FileModel):
 
 
 class DatasetDesign(_FileModel):
-    """The number of trials of a data set, distributed evenly over the combinations of factor levels."""
+    """The number of trials of a data set, distributed evenly over the combinations of factor
+    levels."""
 
     train: Annotated[int, Field(ge=0, le=10**9)] = Field(description="training trials")
     validation: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="validation trials")
@@ -235,10 +348,17 @@ class DatasetDesign(_FileModel):
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out of training")
 
 
-#: A design with ``train`` is a data set, any other a session; so a mistake in one is not told as a mistake in both.
+#: A design with ``train`` is a data set, any other a session; so a mistake in one is not told as a
+#: mistake in both.
 Design = Annotated[
     Annotated[SessionDesign, Tag("session-design")] | Annotated[DatasetDesign, Tag("dataset-design")],
-    Discriminator(lambda value: "dataset-design" if isinstance(value, DatasetDesign) or (isinstance(value, dict) and "train" in value) else "session-design"),
+    Discriminator(
+        lambda value: (
+            "dataset-design"
+            if isinstance(value, DatasetDesign) or (isinstance(value, dict) and "train" in value)
+            else "session-design"
+        )
+    ),
 ]
 
 
@@ -248,15 +368,22 @@ class Source(_FileModel):
     benchmark: str | None = Field(default=None, description="section of the benchmark paper")
     study: str | None = Field(default=None, description="the human study it follows")
     human: str | None = Field(default=None, description="published human curve in human_data, by name")
-    ours: dict[str, str] = Field(default_factory=dict, description="phases whose durations the papers leave open, and the source of SpanLab's")
+    ours: dict[str, str] = Field(
+        default_factory=dict, description="phases whose durations the papers leave open, and the source of SpanLab's"
+    )
 
 
 class Head(_FileModel):
-    """Everything at the top of a paradigm file but factors, draws, timeline and designs, which have readers of their own."""
+    """Everything at the top of a paradigm file but factors, draws, timeline and designs, which have
+    readers of their own."""
 
-    paradigm: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = Field(description="short name: small letters, digits, underscores")
+    paradigm: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = Field(
+        description="short name: small letters, digits, underscores"
+    )
     version: Annotated[int, Field(ge=1)] = Field(description="number that increases whenever trials change")
-    title: Title | Annotated[dict[str, Title], Field(min_length=1)] = Field(description="full title, or one for each language")
+    title: Title | Annotated[dict[str, Title], Field(min_length=1)] = Field(
+        description="full title, or one for each language"
+    )
     family: Annotated[str, Field(min_length=1, max_length=40)] | None = Field(
         default=None, description="the family of paradigms that it belongs to, such as WorM"
     )
@@ -264,38 +391,64 @@ class Head(_FileModel):
     domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")
     functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
     characteristics: list[str] = Field(default_factory=list, description="characteristics of memory that it measures")
-    factors: Annotated[dict[str, Levels | RandomFactor], Field(max_length=MAX_FACTORS)] = Field(default_factory=dict, description="factors and their levels")
+    factors: Annotated[dict[str, Levels | RandomFactor], Field(max_length=MAX_FACTORS)] = Field(
+        default_factory=dict, description="factors and their levels"
+    )
     draw: Annotated[dict[str, Any], Field(max_length=MAX_DRAWS)] = Field(
         default_factory=dict, description="what is drawn once per trial: a sampler, or an expression"
     )
     timeline: Annotated[list[Any], Field(min_length=1)] = Field(description="the steps")
-    set_size: int | str | None = Field(default=None, description="number of items to be held in memory, usually an expression")
-    list_length: int | str | None = Field(default=None, description="number of items presented, usually an expression; the factor of that name if not given")
+    set_size: int | str | None = Field(
+        default=None, description="number of items to be held in memory, usually an expression"
+    )
+    list_length: int | str | None = Field(
+        default=None,
+        description="number of items presented, usually an expression; the factor of that name if not given",
+    )
     network: NetworkView | None = Field(default=None, description="what a network sees")
-    instructions: dict[str, str] = Field(description="neutral instructions by language; SpanLab adds how to answer for each kind of agent")
+    instructions: dict[str, str] = Field(
+        description="neutral instructions by language; SpanLab adds how to answer for each kind of agent"
+    )
     translations: dict[str, Annotated[dict[Shown, Shown], Field(min_length=1)]] = Field(
         default_factory=dict,
-        description="translations of texts on the screen and of answers in words, by language: {de: {correct: richtig, same: gleich}}; "
-        "machines and the record use the original words",
+        description=(
+            "translations of texts on the screen and of answers in words, by language: {de: {correct: richtig, same:"
+            " gleich}}; machines and the record use the original words"
+        ),
     )
     practice: Practice | None = Field(default=None, description="practice trials")
-    example: Example | None = Field(default=None, description="the worked example in the instructions, if it differs from the usual one")
+    example: Example | None = Field(
+        default=None, description="the worked example in the instructions, if it differs from the usual one"
+    )
     questionnaire: bool = Field(
         default=False,
-        description="true for questions that test no memory: there is no example, pages speak of questions and not of trials, and a pause cuts nothing off",
+        description=(
+            "true for questions that test no memory: there is no example, pages speak of questions and not of trials,"
+            " and a pause cuts nothing off"
+        ),
     )
-    quiz: Quiz | None = Field(default=None, description="for a questionnaire with right answers: its criterion, and what happens if people do not reach it")
+    quiz: Quiz | None = Field(
+        default=None,
+        description="for a questionnaire with right answers: its criterion, and what happens if people do not reach it",
+    )
     attention_checks: list[str] = Field(
-        default_factory=list, description="phases whose questions are attention checks; spanlab status counts how many were answered correctly"
+        default_factory=list,
+        description=(
+            "phases whose questions are attention checks; spanlab status counts how many were answered correctly"
+        ),
     )
     images: str | list[str] | dict[str, Any] = Field(
         default_factory=list,
-        description="folders and files with images of one's own, from the folder of the paradigm, where expressions choose among them; "
-        "images that are named in displays, factors and draws need not be listed",
+        description=(
+            "folders and files with images of one's own, from the folder of the paradigm, where expressions choose"
+            " among them; images that are named in displays, factors and draws need not be listed"
+        ),
     )
     sounds: str | list[str] | dict[str, Any] = Field(
         default_factory=list,
         description="the same for sounds of one's own",
     )
-    triggers: Triggers | None = Field(default=None, description="codes for an EEG amplifier, an eye tracker or another recorder")
+    triggers: Triggers | None = Field(
+        default=None, description="codes for an EEG amplifier, an eye tracker or another recorder"
+    )
     designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")

@@ -1,4 +1,5 @@
-"""The timeline of a paradigm: flow (for, repeat, when/else, do) around steps, read once and unrolled for every trial.
+"""The timeline of a paradigm: flow (for, repeat, when/else, do) around steps, read once and
+unrolled for every trial.
 
 A step is what is shown, what is asked and what is recorded, as it stands in the file.
 """
@@ -35,7 +36,10 @@ STEP_KEYS: dict[str, str] = {
     "model_steps": "0 for what only people get; 1 otherwise",
 }
 DISPLAY_KEYS: dict[str, str] = {
-    "ms": "duration: a number, an expression or {uniform: [shortest, longest]}; sound = as long as the display's sound; none = self-paced",
+    "ms": (
+        "duration: a number, an expression or {uniform: [shortest, longest]}; sound = as long as the display's sound;"
+        " none = self-paced"
+    ),
     "for_machines": "true for the display that machines get, when it is not the first",
 }
 ASK_KEYS: dict[str, str] = {
@@ -47,18 +51,30 @@ ASK_KEYS: dict[str, str] = {
     "late": "presses after the window: record or ignore",
     "chance": "probability that a uniformly random answer is correct, if it differs from that of the response kind",
     "blind": "accuracy of the best blind guess, if it is not chance",
-    "prompt": "the wording of the question, by language; {ordinal} and {position} give its number in the loop, {=...} may use factors and loop counts",
-    "why": "only for the worked example in the instructions: why the answer is right, by language; {answer} is the answer, {=...} may use everything",
-    "frames": "only for the worked example in the instructions: areas to frame in its picture, such as what has changed, each as [x0, y0, x1, y1]",
+    "prompt": (
+        "the wording of the question, by language; {ordinal} and {position} give its number in the loop, {=...} may use"
+        " factors and loop counts"
+    ),
+    "why": (
+        "only for the worked example in the instructions: why the answer is right, by language; {answer} is the answer,"
+        " {=...} may use everything"
+    ),
+    "frames": (
+        "only for the worked example in the instructions: areas to frame in its picture, such as what has changed, each"
+        " as [x0, y0, x1, y1]"
+    ),
     "classes": "for networks: the class of each allowed answer in the task's head; 0, 1, ... if not given",
 }
-#: columns of the response table for which a step may record a list of answers, and those for which it may record a whole number
+#: columns of the response table for which a step may record a list of answers, and those for which
+#: it may record a whole number
 LIST_COLUMNS = ("non_targets",)
 WHOLE_COLUMNS = ("set_size", "list_length", "retention_steps", "serial_position", "output_position")
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "missed")
-#: the stimulus that a display may have beside another one, and the duration of a display that is as long as it
+#: the stimulus that a display may have beside another one, and the duration of a display that is as
+#: long as it
 SOUND = "sound"
-#: by so many ms a sound may last longer than its display, whose duration is rounded to refreshes anyway
+#: by so many ms a sound may last longer than its display, whose duration is rounded to refreshes
+#: anyway
 _LONGER_MS = 1.0
 
 #: gives the random stream of a duration that is drawn
@@ -82,7 +98,10 @@ class DisplaySpec:
             self.sound = ComponentSpec(reader, STIMULI.get(SOUND), value[SOUND], (*path, SOUND), variables)
             value = {key: inner for key, inner in value.items() if key != SOUND}
             if "tone" in value:
-                reader.report((*path, "tone"), "a display has one sound: leave out 'tone' or 'sound', or show one display after another")
+                reader.report(
+                    (*path, "tone"),
+                    "a display has one sound: leave out 'tone' or 'sound', or show one display after another",
+                )
         read = read_component(reader, STIMULI, value, path, variables, DISPLAY_KEYS)
         if read is None:
             return
@@ -104,11 +123,18 @@ class DisplaySpec:
         if value == SOUND:
             self.as_long_as_sound = True
             if not self.has_sound:
-                self.reader.report(path, "the display has no sound that it could be as long as: give a number of ms, or add 'sound'")
+                self.reader.report(
+                    path, "the display has no sound that it could be as long as: give a number of ms, or add 'sound'"
+                )
             return
         if isinstance(value, dict):
             bounds = value.get("uniform")
-            good = set(value) == {"uniform"} and isinstance(bounds, list) and len(bounds) == 2 and all(_is_ms(bound) for bound in bounds)
+            good = (
+                set(value) == {"uniform"}
+                and isinstance(bounds, list)
+                and len(bounds) == 2
+                and all(_is_ms(bound) for bound in bounds)
+            )
             if not good or bounds is None or bounds[0] > bounds[1]:
                 self.reader.report(path, f"expected {{uniform: [shortest, longest]}} in ms; found {show(value)}")
                 return
@@ -129,7 +155,13 @@ class DisplaySpec:
         elif self.ms is not None:
             ms = self.reader.fill(self.ms, (*self.path, "ms"), env)
             if ms is not None and not _is_ms(ms):
-                raise ParadigmError([self.reader.document.problem((*self.path, "ms"), f"expected a duration in ms above 0; found {show(ms)}")])
+                raise ParadigmError(
+                    [
+                        self.reader.document.problem(
+                            (*self.path, "ms"), f"expected a duration in ms above 0; found {show(ms)}"
+                        )
+                    ]
+                )
             ms = None if ms is None else float(ms)
         stimulus = self._bound(self.stimulus.build(env))
         if self.sound is not None:
@@ -154,7 +186,10 @@ class DisplaySpec:
         if self.as_long_as_sound:
             return round(sound.ms, 3)
         if ms is not None and sound.ms > ms + _LONGER_MS:
-            why = f"the sound lasts {sound.ms:,.0f} ms and would be cut off after {ms:,.0f} ms: make the display longer (ms: sound), or cut the sound"
+            why = (
+                f"the sound lasts {sound.ms:,.0f} ms and would be cut off after {ms:,.0f} ms: make the display longer"
+                " (ms: sound), or cut the sound"
+            )
             raise ParadigmError([self.reader.document.problem((*self.path, "ms"), why)])
         return ms
 
@@ -169,10 +204,19 @@ class AskSpec:
         if read is None:
             return
         self.kind, beside = read
-        self.settings = {key: beside[key] for key in beside if key in ("ends", "counts", "late") and beside[key] is not None}
-        for key, allowed in (("ends", ("on_answer", "on_time")), ("counts", ("first", "last")), ("late", ("record", "ignore"))):
+        self.settings = {
+            key: beside[key] for key in beside if key in ("ends", "counts", "late") and beside[key] is not None
+        }
+        for key, allowed in (
+            ("ends", ("on_answer", "on_time")),
+            ("counts", ("first", "last")),
+            ("late", ("record", "ignore")),
+        ):
             if key in self.settings and beside[key] not in allowed:
-                reader.report((*path, key), f"expected {' or '.join(allowed)}; found {show(beside[key])}{nearest(beside[key], allowed)}")
+                reader.report(
+                    (*path, key),
+                    f"expected {' or '.join(allowed)}; found {show(beside[key])}{nearest(beside[key], allowed)}",
+                )
         if not self.scored and beside.get("answer") is not None:
             reader.report((*path, "answer"), f"a {self.kind.cls.name} has no correct answer: leave out 'answer'")
         elif self.scored and beside.get("answer") is None:
@@ -186,10 +230,24 @@ class AskSpec:
         self.varying = [(key, template, (*path, key)) for key, template in templates.items() if not template.constant]
         self.self_paced = "window_ms" in beside and beside["window_ms"] in (None, "none")
         self.prompt = QuestionText.read(
-            reader, beside.get("prompt"), (*path, "prompt"), reader.public(variables), ("ordinal", "position"), "number" in variables
+            reader,
+            beside.get("prompt"),
+            (*path, "prompt"),
+            reader.public(variables),
+            ("ordinal", "position"),
+            "number" in variables,
         )
-        self.why = QuestionText.read(reader, beside.get("why"), (*path, "why"), variables, ("ordinal", "position", "answer"), "number" in variables)
-        self.frames = None if beside.get("frames") is None else reader.template(beside["frames"], (*path, "frames"), variables)
+        self.why = QuestionText.read(
+            reader,
+            beside.get("why"),
+            (*path, "why"),
+            variables,
+            ("ordinal", "position", "answer"),
+            "number" in variables,
+        )
+        self.frames = (
+            None if beside.get("frames") is None else reader.template(beside["frames"], (*path, "frames"), variables)
+        )
 
     @property
     def scored(self) -> bool:
@@ -205,10 +263,13 @@ class AskSpec:
         return as_tuple(value)
 
     def reason(self, env: Environment) -> Reason:
-        """Return the reason why the answer is right, for a worked example; empty where the file gives none."""
+        """Return the reason why the answer is right, for a worked example; empty where the file
+        gives none."""
         text = None if self.why is None else Prompt(self.why.fill(env), env.get("number") if self.why.counts else None)
         frames = [] if self.frames is None else self.reader.fill(self.frames, (*self.path, "frames"), env)
-        if not isinstance(frames, list) or not all(isinstance(area, list) and len(area) == 4 and all(map(_is_number, area)) for area in frames):
+        if not isinstance(frames, list) or not all(
+            isinstance(area, list) and len(area) == 4 and all(map(_is_number, area)) for area in frames
+        ):
             raise self._wrong("frames", f"expected a list of areas, each as [x0, y0, x1, y1]; found {show(frames)}")
         return Reason(text, tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in frames))
 
@@ -219,7 +280,11 @@ class AskSpec:
         for key, template, path in self.varying:
             value[key] = self.reader.fill(template, path, env)
         answer = self._answer(kind, value.get("answer"), "answer") if kind.scored else None
-        silence = None if value.get("no_answer_means") is None else self._answer(kind, value["no_answer_means"], "no_answer_means")
+        silence = (
+            None
+            if value.get("no_answer_means") is None
+            else self._answer(kind, value["no_answer_means"], "no_answer_means")
+        )
         total = _total(displays)
         window = None if self.self_paced else value.get("window_ms", total)
         if window is not None and not _is_ms(window):
@@ -233,7 +298,11 @@ class AskSpec:
             window_ms=None if window is None else float(window),
             no_answer_means=silence,
             classes=self._classes(value.get("classes")),
-            prompt=None if self.prompt is None else Prompt(self.prompt.fill(env), env.get("number") if self.prompt.counts else None),
+            prompt=(
+                None
+                if self.prompt is None
+                else Prompt(self.prompt.fill(env), env.get("number") if self.prompt.counts else None)
+            ),
             **cast(dict[str, Any], self.settings),
         )
         return ask, Truth(answer=answer, chance=chance, blind=blind)
@@ -247,14 +316,22 @@ class AskSpec:
     def _classes(self, value: Any) -> tuple[int, ...] | None:
         if value is None:
             return None
-        if not isinstance(value, list) or not all(is_whole(number) and number >= 0 for number in value) or len(set(value)) < len(value):
-            raise self._wrong("classes", f"expected different whole numbers from 0, one for each allowed answer; found {show(value)}")
+        if (
+            not isinstance(value, list)
+            or not all(is_whole(number) and number >= 0 for number in value)
+            or len(set(value)) < len(value)
+        ):
+            raise self._wrong(
+                "classes", f"expected different whole numbers from 0, one for each allowed answer; found {show(value)}"
+            )
         return tuple(value)
 
     def _answer(self, kind: ResponseKind, value: Any, key: str) -> Any:
         answer = as_tuple(value)
         if not kind.allows(answer):
-            raise self._wrong(key, f"{show(value)} is not an answer that can be given to '{kind.name}' (positions count from 0)")
+            raise self._wrong(
+                key, f"{show(value)} is not an answer that can be given to '{kind.name}' (positions count from 0)"
+            )
         return answer
 
     def _wrong(self, key: str, message: str) -> ParadigmError:
@@ -269,12 +346,15 @@ class StepSpec:
         self.phase = value.get("phase", "")
         if not isinstance(self.phase, str) or not self.phase.isidentifier():
             reader.report(
-                (*path, "phase") if "phase" in value else path, f"expected 'phase' with one word such as present or probe; found {show(value.get('phase'))}"
+                (*path, "phase") if "phase" in value else path,
+                f"expected 'phase' with one word such as present or probe; found {show(value.get('phase'))}",
             )
         self.model_step = value.get("model_steps", 1) != 0
         if value.get("model_steps", 1) not in (0, 1) or isinstance(value.get("model_steps"), bool):
             reader.report(
-                (*path, "model_steps"), f"expected 0 (people only) or 1; found {show(value['model_steps'])}. A step that lasts longer is written with 'repeat'"
+                (*path, "model_steps"),
+                f"expected 0 (people only) or 1; found {show(value['model_steps'])}. A step that lasts longer is"
+                " written with 'repeat'",
             )
         self.displays: list[DisplaySpec] = []
         self.feedback: dict[Verdict, list[DisplaySpec]] | None = None
@@ -300,7 +380,9 @@ class StepSpec:
         if value is None:
             return None
         if not isinstance(value, dict) or not all(is_name(key) for key in value):
-            self.reader.report(path, f"expected names with values, such as {{serial_position: =number}}; found {show(value)}")
+            self.reader.report(
+                path, f"expected names with values, such as {{serial_position: =number}}; found {show(value)}"
+            )
             return None
         for key, inner in value.items():
             wrong = None if is_expression(inner) else _unrecordable(key, inner)
@@ -322,7 +404,9 @@ class StepSpec:
         if isinstance(value, list):
             if not 1 <= len(value) <= MAX_DISPLAYS:
                 self.reader.report(path, f"expected from 1 to {MAX_DISPLAYS} displays; found {len(value)}")
-            displays = [DisplaySpec(self.reader, entry, (*path, n), variables) for n, entry in enumerate(value[:MAX_DISPLAYS])]
+            displays = [
+                DisplaySpec(self.reader, entry, (*path, n), variables) for n, entry in enumerate(value[:MAX_DISPLAYS])
+            ]
         else:
             displays = [DisplaySpec(self.reader, value, path, variables)]
         for n, display in enumerate(displays[:-1]):
@@ -347,11 +431,15 @@ class StepSpec:
                 continue
             where = (*path, "feedback", source)
             if not Template(outcomes[source], lambda *_: None).constant:
-                self.reader.report(where, "feedback takes no expressions: it may reveal whether the answer was right, and nothing else")
+                self.reader.report(
+                    where, "feedback takes no expressions: it may reveal whether the answer was right, and nothing else"
+                )
                 continue
             self.feedback[verdict] = self._read_displays(outcomes[source], where, frozenset())
 
-    def build(self, index: int, env: Environment, streams: Streams, asked_before: bool, levels: Mapping[str, Any]) -> Step:
+    def build(
+        self, index: int, env: Environment, streams: Streams, asked_before: bool, levels: Mapping[str, Any]
+    ) -> Step:
         """The compiled step; ``levels`` are the factor levels of the trial, for the truth.
 
         Raises
@@ -362,25 +450,42 @@ class StepSpec:
         record = self._recorded(env)
         if self.feedback is not None:
             if not asked_before:
-                raise ParadigmError([self.reader.document.problem((*self.path, "feedback"), "there is no answer before this step to give feedback on")])
+                raise ParadigmError(
+                    [
+                        self.reader.document.problem(
+                            (*self.path, "feedback"), "there is no answer before this step to give feedback on"
+                        )
+                    ]
+                )
             percepts: dict[Verdict, Percept] = {
-                verdict: Percept(self.phase, tuple(display.build(env, streams) for display in displays), None, self.model_step)
+                verdict: Percept(
+                    self.phase, tuple(display.build(env, streams) for display in displays), None, self.model_step
+                )
                 for verdict, displays in self.feedback.items()
             }
             return Step(index, percepts["missed"], Truth(record=record, levels=levels), percepts)
         displays = tuple(display.build(env, streams) for display in self.displays)
         if self.ask is None:
-            return Step(index, Percept(self.phase, displays, None, self.model_step), Truth(record=record, levels=levels))
+            return Step(
+                index, Percept(self.phase, displays, None, self.model_step), Truth(record=record, levels=levels)
+            )
         ask, truth = self.ask.build(env, displays)
-        return Step(index, Percept(self.phase, displays, ask, self.model_step), Truth(truth.answer, record, truth.chance, levels, truth.blind))
+        return Step(
+            index,
+            Percept(self.phase, displays, ask, self.model_step),
+            Truth(truth.answer, record, truth.chance, levels, truth.blind),
+        )
 
 
 def _unrecordable(name: str, value: Any) -> str | None:
-    """Why a value does not fit the response table: a cell holds one value, and some columns hold whole numbers."""
+    """Why a value does not fit the response table: a cell holds one value, and some columns hold
+    whole numbers."""
     if name in WHOLE_COLUMNS and value is not None and not is_whole(value):
         return f"{name} is a whole number; found {show(value)}"
     if name in LIST_COLUMNS:
-        plain = isinstance(value, list) and all(isinstance(one, (int, float, str)) and not isinstance(one, bool) for one in value)
+        plain = isinstance(value, list) and all(
+            isinstance(one, (int, float, str)) and not isinstance(one, bool) for one in value
+        )
         return None if plain or value is None else f"{name} is a list of answers; found {show(value)}"
     if isinstance(value, (list, tuple, dict)):
         return f"one number, word, true, false or null fits into the response table; found {show(value)}"
@@ -462,9 +567,13 @@ class For(Node):
                 bound = {self.names[0]: item}
             else:
                 if not isinstance(item, list) or len(item) != len(self.names):
-                    raise self._wrong(f"expected {len(self.names)} values for ({', '.join(self.names)}); found {show(item)}")
+                    raise self._wrong(
+                        f"expected {len(self.names)} values for ({', '.join(self.names)}); found {show(item)}"
+                    )
                 bound = dict(zip(self.names, item, strict=True))
-            yield from self.body.unroll({**env, **bound, "index": index, "number": index + 1, f"{self.names[0]}_number": index + 1})
+            yield from self.body.unroll(
+                {**env, **bound, "index": index, "number": index + 1, f"{self.names[0]}_number": index + 1}
+            )
 
     def steps(self) -> Iterator[StepSpec]:
         return self.body.steps()
@@ -482,7 +591,13 @@ class Repeat(Node):
     def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
         times = self.reader.fill(self.times, self.path, env)
         if isinstance(times, bool) or not isinstance(times, int) or not 0 <= times <= MAX_STEPS:
-            raise ParadigmError([self.reader.document.problem(self.path, f"expected a whole number from 0 to {MAX_STEPS}; found {show(times)}")])
+            raise ParadigmError(
+                [
+                    self.reader.document.problem(
+                        self.path, f"expected a whole number from 0 to {MAX_STEPS}; found {show(times)}"
+                    )
+                ]
+            )
         for index in range(times):
             self.reader.spend(len(env), self.path)
             yield from self.body.unroll({**env, "index": index, "number": index + 1})
@@ -518,7 +633,9 @@ def read_timeline(reader: Reader, value: Any, path: YamlPath, variables: frozens
 
 def _read_item(reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> Node:
     if not isinstance(value, dict):
-        reader.report(path, f"expected a step (phase, show, ask ...) or flow ({', '.join(FLOW_KEYS)}); found {show(value)}")
+        reader.report(
+            path, f"expected a step (phase, show, ask ...) or flow ({', '.join(FLOW_KEYS)}); found {show(value)}"
+        )
         return NodeList([])
     for key in value:
         if key not in FLOW_KEYS and key not in STEP_KEYS:
@@ -529,7 +646,11 @@ def _read_item(reader: Reader, value: Any, path: YamlPath, variables: frozenset[
     if "for" in value:
         names, items = _read_for(reader, value["for"], (*path, "for"), variables)
         inner = variables | {*names, *COUNTERS, *(f"{name}_number" for name in names[:1])}
-    test = reader.template(_condition(reader, value["when"], (*path, "when")), (*path, "when"), inner) if "when" in value else None
+    test = (
+        reader.template(_condition(reader, value["when"], (*path, "when")), (*path, "when"), inner)
+        if "when" in value
+        else None
+    )
     otherwise = None
     if "else" in value:
         if test is None:
@@ -538,8 +659,15 @@ def _read_item(reader: Reader, value: Any, path: YamlPath, variables: frozenset[
     times = None
     if "repeat" in value:
         times = reader.template(value["repeat"], (*path, "repeat"), inner)
-        if times.constant and (isinstance(value["repeat"], bool) or not isinstance(value["repeat"], int) or not 0 <= value["repeat"] <= MAX_STEPS):
-            reader.report((*path, "repeat"), f"expected a whole number from 0 to {MAX_STEPS}, or an expression; found {show(value['repeat'])}")
+        if times.constant and (
+            isinstance(value["repeat"], bool)
+            or not isinstance(value["repeat"], int)
+            or not 0 <= value["repeat"] <= MAX_STEPS
+        ):
+            reader.report(
+                (*path, "repeat"),
+                f"expected a whole number from 0 to {MAX_STEPS}, or an expression; found {show(value['repeat'])}",
+            )
         inner = inner | {*COUNTERS}
     node = _read_body(reader, value, path, inner)
     if times is not None:
@@ -563,14 +691,23 @@ def _read_body(reader: Reader, value: dict[str, Any], path: YamlPath, variables:
     return read_timeline(reader, value["do"], (*path, "do"), variables)
 
 
-def _read_for(reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> tuple[tuple[str, ...], Template | None]:
+def _read_for(
+    reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]
+) -> tuple[tuple[str, ...], Template | None]:
     match = _FOR.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         reader.report(path, f"expected 'item in list' or '(a, b) in zip(x, y)'; found {show(value)}")
         return (), None
     names = tuple(re.findall(_NAME, match["names"]))
     for name in names:
-        if name in variables or name in COUNTERS or name in FUNCTIONS or name in LITERALS or iskeyword(name) or names.count(name) > 1:
+        if (
+            name in variables
+            or name in COUNTERS
+            or name in FUNCTIONS
+            or name in LITERALS
+            or iskeyword(name)
+            or names.count(name) > 1
+        ):
             reader.report(path, f"the name '{name}' is taken; choose another for this loop")
     return names, reader.template("=" + match["list"].removeprefix("="), path, variables)
 

@@ -1,9 +1,11 @@
 """Reading a YAML file into plain values that remember their lines.
 
-Only the scalars of the YAML 1.2 core schema are recognised (``no`` is a word, ``012`` is a string). Duplicate keys, tags, merge keys, aliases that explode,
-deep nesting and very large files are refused, each with its line.
+Only the scalars of the YAML 1.2 core schema are recognised (``no`` is a word, ``012`` is a string).
+Duplicate keys, tags, merge keys, aliases that explode, deep nesting and very large files are
+refused, each with its line.
 
-What ``extends`` means for the content of two files is here, too: lists of paradigms need both, and no validators.
+What ``extends`` means for the content of two files is here, too: lists of paradigms need both, and
+no validators.
 """
 
 from __future__ import annotations
@@ -20,23 +22,40 @@ import yaml
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem, SpanLabError
 
 #: keys of a file whose entries are inherited one by one; every other value is replaced as a whole
-MERGED = ("factors", "draw", "instructions", "translations", "designs", "source", "network", "practice", "example", "triggers")
+MERGED = (
+    "factors",
+    "draw",
+    "instructions",
+    "translations",
+    "designs",
+    "source",
+    "network",
+    "practice",
+    "example",
+    "triggers",
+)
 
 
 def titled(title: str | Mapping[str, str], language: str = "en") -> str:
-    """A title in a language: in English where there is none, and the first one where there is no English one either."""
+    """A title in a language: in English where there is none, and the first one where there is no
+    English one either."""
     if isinstance(title, str):
         return title
     return title.get(language) or title.get("en") or next(iter(title.values()))
 
 
 def inherit(base: dict[str, Any], extension: dict[str, Any]) -> tuple[dict[str, Any], set[YamlPath]]:
-    """``base`` with the keys of ``extension``, where null removes one; and the paths at which ``extension`` holds."""
+    """``base`` with the keys of ``extension``, where null removes one; and the paths at which
+    ``extension`` holds."""
     overridden: set[YamlPath] = set()
-    return _merge(base, {key: value for key, value in extension.items() if key != "extends"}, (), overridden), overridden
+    return _merge(
+        base, {key: value for key, value in extension.items() if key != "extends"}, (), overridden
+    ), overridden
 
 
-def _merge(base: dict[str, Any], extension: dict[str, Any], path: YamlPath, overridden: set[YamlPath]) -> dict[str, Any]:
+def _merge(
+    base: dict[str, Any], extension: dict[str, Any], path: YamlPath, overridden: set[YamlPath]
+) -> dict[str, Any]:
     merged = dict(base)
     for key, value in extension.items():
         below = (*path, key)
@@ -138,7 +157,8 @@ def scalar(text: str) -> Any:
 
 
 class _Reader:
-    """Builds values from parse events, keeping lines. Its own stack limits make hostile nesting harmless."""
+    """Builds values from parse events, keeping lines. Its own stack limits make hostile nesting
+    harmless."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
@@ -164,7 +184,9 @@ class _Reader:
         data = self.value((), 0)
         loader.get_event()
         if not loader.check_event(yaml.StreamEndEvent):
-            raise self.fail(loader.peek_event().start_mark, "a second document begins here; one paradigm is one document")
+            raise self.fail(
+                loader.peek_event().start_mark, "a second document begins here; one paradigm is one document"
+            )
         return data
 
     def value(self, path: YamlPath, depth: int) -> Any:
@@ -204,7 +226,9 @@ class _Reader:
                 raise self.fail(event.start_mark, "a key must be a word", path)
             key, line = event.value, f"{self.name}:{event.start_mark.line + 1}"
             if key == "<<" and event.implicit[0]:
-                raise self.fail(event.start_mark, "merge keys (<<) are not understood; use 'extends' for variants", path)
+                raise self.fail(
+                    event.start_mark, "merge keys (<<) are not understood; use 'extends' for variants", path
+                )
             first = self.lines.get((*path, key))
             value = self.value((*path, key), depth + 1)
             if key in result:
@@ -248,7 +272,9 @@ def parse(text: str, name: str) -> Document:
     strange = _STRANGE.search(text)
     if strange is not None:
         line = text.count("\n", 0, strange.start()) + 1
-        raise ParadigmError([Problem(f"{name}:{line}", "", f"not valid YAML: the character {strange[0]!a} is not allowed in it")])
+        raise ParadigmError(
+            [Problem(f"{name}:{line}", "", f"not valid YAML: the character {strange[0]!a} is not allowed in it")]
+        )
     try:
         reader = _Reader(text, name)
         data = reader.document()
@@ -258,7 +284,9 @@ def parse(text: str, name: str) -> Document:
         line = text.splitlines()[mark.line] if mark and mark.line < len(text.splitlines()) else ""
         if "\t" in line[: len(line) - len(line.lstrip())]:
             what = "the line is indented with a tab; use spaces"
-        raise ParadigmError([Problem(f"{name}:{mark.line + 1}" if mark else name, "", f"not valid YAML: {what}")]) from None
+        raise ParadigmError(
+            [Problem(f"{name}:{mark.line + 1}" if mark else name, "", f"not valid YAML: {what}")]
+        ) from None
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         text_of_error = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ParadigmError([Problem(name, "", f"not valid YAML: {text_of_error}")]) from None

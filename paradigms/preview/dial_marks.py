@@ -1,4 +1,5 @@
-"""The mark of a value on a dial, as a picture: for the window, for worked examples and for previews."""
+"""The mark of a value on a dial, as a picture: for the window, for worked examples and for
+previews."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from PIL import Image, ImageDraw
 from ...stimuli.scene import CANVAS, Colour
 from ..responses import Dial
 
-#: in canvas units: radii of a ring and of a dot, length and width of a bar, width of the pale edge that lets them be seen on any colour
+#: in canvas units: radii of a ring and of a dot, length and width of a bar, width of the pale edge
+#: that lets them be seen on any colour
 _RING, _DOT, _BAR, _EDGE = 4.6, 2.4, (24.0, 3.4), 0.8
 _INK, _PALE = (20, 20, 20), (255, 255, 255)
 
@@ -52,7 +54,8 @@ def mark_place(dial: Dial, value: int) -> tuple[float, float, float]:
 
 
 def paste_mark(image: Image.Image, dial: Dial, value: int, left: int, top: int, side: int, ink: Colour = _INK) -> None:
-    """Draw the mark of a value into a picture, in which the canvas lies at ``left`` and ``top`` and is ``side`` pixels wide."""
+    """Draw the mark of a value into a picture, in which the canvas lies at ``left`` and ``top`` and
+    is ``side`` pixels wide."""
     x, y, turned = mark_place(dial, value)
     unit = side / CANVAS
     mark = mark_picture(dial.mark, unit, ink).rotate(-turned, Image.Resampling.BICUBIC)

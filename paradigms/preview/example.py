@@ -1,6 +1,8 @@
-"""The worked example of the instructions: what one trial looks like, with the right answers and why they are right, from a trial that no session has.
+"""The worked example of the instructions: what one trial looks like, with the right answers and why
+they are right, from a trial that no session has.
 
-Here and nowhere else is told what is right, before anybody has answered: examples have seeds of a purpose of their own.
+Here and nowhere else is told what is right, before anybody has answered: examples have seeds of a
+purpose of their own.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from ..trial import NO_REASON, Percept, Prompt, Reason, Step, Trial
 
 #: Most displays in a picture.
 MOST = 16
-#: Most displays of a phase, in an example whose file leaves that open, where not all of the trial has room.
+#: Most displays of a phase, in an example whose file leaves that open, where not all of the trial
+#: has room.
 _EACH = 6
 #: so many trials are looked at for one that has the answer which the file wants to be pictured
 _MOST_TRIALS = 500
@@ -44,15 +47,21 @@ class WorkedQuestion:
     why: Reason = NO_REASON
 
     def shown_answer(self, language: str) -> str:
-        """Return the answer as people read it, with its key where it has one of its own; empty where the picture marks it, as it does places and values on a
-        dial."""
+        """Return the answer as people read it, with its key where it has one of its own; empty
+        where the picture marks it, as it does places and values on a dial."""
         surface = self.kind.surface()
-        at_a_place = any(region.value == self.answer for region in surface.regions)  # whose number is not that of a key on the number pad
+        at_a_place = any(
+            region.value == self.answer for region in surface.regions
+        )  # whose number is not that of a key on the number pad
         if surface.dial is not None or (isinstance(self.answer, int) and at_a_place):
             return ""
         if isinstance(self.answer, tuple):
             ordered = surface.ordered
-            return "\u00a0".join("?" if value is None else self.kind.label(value) for value in self.answer) if ordered is not None and ordered.labels else ""
+            return (
+                "\u00a0".join("?" if value is None else self.kind.label(value) for value in self.answer)
+                if ordered is not None and ordered.labels
+                else ""
+            )
         label = self.kind.label(self.answer)
         key = next((key_label(key, language) for key, value in surface.keys if value == self.answer), label)
         return label if at_a_place or isinstance(self.answer, int) or key == label else f"{label} ({key})"
@@ -66,7 +75,10 @@ class WorkedQuestion:
         """
         answer = self.shown_answer(language)
         right = sentence(
-            f"session.worked{'' if answer else '_marked'}{'' if number is None else '_number'}", language, answer=answer, n="" if number is None else number
+            f"session.worked{'' if answer else '_marked'}{'' if number is None else '_number'}",
+            language,
+            answer=answer,
+            n="" if number is None else number,
         )
         label = self.kind.label(self.answer) if isinstance(self.answer, int | str) else ""
         return right if self.why.text is None else f"{right} {self.why.text.text_in(language, answer=label)}"
@@ -79,7 +91,8 @@ class OwnMark:
     Parameters
     ----------
     value : the place that was marked
-    verdict : ``right``, ``wrong``, ``elsewhere`` where it belongs to the list, at another place in its order, or ``missed`` where it should have been marked
+    verdict : ``right``, ``wrong``, ``elsewhere`` where it belongs to the list, at another place in
+        its order, or ``missed`` where it should have been marked
     number : at which place in the order it was given; None where there is no order
     """
 
@@ -111,8 +124,8 @@ class ExampleDisplay:
 
 
 def worked_answers(displays: Sequence[ExampleDisplay], language: str) -> list[str]:
-    """Return what an example's questions ask, and their right answers: each question once where it comes several times in a row, and the answers numbered where
-    there are several."""
+    """Return what an example's questions ask, and their right answers: each question once where it
+    comes several times in a row, and the answers numbered where there are several."""
     questions = [question for display in displays for question in display.questions]
     lines: list[str] = []
     for prompt, run in groupby(enumerate(questions, start=1), lambda item: item[1].prompt):
@@ -124,16 +137,24 @@ def worked_answers(displays: Sequence[ExampleDisplay], language: str) -> list[st
     return lines
 
 
-def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any], use: LevelsInUse | None = None) -> dict[str, Any]:
-    """Levels for an example that goes with the instructions for ``levels``: those that the example declares, then those of practice, then the first ones; but
-    what the instructions speak of is as they say, and levels that were chosen for the session are kept to.
+def example_levels(
+    paradigm: Paradigm, language: str, levels: Mapping[str, Any], use: LevelsInUse | None = None
+) -> dict[str, Any]:
+    """Levels for an example that goes with the instructions for ``levels``: those that the example
+    declares, then those of practice, then the first ones; but what the instructions speak of is as
+    they say, and levels that were chosen for the session are kept to.
 
     Parameters
     ----------
     use : the levels of the session; all when not given
     """
-    proposed: dict[str, Any] = {name: factor.levels[0] if use is None else use.first(name) for name, factor in paradigm.factors.items()}
-    for wishes in (paradigm.practice.factors if paradigm.practice is not None else {}, paradigm.example.factors if paradigm.example is not None else {}):
+    proposed: dict[str, Any] = {
+        name: factor.levels[0] if use is None else use.first(name) for name, factor in paradigm.factors.items()
+    }
+    for wishes in (
+        paradigm.practice.factors if paradigm.practice is not None else {},
+        paradigm.example.factors if paradigm.example is not None else {},
+    ):
         for name, wish in wishes.items():
             level = wish if use is None else use.fitting(name, wish)
             if level is not None:
@@ -147,9 +168,14 @@ def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any],
 
 
 def example_displays(
-    paradigm: Paradigm, language: str, levels: Mapping[str, Any], generator: Generator = "corrected", use: LevelsInUse | None = None
+    paradigm: Paradigm,
+    language: str,
+    levels: Mapping[str, Any],
+    generator: Generator = "corrected",
+    use: LevelsInUse | None = None,
 ) -> list[ExampleDisplay]:
-    """The displays of an example: the first ones of each phase as people see them, without empty screens; none where the paradigm wants no example.
+    """The displays of an example: the first ones of each phase as people see them, without empty
+    screens; none where the paradigm wants no example.
 
     Parameters
     ----------
@@ -160,24 +186,32 @@ def example_displays(
     if not example.show or paradigm.is_questionnaire:
         return []
     crossed, chosen = _example_trial(paradigm, language, levels, generator, use)
-    reasons = [NO_REASON if step.ask is None else step.ask.reason(names) for step, names in asking_steps(paradigm, crossed, chosen, generator)]
+    reasons = [
+        NO_REASON if step.ask is None else step.ask.reason(names)
+        for step, names in asking_steps(paradigm, crossed, chosen, generator)
+    ]
     return displays_of(compile_trial(paradigm, crossed, chosen, generator), example.each, reasons)
 
 
-def _example_trial(paradigm: Paradigm, language: str, levels: Mapping[str, Any], generator: Generator, use: LevelsInUse | None) -> tuple[dict[str, Any], int]:
+def _example_trial(
+    paradigm: Paradigm, language: str, levels: Mapping[str, Any], generator: Generator, use: LevelsInUse | None
+) -> tuple[dict[str, Any], int]:
     """The levels and the seed of the example for instructions; the seed is that of no session."""
     example = paradigm.example or Example()
     first = trial_seed("example", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
     crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, first), use)
     for number in range(example.seed, example.seed + (0 if example.answer is None else _MOST_TRIALS)):
-        pictured = displays_of(compile_trial(paradigm, crossed, seed := trial_seed("example", 0, number), generator), example.each)
+        pictured = displays_of(
+            compile_trial(paradigm, crossed, seed := trial_seed("example", 0, number), generator), example.each
+        )
         if _has_answer(pictured, example.answer):
             return crossed, seed
     return crossed, first  # where no trial has the answer that is wanted
 
 
 def lacking_in_examples(paradigm: Paradigm) -> dict[str, str]:
-    """Return what an example should show by the paradigm's file and does not, each with the levels where it lacks it.
+    """Return what an example should show by the paradigm's file and does not, each with the levels
+    where it lacks it.
 
     Raises
     ------
@@ -197,7 +231,10 @@ def lacking_in_examples(paradigm: Paradigm) -> dict[str, str]:
             phases = {step.phase: 0 for step in paradigm.timeline.steps() if isinstance(step.phase, str)}
             names = {**drawn_names(paradigm, crossed, seed), "pictured": {**phases, **counts}}
             for text, template in paradigm.example_shows.items():
-                if text not in lacking and paradigm.reader.fill(template, ("example", "shows", text), names) is not True:
+                if (
+                    text not in lacking
+                    and paradigm.reader.fill(template, ("example", "shows", text), names) is not True
+                ):
                     lacking[text] = _named(crossed)
     return lacking
 
@@ -212,7 +249,8 @@ def _has_answer(pictured: Iterable[ExampleDisplay], answer: object) -> bool:
 
 
 def displays_of(trial: Trial, each: int | None, reasons: Sequence[Reason] = ()) -> list[ExampleDisplay]:
-    """The first ``each`` displays of every phase of a trial, in their order; fewer where they would be more than :data:`MOST`.
+    """The first ``each`` displays of every phase of a trial, in their order; fewer where they would
+    be more than :data:`MOST`.
 
     Parameters
     ----------
@@ -223,7 +261,11 @@ def displays_of(trial: Trial, each: int | None, reasons: Sequence[Reason] = ()) 
     why = iter(reasons)
     for step in trial.steps:
         ask, answer = step.percept.ask, step.truth.answer
-        questions = () if ask is None or answer is None else (WorkedQuestion(ask.kind, answer, ask.prompt, next(why, NO_REASON)),)
+        questions = (
+            ()
+            if ask is None or answer is None
+            else (WorkedQuestion(ask.kind, answer, ask.prompt, next(why, NO_REASON)),)
+        )
         views = _seen(step)
         for place, view in enumerate(views):
             worked = questions if place == len(views) - 1 else ()
@@ -233,14 +275,18 @@ def displays_of(trial: Trial, each: int | None, reasons: Sequence[Reason] = ()) 
 
 
 def _repeats(percept: Percept, view: ExampleDisplay, before: Sequence[ExampleDisplay]) -> bool:
-    """Return whether a display without a question says nothing new: it stays on, or comes again and is no item."""
-    alike = [number for number, other in enumerate(before, start=1) if (other.stimulus, other.asks) == (view.stimulus, None)]
+    """Return whether a display without a question says nothing new: it stays on, or comes again and
+    is no item."""
+    alike = [
+        number for number, other in enumerate(before, start=1) if (other.stimulus, other.asks) == (view.stimulus, None)
+    ]
     stays = len(before) in alike and all(display.ms is not None for display in percept.displays)
     return stays or (bool(alike) and not percept.model_step)
 
 
 def _first(displays: Sequence[ExampleDisplay], each: int | None) -> list[ExampleDisplay]:
-    """Return the first ``each`` displays of every phase, each with whether others of its phase follow that are left out."""
+    """Return the first ``each`` displays of every phase, each with whether others of its phase
+    follow that are left out."""
     counts = Counter(display.phase for display in displays)
     if each is None:
         each = max(counts.values(), default=1) if len(displays) <= MOST else _EACH
@@ -263,7 +309,10 @@ def _seen(step: Step) -> list[ExampleDisplay]:
     if step.feedback is not None:
         return []
     asks = percept.ask.kind if percept.ask is not None else None
-    pictured = [display.stimulus.visual if isinstance(display.stimulus, ShownSound) else display.stimulus for display in percept.displays]
+    pictured = [
+        display.stimulus.visual if isinstance(display.stimulus, ShownSound) else display.stimulus
+        for display in percept.displays
+    ]
     stimuli = [stimulus for stimulus in pictured if not isinstance(stimulus, Tone)]
     shown = [stimulus for stimulus in stimuli if stimulus != Blank.model_validate({})]
     if asks is not None and not shown:

@@ -1,5 +1,5 @@
-"""A picture of one trial's timeline: every display in sequence under the name of its phase, with its time below it, the questions, and the correct answers
-marked.
+"""A picture of one trial's timeline: every display in sequence under the name of its phase, with
+its time below it, the questions, and the correct answers marked.
 
 Made for print: 2400 pixels wide (20 cm at 300 dots per inch), higher or lower as the trial is long.
 """
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from ..paradigm import Paradigm
 
 
-#: With more displays than this, those that come between others again and again are drawn once and then only named.
+#: With more displays than this, those that come between others again and again are drawn once and
+#: then only named.
 _MANY = 18
 
 
@@ -76,8 +77,9 @@ class Frame:
 
 
 def frames_of(trial: Trial) -> list[Frame]:
-    """The displays of a trial, folded: an empty screen after a display is part of it, equal displays in a row are one, and in a long trial what comes between
-    others again and again (intervals, feedback, empty screens) is drawn the first time only."""
+    """The displays of a trial, folded: an empty screen after a display is part of it, equal
+    displays in a row are one, and in a long trial what comes between others again and again
+    (intervals, feedback, empty screens) is drawn the first time only."""
     frames = _in_a_row(frame for step in trial.steps for frame in _frames(step))
     return _named(frames) if len(frames) > _MANY else frames
 
@@ -88,7 +90,13 @@ def _frames(step: Step) -> list[Frame]:
     frames: list[Frame] = []
     for place, display in enumerate(percept.displays):
         shown_to_machines = display is percept.for_machine
-        if place and not shown_to_machines and step.feedback is None and display.stimulus == Blank.model_validate({}) and display.ms is not None:
+        if (
+            place
+            and not shown_to_machines
+            and step.feedback is None
+            and display.stimulus == Blank.model_validate({})
+            and display.ms is not None
+        ):
             frames[-1] = replace(frames[-1], ms=(*frames[-1].ms, display.ms))
             continue
         frames.append(
@@ -103,7 +111,10 @@ def _frames(step: Step) -> list[Frame]:
                 truth=step.truth,
                 variants=()
                 if step.feedback is None
-                else tuple((verdict, step_of_verdict.displays[place].stimulus) for verdict, step_of_verdict in step.feedback.items()),
+                else tuple(
+                    (verdict, step_of_verdict.displays[place].stimulus)
+                    for verdict, step_of_verdict in step.feedback.items()
+                ),
             )
         )
     return frames
@@ -111,7 +122,13 @@ def _frames(step: Step) -> list[Frame]:
 
 def _alike(one: Frame, other: Frame) -> bool:
     """Return whether two frames look the same and ask nothing."""
-    same = (one.phase, one.stimulus, one.ms, one.people_only, one.variants) == (other.phase, other.stimulus, other.ms, other.people_only, other.variants)
+    same = (one.phase, one.stimulus, one.ms, one.people_only, one.variants) == (
+        other.phase,
+        other.stimulus,
+        other.ms,
+        other.people_only,
+        other.variants,
+    )
     return same and one.ask is None and other.ask is None
 
 
@@ -162,7 +179,9 @@ def trial_picture(trial: Trial, paradigm: Paradigm | None = None, title: str | N
     """
     frames = frames_of(trial)
     if len(frames) > _MOST_DISPLAYS:
-        raise SpanLabError(f"a picture has room for {_MOST_DISPLAYS} displays; this trial of {trial.paradigm} has {len(frames)}")
+        raise SpanLabError(
+            f"a picture has room for {_MOST_DISPLAYS} displays; this trial of {trial.paradigm} has {len(frames)}"
+        )
     placed, columns = _place(frames)
     side = min(LARGEST, (WIDTH - 2 * EDGE - (columns - 1) * GAP) // columns)
     sheet = TrialSheet(placed, columns, side)
@@ -183,7 +202,11 @@ def _sums(trial: Trial) -> str:
     fixed = sum(display.ms or 0 for display in displays)
     waits = any(display.ms is None for display in displays)
     model = sum(step.percept.model_step for step in trial.steps)
-    parts = [_count(model, "step") + (f" and {len(trial.steps) - model} for people only" if model < len(trial.steps) else ""), _count(trial.asks, "question")]
+    parts = [
+        _count(model, "step")
+        + (f" and {len(trial.steps) - model} for people only" if model < len(trial.steps) else ""),
+        _count(trial.asks, "question"),
+    ]
     if fixed:
         parts.append(f"{round(fixed / 1000, 2):g} s" + (", plus self-paced steps" if waits else ""))
     elif waits:
@@ -196,22 +219,28 @@ def _count(number: int, what: str) -> str:
 
 
 def _place(frames: Sequence[Frame]) -> tuple[list[Placed], int]:
-    """Rows and columns: as few rows as it takes, then phases together in rows unless they alternate, then as few columns as that takes."""
+    """Rows and columns: as few rows as it takes, then phases together in rows unless they
+    alternate, then as few columns as that takes."""
     runs = [list(run) for _, run in groupby(frames, key=lambda frame: frame.phase)]
     longest = max(len(run) for run in runs)
     layouts = []
     for together in (True, False):
-        if together and (longest < _LONG_RUN or len(frames) < _MOST_COLUMNS or len({run[0].phase for run in runs}) < len(runs)):
+        if together and (
+            longest < _LONG_RUN or len(frames) < _MOST_COLUMNS or len({run[0].phase for run in runs}) < len(runs)
+        ):
             continue
         cells = longest if together else len(frames)
         fewest = -(-cells // -(-cells // _MOST_COLUMNS))
-        layouts += [(_in_rows(runs, columns, together), not together, columns) for columns in range(fewest, _MOST_COLUMNS + 1)]
+        layouts += [
+            (_in_rows(runs, columns, together), not together, columns) for columns in range(fewest, _MOST_COLUMNS + 1)
+        ]
     placed, _, columns = min(layouts, key=lambda layout: (layout[0][-1].row, *layout[1:]))
     return placed, columns
 
 
 def _in_rows(runs: list[list[Frame]], columns: int, together: bool) -> list[Placed]:
-    """Displays in rows; a phase that is to be kept together begins a new row when the rest of the row is too short for it."""
+    """Displays in rows; a phase that is to be kept together begins a new row when the rest of the
+    row is too short for it."""
     placed: list[Placed] = []
     row = column = 0
     for number, run in enumerate(runs):
@@ -255,7 +284,11 @@ class TrialSheet:
         self._sides = [2 * side + GAP if self._is_detailed(row, columns) else side for row in range(self.count)]
         frames = [placed_frame.frame for placed_frame in placed]
         #: whether there is room for the word "correct" before every answer
-        self._in_full = all(text_width(_correct(frame), _SMALL, "semibold") <= side + GAP - 8 for frame in frames if not _is_alone(frame, frames))
+        self._in_full = all(
+            text_width(_correct(frame), _SMALL, "semibold") <= side + GAP - 8
+            for frame in frames
+            if not _is_alone(frame, frames)
+        )
         self._time_size = _size_for([(frame.time, side - text_width(frame.number, _SMALL) - 10) for frame in frames])
         self._then_size = _size_for([(_then(what), side) for frame in frames for what in frame.then])
         self._questions = self._first_questions()
@@ -264,7 +297,16 @@ class TrialSheet:
         self.image = Image.new("RGB", (WIDTH, self.tops[-1] + heights[-1] + 96), "white")
         self.draw = ImageDraw.Draw(self.image)
 
-    def write(self, x: float, y: float, text: str, size: int, colour: tuple[int, int, int] = _INK, weight: Weight = "regular", anchor: str = "ls") -> None:
+    def write(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: int,
+        colour: tuple[int, int, int] = _INK,
+        weight: Weight = "regular",
+        anchor: str = "ls",
+    ) -> None:
         self.draw.text((x, y), text, colour, font(size, weight), anchor=anchor)
 
     def head(self, title: str, subtitle: str) -> None:
@@ -290,11 +332,13 @@ class TrialSheet:
         self.image.info["dpi"] = (300, 300)
         return self.image
 
-    # rows ------------------------------------------------------------------------------------------------------------------------------------------------
+    # rows -----------------------------------------------------------------------------------------
 
     def _is_detailed(self, row: int, columns: int) -> bool:
         """Return whether a row is drawn twice as large: its marks are small, and there is room."""
-        detailed = any(member.frame.ask is not None and member.frame.ask.kind.surface().several for member in self._members[row])
+        detailed = any(
+            member.frame.ask is not None and member.frame.ask.kind.surface().several for member in self._members[row]
+        )
         return detailed and 2 * len(self._members[row]) <= columns
 
     def _bands(self, row: int) -> list[list[Placed]]:
@@ -304,20 +348,25 @@ class TrialSheet:
         return EDGE + placed.column * (self._sides[placed.row] + GAP)
 
     def _is_to_the_left(self, placed: Placed) -> bool:
-        """Return whether the texts under a display end at the page's right edge and reach to the left: those of the
-        only question of a row, when they are long."""
+        """Return whether the texts under a display end at the page's right edge and reach to the
+        left: those of the only question of a row, when they are long."""
         frame = placed.frame
         if frame.ask is None or sum(member.frame.ask is not None for member in self._members[placed.row]) > 1:
             return False
-        longest = max(text_width(self._answer(frame), _SMALL, "semibold"), text_width(f"“{frame.ask.kind.question()}”", _SMALL))
+        longest = max(
+            text_width(self._answer(frame), _SMALL, "semibold"), text_width(f"“{frame.ask.kind.question()}”", _SMALL)
+        )
         return self._x(placed) + longest > self.right
 
-    def _write_below(self, placed: Placed, y: float, line: str, size: int, colour: tuple[int, int, int], weight: Weight = "regular") -> None:
+    def _write_below(
+        self, placed: Placed, y: float, line: str, size: int, colour: tuple[int, int, int], weight: Weight = "regular"
+    ) -> None:
         left = self._is_to_the_left(placed)
         self.write(self.right if left else self._x(placed), y, line, size, colour, weight, "rs" if left else "ls")
 
     def _first_questions(self) -> list[list[tuple[Placed, list[str]]]]:
-        """For each row, the questions that are asked for the first time in a phase: under which display, and their lines."""
+        """For each row, the questions that are asked for the first time in a phase: under which
+        display, and their lines."""
         earlier: set[tuple[str, str]] = set()
         rows = []
         for row in range(self.count):
@@ -330,7 +379,12 @@ class TrialSheet:
                         first.append((placed, question))
             ends = [*(self._x(placed) - GAP for placed, _ in first[1:]), self.right]
             starts = [EDGE if self._is_to_the_left(placed) else self._x(placed) for placed, _ in first]
-            rows.append([(placed, wrap(f"“{question}”", _SMALL, end - x)) for (placed, question), x, end in zip(first, starts, ends, strict=False)])
+            rows.append(
+                [
+                    (placed, wrap(f"“{question}”", _SMALL, end - x))
+                    for (placed, question), x, end in zip(first, starts, ends, strict=False)
+                ]
+            )
         return rows
 
     def _notes_height(self, row: int) -> int:
@@ -349,7 +403,10 @@ class TrialSheet:
                 self._thumbnail(placed.frame, self._x(placed), top + 34, side)
                 self._caption(placed, self._x(placed), top + 34 + side + 42)
             for placed in self._members[row][:-1]:
-                self._chevron(self._x(placed) + side + GAP // 2 + (_BEHIND if placed.frame.copies > 1 else 0), top + 34 + side // 2)
+                self._chevron(
+                    self._x(placed) + side + GAP // 2 + (_BEHIND if placed.frame.copies > 1 else 0),
+                    top + 34 + side // 2,
+                )
             below = top + 34 + side + 42 + self._notes_height(row) + 44
             for placed, lines in self._questions[row]:
                 for number, line in enumerate(lines):
@@ -361,12 +418,14 @@ class TrialSheet:
         colour = _ACCENT if asks else _SOFT
         x0, x1 = self._x(band[0]), self._x(band[-1]) + side
         self.draw.line((x0, y + 10, x1, y + 10), colour, 5)
-        self.write(x0, y - 8, _fitted(band[0].frame.phase, _TEXT, x1 - x0 + GAP // 2, "semibold"), _TEXT, colour, "semibold")
+        self.write(
+            x0, y - 8, _fitted(band[0].frame.phase, _TEXT, x1 - x0 + GAP // 2, "semibold"), _TEXT, colour, "semibold"
+        )
 
     def _chevron(self, x: int, y: int) -> None:
         self.draw.line([(x - 6, y - 11), (x + 5, y), (x - 6, y + 11)], _SOFT, 4, joint="curve")
 
-    # one display ----------------------------------------------------------------------------------------------------------------------------------------
+    # one display ----------------------------------------------------------------------------------
 
     def _thumbnail(self, frame: Frame, x: int, y: int, side: int) -> None:
         for behind in range(min(frame.copies, _MOST_BEHIND + 1) - 1, 0, -1):
@@ -375,7 +434,9 @@ class TrialSheet:
             self._variants(frame, x, y, side)
         else:
             self.image.paste(drawn(frame.stimulus.scene(), side), (x, y))
-            if isinstance(frame.stimulus, Tone) or (isinstance(frame.stimulus, ShownSound) and isinstance(frame.stimulus.visual, Blank)):
+            if isinstance(frame.stimulus, Tone) or (
+                isinstance(frame.stimulus, ShownSound) and isinstance(frame.stimulus.visual, Blank)
+            ):
                 self._loudspeaker(x + side / 2, y + side / 2, side / CANVAS)
             elif isinstance(frame.stimulus, ShownSound):
                 self._loudspeaker(x + side * 0.1, y + side * 0.1, side / CANVAS / 2)
@@ -390,8 +451,8 @@ class TrialSheet:
         self.draw.rectangle((x - 2, y - 2, x + side + 1, y + side + 1), "white", _SOFT, 2)
 
     def _variants(self, frame: Frame, x: int, y: int, side: int) -> None:
-        """Draw the displays after a right, a wrong and a missed answer, one below the other: the middle of each,
-        larger, under the verdict."""
+        """Draw the displays after a right, a wrong and a missed answer, one below the other: the
+        middle of each, larger, under the verdict."""
         part, label = side // len(frame.variants), 24
         for number, (verdict, stimulus) in enumerate(frame.variants):
             top = y + number * part
@@ -414,7 +475,12 @@ class TrialSheet:
     def _dashed(self, x: int, y: int, side: int) -> None:
         for offset in range(0, side, 24):
             end = min(offset + 13, side)
-            for x0, y0, x1, y1 in ((offset, -2, end, -2), (offset, side, end, side), (-2, offset, -2, end), (side, offset, side, end)):
+            for x0, y0, x1, y1 in (
+                (offset, -2, end, -2),
+                (offset, side, end, side),
+                (-2, offset, -2, end),
+                (side, offset, side, end),
+            ):
                 self.draw.line((x + x0, y + y0, x + x1, y + y1), _SOFT, 3)
 
     def _mark(self, ask: Ask, answer: Answer, x: int, y: int, side: int) -> None:
@@ -433,20 +499,38 @@ class TrialSheet:
             if surface.several:
                 self.draw.rectangle(box, "white", _ACCENT, 3)
                 size = round((box[3] - box[1]) * 0.6)
-                self.write((box[0] + box[2]) / 2 + 0.5, (box[1] + box[3]) / 2 + size * 0.36, str(number), size, _ACCENT, "semibold", "ms")
+                self.write(
+                    (box[0] + box[2]) / 2 + 0.5,
+                    (box[1] + box[3]) / 2 + size * 0.36,
+                    str(number),
+                    size,
+                    _ACCENT,
+                    "semibold",
+                    "ms",
+                )
             else:
                 small = box[2] - box[0] < 60
                 around = 0 if small else 3
                 if small:
                     self.draw.rectangle((box[0] - 3, box[1] - 3, box[2] + 3, box[3] + 3), None, "white", 3)
-                self.draw.rectangle((box[0] - around, box[1] - around, box[2] + around, box[3] + around), None, _ACCENT, 3 if small else 6)
+                self.draw.rectangle(
+                    (box[0] - around, box[1] - around, box[2] + around, box[3] + around),
+                    None,
+                    _ACCENT,
+                    3 if small else 6,
+                )
 
-    # captions -------------------------------------------------------------------------------------------------------------------------------------------
+    # captions -------------------------------------------------------------------------------------
 
     def _caption(self, placed: Placed, x: int, y: int) -> None:
         side, number = self._sides[placed.row], placed.frame.number
         self.write(x + side, y, number, _SMALL, _SOFT, anchor="rs")
-        self.write(x, y, _fitted(placed.frame.time, self._time_size, side - text_width(number, _SMALL) - 10, "regular"), self._time_size)
+        self.write(
+            x,
+            y,
+            _fitted(placed.frame.time, self._time_size, side - text_width(number, _SMALL) - 10, "regular"),
+            self._time_size,
+        )
         for line, text in enumerate(answer := self._answer_lines(placed), start=1):
             self._write_below(placed, y + 42 * line, text, _SMALL, _ACCENT, "semibold")
         for line, what in enumerate(placed.frame.then, start=len(answer) + 1):
@@ -465,7 +549,9 @@ class TrialSheet:
 
 
 def _correct(frame: Frame) -> str:
-    return "" if frame.ask is None or frame.truth.answer is None else _CORRECT + frame.ask.kind.write(frame.truth.answer)
+    return (
+        "" if frame.ask is None or frame.truth.answer is None else _CORRECT + frame.ask.kind.write(frame.truth.answer)
+    )
 
 
 def _then(what: str) -> str:
@@ -479,7 +565,10 @@ def _is_alone(frame: Frame, frames: list[Frame]) -> bool:
 
 def _size_for(texts: list[tuple[str, float]]) -> int:
     """The largest size at which every text has room."""
-    return next((size for size in range(_SMALL, _SMALLEST, -1) if all(text_width(text, size) <= room for text, room in texts)), _SMALLEST)
+    return next(
+        (size for size in range(_SMALL, _SMALLEST, -1) if all(text_width(text, size) <= room for text, room in texts)),
+        _SMALLEST,
+    )
 
 
 def _fitted(text: str, size: int, room: float, weight: Weight) -> str:

@@ -1,4 +1,5 @@
-"""The time-mapping table, rebuilt from the paradigms: how long one step of each phase lasts for people."""
+"""The time-mapping table, rebuilt from the paradigms: how long one step of each phase lasts for
+people."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ PUBLISHED = "published (WorM, Table A2)"
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """Duration of one phase: ``ms`` is a number, several in sequence (``500 + 2500``), or ``variable`` for self-paced steps."""
+    """Duration of one phase: ``ms`` is a number, several in sequence (``500 + 2500``), or
+    ``variable`` for self-paced steps."""
 
     task: str
     phase: str
@@ -21,7 +23,8 @@ class TableRow:
 
 
 def timetable(paradigm: Paradigm) -> list[TableRow]:
-    """The rows of one paradigm, phases in order of first occurrence over all factor combinations, those of random factors included."""
+    """The rows of one paradigm, phases in order of first occurrence over all factor combinations,
+    those of random factors included."""
 
     def spelt(shown: tuple[float | None, ...]) -> str:
         return "variable" if None in shown else " + ".join(f"{ms:g}" for ms in shown if ms is not None)
@@ -38,8 +41,8 @@ def timetable(paradigm: Paradigm) -> list[TableRow]:
 
 
 def durations(paradigm: Paradigm) -> dict[str, list[tuple[float | None, ...]]]:
-    """Phase to the durations of its displays (ms, None for self-paced ones), in every form in which they occur over all factor combinations, those of random
-    factors included."""
+    """Phase to the durations of its displays (ms, None for self-paced ones), in every form in which
+    they occur over all factor combinations, those of random factors included."""
     by_phase: dict[str, list[tuple[float | None, ...]]] = {}
     for levels in paradigm.combinations({name: factor.levels for name, factor in paradigm.factors.items()}):
         for step in compile_trial(paradigm, levels, seed=0).steps:

@@ -1,4 +1,5 @@
-"""Response kinds: what may be answered, how people, chat models and networks give the answer, and the scores of its items."""
+"""Response kinds: what may be answered, how people, chat models and networks give the answer, and
+the scores of its items."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ Scalar = int | float | bool | str | None
 
 @dataclass(frozen=True, slots=True)
 class ScoreField:
-    """A value that the scores of one kind have beside those of all kinds; in the response table it is the column ``score_<name>``.
+    """A value that the scores of one kind have beside those of all kinds; in the response table it
+    is the column ``score_<name>``.
 
     Parameters
     ----------
@@ -41,11 +43,13 @@ class ScoreField:
 class ItemScore:
     """The score of one item of an answer: one row of the response table.
 
-    ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded value in place. ``edit_distance`` is that of the whole answer,
-    for kinds that have one. Answers on a continuous scale have an ``error``: the signed distance to the correct answer, the shorter way round where the
-    scale closes after its ``period``; ``correct`` then says whether the error is at most ``tolerance``. What has no right answer has no ``correct`` either;
-    a rating has the ends of its scale, ``scale_from`` and ``scale_to``. ``more`` has the values of the fields that the kind itself declares
-    (:attr:`ResponseKind.score_fields`).
+    ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded
+    value in place. ``edit_distance`` is that of the whole answer, for kinds that have one. Answers
+    on a continuous scale have an ``error``: the signed distance to the correct answer, the shorter
+    way round where the scale closes after its ``period``; ``correct`` then says whether the error
+    is at most ``tolerance``. What has no right answer has no ``correct`` either; a rating has the
+    ends of its scale, ``scale_from`` and ``scale_to``. ``more`` has the values of the fields that
+    the kind itself declares (:attr:`ResponseKind.score_fields`).
     """
 
     answer: int | str | None
@@ -62,21 +66,25 @@ class ItemScore:
     more: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
 
 
-#: One value (a choice, a text) or several (cells, sequences, in the order of output; None for an item that was left open). Plain Python, fit for JSON.
+#: One value (a choice, a text) or several (cells, sequences, in the order of output; None for an
+#: item that was left open). Plain Python, fit for JSON.
 Answer = int | str | tuple[int | str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """The order in which a person's values are kept: each press adds one, and the last one can be taken back.
+    """The order in which a person's values are kept: each press adds one, and the last one can be
+    taken back.
 
     Parameters
     ----------
     most : so many values at most
     repeats : whether the same value may be given more than once
-    unknown : whether "don't know" may stand in the place of a value (as None), or, where values are ``joined``, of the whole answer
+    unknown : whether "don't know" may stand in the place of a value (as None), or, where values are
+        ``joined``, of the whole answer
     joined : whether the values are characters of one text
-    line : where on the canvas what was given stands in a line, as (x0, y0, x1, y1); None where each value shows at its own place, with its number
+    line : where on the canvas what was given stands in a line, as (x0, y0, x1, y1); None where each
+        value shows at its own place, with its number
     labels : what stands on the areas of the canvas that are keys to press: value and label
     lines : so many lines of text at least have room in ``line``
     """
@@ -92,7 +100,8 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """A ring on the canvas on which one value is chosen by its direction from the middle, with the mouse, a finger or keys.
+    """A ring on the canvas on which one value is chosen by its direction from the middle, with the
+    mouse, a finger or keys.
 
     Parameters
     ----------
@@ -103,7 +112,8 @@ class Dial:
     values : the values in their order; their indices count round the ring
     turned : direction of the first value, in degrees clockwise from upright
     start : index of the value at which keys begin
-    mark : what shows the value: a ``ring`` around its place, a ``dot`` at its place, or a ``bar`` through the middle
+    mark : what shows the value: a ``ring`` around its place, a ``dot`` at its place, or a ``bar``
+        through the middle
     """
 
     x: float
@@ -117,7 +127,8 @@ class Dial:
     mark: Literal["ring", "dot", "bar"] = "ring"
 
     def value_at(self, x: float, y: float) -> int | None:
-        """The value in whose direction a place on the canvas lies; None near the middle and outside the canvas."""
+        """The value in whose direction a place on the canvas lies; None near the middle and outside
+        the canvas."""
         if not (0 <= x <= CANVAS and 0 <= y <= CANVAS) or hypot(x - self.x, y - self.y) < self.dead:
             return None
         direction = degrees(atan2(x - self.x, self.y - y)) - self.turned
@@ -157,7 +168,8 @@ class Surface:
     ----------
     keys : key name (as PsychoPy calls it) to value; several keys may stand for the same value
     regions : clickable areas
-    several : whether more than one value makes the answer; marks are then shown and a done button (or Return) ends it
+    several : whether more than one value makes the answer; marks are then shown and a done button
+        (or Return) ends it
     take : the number of values expected when ``several``
     outlined : whether the outlines of the areas are drawn while the question is open
     ordered : how values that are given in order are kept, where they are
@@ -181,21 +193,26 @@ class Surface:
 
 
 class ResponseKind(Component):
-    """The base of every response kind. All positions are numbered from 0 inside, and from 1 in what people and models read."""
+    """The base of every response kind. All positions are numbered from 0 inside, and from 1 in what
+    people and models read."""
 
     #: parameters that are not part of the trial: they say what a laboratory may do with keys
     beside_the_trial: ClassVar[frozenset[str]] = frozenset()
-    #: why networks cannot answer, in a clause, and what to ask instead; empty for kinds that they can answer
+    #: why networks cannot answer, in a clause, and what to ask instead; empty for kinds that they
+    #: can answer
     not_for_networks: ClassVar[str] = ""
     #: whether there is a right answer; ratings have none, and are in no accuracy
     scored: ClassVar[bool] = True
-    #: values that the scores of this kind have in ``more``, by name: each is a column ``score_<name>`` of the response table
+    #: values that the scores of this kind have in ``more``, by name: each is a column
+    #: ``score_<name>`` of the response table
     score_fields: ClassVar[Mapping[str, ScoreField]] = {}
 
     def record_key(self) -> str:
-        """Return the key of this kind of question in a record: its name and the parameters that differ from their
-        defaults."""
-        return canonical([type(self).name, self.model_dump(mode="json", exclude_defaults=True, exclude=set(self.beside_the_trial))])
+        """Return the key of this kind of question in a record: its name and the parameters that
+        differ from their defaults."""
+        return canonical(
+            [type(self).name, self.model_dump(mode="json", exclude_defaults=True, exclude=set(self.beside_the_trial))]
+        )
 
     def allows(self, value: Any) -> bool:
         """Return whether ``value`` is an answer that can be given."""
@@ -204,22 +221,25 @@ class ResponseKind(Component):
     def question(self) -> str:
         """The words of the question at the moment of asking; never hints at the answer.
 
-        They are for readers: places count from 1 in them, and from 0 in the value of a ``Response`` (:meth:`allowed_values`). :meth:`parse` turns an answer
-        that follows these words into that value.
+        They are for readers: places count from 1 in them, and from 0 in the value of a ``Response``
+        (:meth:`allowed_values`). :meth:`parse` turns an answer that follows these words into that
+        value.
         """
         raise NotImplementedError
 
     def allowed_values(self) -> str:
-        """The values that a ``Response`` to this question can have, in words, with what counts from where."""
+        """The values that a ``Response`` to this question can have, in words, with what counts from
+        where."""
         return f"what parse() makes of a written answer ({self.question()})"
 
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
-        """Return how to answer, for the instructions: the keys and clicks (in the participant's language, or else in
-        English), or the words to write."""
+        """Return how to answer, for the instructions: the keys and clicks (in the participant's
+        language, or else in English), or the words to write."""
         raise NotImplementedError
 
     def finality(self, counts: Literal["first", "last"], language: str = "en") -> str:
-        """Return whether an answer can be changed, for the instructions; empty where the legend says how, because several presses make one.
+        """Return whether an answer can be changed, for the instructions; empty where the legend
+        says how, because several presses make one.
 
         Parameters
         ----------
@@ -229,7 +249,15 @@ class ResponseKind(Component):
         if surface.several:
             return ""
         each_has_a_key = {region.value for region in surface.regions} <= {value for _, value in surface.keys}
-        pressed = "dial" if surface.dial is not None else "keys" if not surface.regions else "presses" if each_has_a_key else "clicks"
+        pressed = (
+            "dial"
+            if surface.dial is not None
+            else "keys"
+            if not surface.regions
+            else "presses"
+            if each_has_a_key
+            else "clicks"
+        )
         return sentence("legend.last" if counts == "last" else f"legend.first_{pressed}", language)
 
     def surface(self) -> Surface:
@@ -245,7 +273,8 @@ class ResponseKind(Component):
         return answer if isinstance(answer, tuple) else (answer,)
 
     def with_keys(self, keys: AnswerKeys) -> ResponseKind:
-        """The same question with other keys and words, for the window and for what people read; answers and scores stay as they are.
+        """The same question with other keys and words, for the window and for what people read;
+        answers and scores stay as they are.
 
         Here itself, as it is for kinds without keys of their own.
 
@@ -261,7 +290,8 @@ class ResponseKind(Component):
         return str(value + 1) if isinstance(value, int) else value
 
     def answer_names(self) -> tuple[str, ...]:
-        """The answers to which a session may give keys of its own, as people and models write them: here none."""
+        """The answers to which a session may give keys of its own, as people and models write them:
+        here none."""
         return ()
 
     def parse(self, text: str) -> Answer | None:
@@ -269,31 +299,39 @@ class ResponseKind(Component):
         raise NotImplementedError
 
     def write(self, answer: Answer) -> str:
-        """The reply that a perfect writer would give; ``parse`` reads it back, and nothing else in its place."""
+        """The reply that a perfect writer would give; ``parse`` reads it back, and nothing else in
+        its place."""
         raise NotImplementedError
 
     def written_answers(self) -> tuple[str, ...]:
-        """Every allowed answer as ``write`` writes it, where the answers are few enough to be listed: here none."""
+        """Every allowed answer as ``write`` writes it, where the answers are few enough to be
+        listed: here none."""
         return ()
 
     def answer_schema(self) -> dict[str, Any] | None:
-        """The JSON Schema of an answer, in the words of the question; None for a kind that cannot be answered in JSON, as it is here."""
+        """The JSON Schema of an answer, in the words of the question; None for a kind that cannot
+        be answered in JSON, as it is here."""
         return None
 
     def answer_from_json(self, value: Any) -> Answer | None:
-        """The answer that a JSON value of this schema stands for; None when it is none that is allowed."""
+        """The answer that a JSON value of this schema stands for; None when it is none that is
+        allowed."""
         return None
 
-    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+    def from_logits(
+        self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False
+    ) -> Answer | None:
         """The answer that a network's outputs (its whole head) stand for.
 
-        ``classes`` says which class each allowed answer is, in the order of the answers (0, 1, ... when not given). With ``all_classes`` the whole head is
-        read out, and a class that belongs to no allowed answer gives None (an invalid answer).
+        ``classes`` says which class each allowed answer is, in the order of the answers (0, 1, ...
+        when not given). With ``all_classes`` the whole head is read out, and a class that belongs
+        to no allowed answer gives None (an invalid answer).
         """
         raise self._not_for_networks()
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
-        """The number of the answer among the allowed ones; several numbers for an answer with several values."""
+        """The number of the answer among the allowed ones; several numbers for an answer with
+        several values."""
         raise self._not_for_networks()
 
     def _not_for_networks(self) -> Exception:
@@ -315,7 +353,8 @@ class ResponseKind(Component):
         raise NotImplementedError
 
     def unscored(self, answer: Answer | None) -> ItemScore:
-        """The row of an answer to a question without a right answer; ``answer`` is None when it was omitted or invalid."""
+        """The row of an answer to a question without a right answer; ``answer`` is None when it was
+        omitted or invalid."""
         return ItemScore(None if isinstance(answer, tuple) else answer, None, None)
 
     def chance(self) -> float:
@@ -323,7 +362,8 @@ class ResponseKind(Component):
         raise NotImplementedError
 
     def right_by_guessing(self) -> tuple[float, ...]:
-        """The probability of 0, 1, 2 ... correct items when guessing: here for one item, as every kind has it whose answer is scored as a whole."""
+        """The probability of 0, 1, 2 ... correct items when guessing: here for one item, as every
+        kind has it whose answer is scored as a whole."""
         return 1 - self.chance(), self.chance()
 
     def score(self, answer: Answer | None, correct: Answer) -> Sequence[ItemScore]:

@@ -1,4 +1,5 @@
-"""Several cells of a grid, in any order: free recall. In a reply, rows and columns that could mean other cells mean none."""
+"""Several cells of a grid, in any order: free recall. In a reply, rows and columns that could mean
+other cells mean none."""
 
 from __future__ import annotations
 
@@ -24,9 +25,11 @@ _LONGEST = 3
 
 
 def read_pairs(text: str, count: int) -> list[tuple[int, int]] | None:
-    """The ``count`` pairs of a row and a column in a reply, or None when it has any other number of them, or any further number.
+    """The ``count`` pairs of a row and a column in a reply, or None when it has any other number of
+    them, or any further number.
 
-    Pairs are written ``1,4``, in brackets or not, or as ``row 1, column 4`` (or the other way round); lines may be numbered from 1.
+    Pairs are written ``1,4``, in brackets or not, or as ``row 1, column 4`` (or the other way
+    round); lines may be numbered from 1.
     """
     text = re.sub(r"[^\S\n]+", " ", text)
     if negated(text) or OR.search(text):
@@ -42,7 +45,10 @@ def read_pairs(text: str, count: int) -> list[tuple[int, int]] | None:
         before, after = text[number.start() - 1 : number.start()], text[number.end() : number.end() + 1]
         if before in ("-", "+", "−", ".", "\ufffd") or before.isalpha() or after.isalpha() or after == "\ufffd":
             return None
-    if not all(_COMMA.fullmatch(text, row.end(), column.start()) for row, column in zip(numbers[::2], numbers[1::2], strict=True)):
+    if not all(
+        _COMMA.fullmatch(text, row.end(), column.start())
+        for row, column in zip(numbers[::2], numbers[1::2], strict=True)
+    ):
         return None
     return [(int(row[0]), int(column[0])) for row, column in zip(numbers[::2], numbers[1::2], strict=True)]
 
@@ -65,7 +71,8 @@ def _without_line_numbers(text: str) -> str:
 
 @RESPONSES.register
 class Cells(ResponseKind):
-    """Several different cells of a square grid, in any order. Cells are numbered from 0, row by row."""
+    """Several different cells of a square grid, in any order. Cells are numbered from 0, row by
+    row."""
 
     name: ClassVar[str] = "cells"
 
@@ -89,24 +96,36 @@ class Cells(ResponseKind):
 
     def question(self) -> str:
         many = "1 cell" if self.take == 1 else f"{self.take} different cells"
-        return f"Answer with {many}, each as row,column from 1,1 (top left) to {self.grid},{self.grid} (bottom right), separated by semicolons."
+        return (
+            f"Answer with {many}, each as row,column from 1,1 (top left) to {self.grid},{self.grid} (bottom right),"
+            " separated by semicolons."
+        )
 
     def allowed_values(self) -> str:
         return (
-            f"a tuple of {self.take} different whole numbers from 0 to {self.grid**2 - 1} (cells count from 0, row by row, "
-            f"so 1,1 in the words of the question is 0 here, and {self.grid},{self.grid} is {self.grid**2 - 1})"
+            f"a tuple of {self.take} different whole numbers from 0 to {self.grid**2 - 1} (cells count from 0, row by"
+            f" row, so 1,1 in the words of the question is 0 here, and {self.grid},{self.grid} is {self.grid**2 - 1})"
         )
 
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
-            return self.question().replace(f"with {'1 cell' if self.take == 1 else f'{self.take} different cells'}", "with as many cells as you are asked for")
+            return self.question().replace(
+                f"with {'1 cell' if self.take == 1 else f'{self.take} different cells'}",
+                "with as many cells as you are asked for",
+            )
         return sentence("legend.cells", language)
 
     def surface(self) -> Surface:
-        return Surface(regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within), several=True, take=self.take, outlined=True)
+        return Surface(
+            regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within),
+            several=True,
+            take=self.take,
+            outlined=True,
+        )
 
     def parse(self, text: str) -> Answer | None:
-        """Read ``row,column`` pairs; None unless there are exactly ``take`` different ones inside the grid, and no other number."""
+        """Read ``row,column`` pairs; None unless there are exactly ``take`` different ones inside
+        the grid, and no other number."""
         pairs = read_pairs(text, self.take)
         if pairs is None or any(not 1 <= number <= self.grid for pair in pairs for number in pair):
             return None
@@ -122,9 +141,16 @@ class Cells(ResponseKind):
         return f"{cell // self.grid + 1},{cell % self.grid + 1}"
 
     def answer_schema(self) -> dict[str, Any] | None:
-        # Cells as the question names them. Their numbers would have to be reckoned out first: that is another task.
+        # Cells as the question names them. Their numbers would have to be reckoned out first: that
+        # is another task.
         cells = [self._cell(cell) for cell in range(self.grid**2)]
-        return {"type": "array", "items": {"type": "string", "enum": cells}, "minItems": self.take, "maxItems": self.take, "uniqueItems": True}
+        return {
+            "type": "array",
+            "items": {"type": "string", "enum": cells},
+            "minItems": self.take,
+            "maxItems": self.take,
+            "uniqueItems": True,
+        }
 
     def answer_from_json(self, value: Any) -> Answer | None:
         names = {self._cell(cell): cell for cell in range(self.grid**2)}
@@ -133,7 +159,9 @@ class Cells(ResponseKind):
         cells = tuple(names[name] for name in value)
         return cells if self.allows(cells) else None
 
-    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+    def from_logits(
+        self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False
+    ) -> Answer | None:
         cell_logits = logits[: self.grid**2] if classes is None else logits[list(classes)]
         return tuple(int(cell) for cell in np.argsort(-cell_logits, kind="stable")[: self.take])
 
@@ -150,10 +178,14 @@ class Cells(ResponseKind):
     def right_by_guessing(self) -> tuple[float, ...]:
         """Hypergeometric: the cells are named without replacement."""
         cells = self.grid**2
-        return tuple(comb(self.take, right) * comb(cells - self.take, self.take - right) / comb(cells, self.take) for right in range(self.take + 1))
+        return tuple(
+            comb(self.take, right) * comb(cells - self.take, self.take - right) / comb(cells, self.take)
+            for right in range(self.take + 1)
+        )
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
-        """One score per presented item (``correct`` is in presentation order), then one per intrusion."""
+        """One score per presented item (``correct`` is in presentation order), then one per
+        intrusion."""
         named = answer if isinstance(answer, tuple) else ()
         presented = correct if isinstance(correct, tuple) else (correct,)
         scores = [

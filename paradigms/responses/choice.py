@@ -1,6 +1,7 @@
 """One of several: two-alternative keys, number pads, patterns to click.
 
-In a reply one of several labels is read; what could mean two of them, or the opposite of one, means none.
+In a reply one of several labels is read; what could mean two of them, or the opposite of one, means
+none.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ from .wording import DASH_END, HEAD_END, alike, dashed, negated, undressed
 
 #: So many characters may stand around a label that makes a whole reply, or its head.
 _ROOM = 60
-#: Letters and digits, and what such signs join to one word; the last is what stands for broken characters.
+#: Letters and digits, and what such signs join to one word; the last is what stands for broken
+#: characters.
 _WORD = re.compile("[^\\W_]+(?:[-‐‑/.'’\ufffd][^\\W_]+|\ufffd)*")
 _JOINTS = re.compile("[-‐‑/.'’\ufffd]")
 _NUMBER = re.compile(r"(\d+)(?:st|nd|rd|th)?")
 #: what takes an answer back
-_CORRECTS = re.compile(r"(?<![^\W_])(?:wait|actually|correction|sorry|hmm|no,|or|rather|oder|ou|doch|moment)(?![^\W_])", re.IGNORECASE)
+_CORRECTS = re.compile(
+    r"(?<![^\W_])(?:wait|actually|correction|sorry|hmm|no,|or|rather|oder|ou|doch|moment)(?![^\W_])", re.IGNORECASE
+)
 _BEFORE = r"[^\S\n]*[*_`'\"“‘(\[]*"
 _AFTER = r"[*_`'\"”’)\]]*"
 
@@ -35,9 +39,10 @@ _AFTER = r"[*_`'\"”’)\]]*"
 def read_label(text: str, labels: Sequence[str]) -> int | None:
     """The number of the label that a reply gives, or None.
 
-    It gives one when it is nothing else (whatever the case, quotes and bold type); when it begins with one, then a colon, a full stop, a bracket, a new line or
-    *because*, and offers no other one after it; or when only one occurs in it, as a word or a number of its own, and nothing is denied there. Within a longer
-    reply a single letter or sign means nothing ("a match", "m - maybe").
+    It gives one when it is nothing else (whatever the case, quotes and bold type); when it begins
+    with one, then a colon, a full stop, a bracket, a new line or *because*, and offers no other one
+    after it; or when only one occurs in it, as a word or a number of its own, and nothing is denied
+    there. Within a longer reply a single letter or sign means nothing ("a match", "m - maybe").
     """
     number = _whole(text, labels)
     if number is not None:
@@ -45,7 +50,9 @@ def read_label(text: str, labels: Sequence[str]) -> int | None:
     room = max(map(len, labels)) + _ROOM
     start = text.lstrip()
     ends = [HEAD_END] if any(len(label) == 1 and not label.isdigit() for label in labels) else [HEAD_END, DASH_END]
-    for end in sorted((end for pattern in ends for end in pattern.finditer(start, 0, room)), key=lambda end: end.start()):
+    for end in sorted(
+        (end for pattern in ends for end in pattern.finditer(start, 0, room)), key=lambda end: end.start()
+    ):
         number = _whole(start[: end.start()], labels)
         if number is not None:
             return None if _offers_another(start[end.end() :], labels, number) else number
@@ -93,7 +100,8 @@ def _offers_another(rest: str, labels: Sequence[str], number: int) -> bool:
     if unclear or (options - {number} and (all(label.isdigit() for label in labels) or _CORRECTS.search(rest))):
         return True
     rest = dashed(rest)
-    # Words, letters and signs occur in reasons; they are offered as answers in a line of their own, before a colon, or after "or".
+    # Words, letters and signs occur in reasons; they are offered as answers in a line of their own,
+    # before a colon, or after "or".
     others = [re.escape(dashed(label)) for n, label in enumerate(labels) if n != number and label.strip()]
     sign = rf"(?:{'|'.join(others)})"
     offered = rf"(?:\A|\n){_BEFORE}{sign}{_AFTER}[^\S\n]*(?:[:.)]|\n|\Z)|\s{sign}:|\bor\b{_BEFORE}{sign}(?!\w)"
@@ -101,11 +109,13 @@ def _offers_another(rest: str, labels: Sequence[str], number: int) -> bool:
 
 
 def _occurring(text: str, labels: Sequence[str]) -> tuple[set[int], set[str], bool]:
-    """The labels that occur in a text, all numbers in it, and whether a label is part of a word in which it may mean something else."""
+    """The labels that occur in a text, all numbers in it, and whether a label is part of a word in
+    which it may mean something else."""
     options: set[int] = set()
     numbers: set[str] = set()
     unclear = False
-    # Labels of several words are taken out first, the longest first: "left" does not occur in "top left".
+    # Labels of several words are taken out first, the longest first: "left" does not occur in "top
+    # left".
     several = sorted((label for label in labels if re.fullmatch(r"\w.*\W.*\w", label)), key=len, reverse=True)
     if several:
         pattern = re.compile("|".join(rf"\b(?i:{label[0]}){re.escape(label[1:])}\b" for label in several))
@@ -129,14 +139,16 @@ def _occurring(text: str, labels: Sequence[str]) -> tuple[set[int], set[str], bo
                 unclear |= before == "\ufffd"
             else:
                 parts = [_named(part, labels) if len(part) > 1 else None for part in _JOINTS.split(word)]
-                unclear |= any(part is not None for part in parts[1:]) or (parts[0] is not None and "\ufffd" in word + before)
+                unclear |= any(part is not None for part in parts[1:]) or (
+                    parts[0] is not None and "\ufffd" in word + before
+                )
                 options |= set() if parts[0] is None else {parts[0]}
     return options, numbers, unclear
 
 
 def _named(word: str, labels: Sequence[str]) -> int | None:
-    """Return the label that a word stands for. A longer one may begin with a capital, as at the beginning of a
-    sentence."""
+    """Return the label that a word stands for. A longer one may begin with a capital, as at the
+    beginning of a sentence."""
     forms = (word, word[:1].lower() + word[1:]) if len(word) > 1 else (word,)
     return next((labels.index(form) for form in forms if form in labels), None)
 
@@ -164,20 +176,41 @@ def _values(options: Options) -> tuple[int | str, ...]:
 class Choice(ResponseKind):
     """One answer out of several.
 
-    With ``options: 9`` the answers are positions: 0 to 8 in the record, 1 to 9 for people and models. With a list of words the answers are these words. With
-    words and a layout, the words are what is seen at the places, in the order of these, with null for places where nothing can be chosen.
+    With ``options: 9`` the answers are positions: 0 to 8 in the record, 1 to 9 for people and
+    models. With a list of words the answers are these words. With words and a layout, the words are
+    what is seen at the places, in the order of these, with null for places where nothing can be
+    chosen.
     """
 
     name: ClassVar[str] = "choice"
     beside_the_trial: ClassVar[frozenset[str]] = frozenset({"swap"})
 
     options: Annotated[int, Field(ge=2, le=100)] | Places = Field(
-        description="number of positions to choose from, or the list of possible answers (with a layout, null for a place without one)"
+        description=(
+            "number of positions to choose from, or the list of possible answers (with a layout, null for a place"
+            " without one)"
+        )
     )
-    layout: str | None = Field(None, description="where positions are: columns x rows, such as 3x3, or centred rows, such as 3+3+2; makes the canvas clickable")
-    within: Area | None = Field(None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas if not given")
-    keys: Words | None = Field(None, description="one key per option, as PsychoPy names them; if not given, digits in reading order (or the words' own keys)")
-    swap: bool = Field(True, description="whether a session may swap the keys of two words; false if the words name the sides of the keys")
+    layout: str | None = Field(
+        None,
+        description=(
+            "where positions are: columns x rows, such as 3x3, or centred rows, such as 3+3+2; makes the canvas"
+            " clickable"
+        ),
+    )
+    within: Area | None = Field(
+        None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas if not given"
+    )
+    keys: Words | None = Field(
+        None,
+        description=(
+            "one key per option, as PsychoPy names them; if not given, digits in reading order (or the words' own keys)"
+        ),
+    )
+    swap: bool = Field(
+        True,
+        description="whether a session may swap the keys of two words; false if the words name the sides of the keys",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Choice:
@@ -185,7 +218,9 @@ class Choice(ResponseKind):
             if self.count < 2 or len(set(self.values)) != self.count:
                 raise ValueError("options must be at least two different words")
             if self.layout is None and None in self.options:
-                raise ValueError("an option may be null only where there is a layout: as a place where nothing can be chosen")
+                raise ValueError(
+                    "an option may be null only where there is a layout: as a place where nothing can be chosen"
+                )
         if self.layout is not None and (not all(self._rows) or sum(self._rows) < len(self._places)):
             room = f"with room for {len(self._places)} options, such as 3x3 (or rows, such as 3+3+2)"
             raise ValueError(f"layout must be columns x rows {room}; found '{self.layout}'")
@@ -240,24 +275,36 @@ class Choice(ResponseKind):
 
     def allowed_values(self) -> str:
         if isinstance(self.options, int):
-            return f"a whole number from 0 to {self.options - 1} (places count from 0, so 1 in the words of the question is 0 here)"
+            return (
+                f"a whole number from 0 to {self.options - 1} (places count from 0, so 1 in the words of the question"
+                " is 0 here)"
+            )
         return f"one of the texts {', '.join(map(repr, self.values))}"
 
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
-        # Words that are seen differ from trial to trial, and are not to be known before: these texts do not name them.
+        # Words that are seen differ from trial to trial, and are not to be known before: these
+        # texts do not name them.
         if reader == "words":
             if not isinstance(self.options, int):
                 return "Answer with one of the words that are shown." if self._seen else self.question()
-            return self.question() + (" Positions are numbered row by row, starting at the top left." if self.layout else "")
+            return self.question() + (
+                " Positions are numbered row by row, starting at the top left." if self.layout else ""
+            )
         if self._seen:
             last = len(self._places)
-            number = [sentence("legend.or_keypad" if self.layout == "3x3" else "legend.or_place", language, last=last)] if last <= 9 else []
+            number = (
+                [sentence("legend.or_keypad" if self.layout == "3x3" else "legend.or_place", language, last=last)]
+                if last <= 9
+                else []
+            )
             return " ".join([sentence("legend.click_word", language), *number])
         parts = [sentence("legend.click", language)] if self.layout is not None else []
         keys = self._main_keys()
         if keys:
             digits = keys == self.labels and len(keys) > 2 and "".join(keys) == "123456789"[: len(keys)]
-            named = [(key_label(key, language), self.label(value)) for key, value in zip(keys, self.values, strict=False)]
+            named = [
+                (key_label(key, language), self.label(value)) for key, value in zip(keys, self.values, strict=False)
+            ]
             pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in named)
             instead, how = "or_" if parts else "", "digit" if digits else "key"
             how += "_keypad" if digits and parts and self.layout == "3x3" else ""
@@ -277,17 +324,27 @@ class Choice(ResponseKind):
         if not names:
             return self
         present = self._main_keys()
-        chosen_keys = [keys.custom.get(name, key) for name, key in zip(names, present or (None,) * len(names), strict=True)]
+        chosen_keys = [
+            keys.custom.get(name, key) for name, key in zip(names, present or (None,) * len(names), strict=True)
+        ]
         keys_of_options = tuple(key for key in chosen_keys if key is not None)
         if len(keys_of_options) < len(names):
             return self  # there are no keys, and not every answer is given one
         for key in keys_of_options:
             if keys_of_options.count(key) > 1:
-                both = " and ".join(f"'{name}'" for name, other in zip(names, keys_of_options, strict=True) if other == key)
-                raise ValueError(f"the key '{key}' would stand for {both} in one question; give each of them a key of its own")
+                both = " and ".join(
+                    f"'{name}'" for name, other in zip(names, keys_of_options, strict=True) if other == key
+                )
+                raise ValueError(
+                    f"the key '{key}' would stand for {both} in one question; give each of them a key of its own"
+                )
         # The keys stay in their order, so that a legend begins with the same key for everybody.
         options = self._places[::-1] if keys.swapped and self._may_swap(keys_of_options) else self.options
-        return self if (options, keys_of_options) == (self.options, present) else self.model_copy(update={"options": options, "keys": keys_of_options})
+        return (
+            self
+            if (options, keys_of_options) == (self.options, present)
+            else self.model_copy(update={"options": options, "keys": keys_of_options})
+        )
 
     def _may_swap(self, keys: tuple[str, ...]) -> bool:
         words = isinstance(self.options, tuple) and self.layout is None and self.count == 2
@@ -300,10 +357,15 @@ class Choice(ResponseKind):
         """Digits in reading order, or the words' own keys."""
         if isinstance(self.options, int):
             return tuple(str(n + 1) for n in range(self.options)) if self.options <= 9 else ()
-        return self._letter_keys() or tuple(str(n + 1) for n, word in enumerate(self.options) if word is not None) if len(self.options) <= 9 else ()
+        return (
+            self._letter_keys() or tuple(str(n + 1) for n, word in enumerate(self.options) if word is not None)
+            if len(self.options) <= 9
+            else ()
+        )
 
     def _letter_keys(self) -> tuple[str, ...]:
-        """The words' own keys, where each word is a letter or sign with a key to itself; none where one of them has no such key."""
+        """The words' own keys, where each word is a letter or sign with a key to itself; none where
+        one of them has no such key."""
         if self._seen or isinstance(self.options, int):
             return ()
         keys = tuple(own_key(word) for word in self.labels)
@@ -311,18 +373,28 @@ class Choice(ResponseKind):
 
     def surface(self) -> Surface:
         keys = list(zip(self._main_keys(), self.values, strict=False))
-        # In rows of different lengths a key of the number pad could mean its number as well as where it lies.
-        if self.keys is None and len(set(self._rows)) <= 1 and (isinstance(self.options, int) or (self._seen and len(self.options) <= 9)):
-            keypad = _KEYPAD_3X3 if self.layout == "3x3" else tuple(f"num_{n + 1}" for n in range(min(len(self._places), 9)))
+        # In rows of different lengths a key of the number pad could mean its number as well as
+        # where it lies.
+        if (
+            self.keys is None
+            and len(set(self._rows)) <= 1
+            and (isinstance(self.options, int) or (self._seen and len(self.options) <= 9))
+        ):
+            keypad = (
+                _KEYPAD_3X3 if self.layout == "3x3" else tuple(f"num_{n + 1}" for n in range(min(len(self._places), 9)))
+            )
             keys += [(key, value) for key, value in zip(keypad, self._places, strict=False) if value is not None]
-        keys += [(alias, value) for key, value in keys if (alias := _ALSO.get(key)) is not None and alias not in dict(keys)]
+        keys += [
+            (alias, value) for key, value in keys if (alias := _ALSO.get(key)) is not None and alias not in dict(keys)
+        ]
         return Surface(keys=tuple(keys), regions=self._regions(), outlined=self.within is not None)
 
     def _regions(self) -> tuple[Region, ...]:
         return row_regions(self._places, self._rows, self.within or WHOLE_CANVAS) if self._rows else ()
 
     def parse(self, text: str) -> Answer | None:
-        """Read an answer: the bare label, a label at the head of a reply (then come reasons), or the only label in a longer reply that denies nothing."""
+        """Read an answer: the bare label, a label at the head of a reply (then come reasons), or
+        the only label in a longer reply that denies nothing."""
         number = read_label(text, self.labels)
         return None if number is None else self.values[number]
 
@@ -338,7 +410,9 @@ class Choice(ResponseKind):
     def answer_from_json(self, value: Any) -> Answer | None:
         return self.values[self.labels.index(value)] if isinstance(value, str) and value in self.labels else None
 
-    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+    def from_logits(
+        self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False
+    ) -> Answer | None:
         class_numbers = list(range(self.count) if classes is None else classes)
         if len(logits) == 1 and self.count == 2:
             return self.values[class_numbers.index(int(logits[0] > 0))]
@@ -361,7 +435,8 @@ class Choice(ResponseKind):
 
 
 class CalledChoice(Choice):
-    """A choice at the window, whose answers a person reads in other words; what is answered and recorded stays as it is."""
+    """A choice at the window, whose answers a person reads in other words; what is answered and
+    recorded stays as it is."""
 
     called: tuple[tuple[str, str], ...] = Field(description="answers, each with the text that replaces it")
 

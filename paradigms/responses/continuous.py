@@ -1,4 +1,5 @@
-"""A value on a continuous scale that closes on itself: an orientation, a colour of the wheel, a location on a circle. Scored by how far it is off."""
+"""A value on a continuous scale that closes on itself: an orientation, a colour of the wheel, a
+location on a circle. Scored by how far it is off."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ PERIODS: dict[Feature, int] = {"orientation": 180, "colour": 360, "location": 36
 #: what shows a value on the wheel
 _MARKS: dict[Feature, Literal["ring", "dot", "bar"]] = {"orientation": "bar", "colour": "ring", "location": "dot"}
 _COUNTED: dict[Feature, str] = {
-    "orientation": "Degrees are counted clockwise from upright; a bar that lies level has 90, and 0 is the same as 180.",
+    "orientation": (
+        "Degrees are counted clockwise from upright; a bar that lies level has 90, and 0 is the same as 180."
+    ),
     "colour": "Colours are numbered round a wheel in equal steps, and 0 follows on 359.",
     "location": "Degrees are counted clockwise from the top; the right has 90.",
 }
@@ -34,7 +37,8 @@ _NUMBER = re.compile(rf"(?<![\w.,+\-−–])(\d{{1,4}}(?:\.\d{{1,6}})?){_UNIT}(?
 _DIGITS = re.compile(r"\d")
 #: what turns a number of degrees into another one, or makes two of it
 _OTHERWISE = re.compile(
-    r"(?<![^\W_])(?:or|oder|ou|o|counter ?-?clockwise|anti ?-?clockwise|gegen|linksherum|rad|radians?|minus|to the left|from (?:the )?horizontal|from (?:the )?"
+    r"(?<![^\W_])(?:or|oder|ou|o|counter ?-?clockwise|anti ?-?clockwise|gegen|linksherum|rad|radians?|minus|to the"
+    r" left|from (?:the )?horizontal|from (?:the )?"
     r"(?:x|right|east)|between|zwischen|entre)(?![^\W_])|或|逆时针",
     re.IGNORECASE,
 )
@@ -42,31 +46,55 @@ _OTHERWISE = re.compile(
 
 @RESPONSES.register
 class Continuous(ResponseKind):
-    """One value on a scale that closes on itself, in degrees: an orientation (0 to 179), a colour of the wheel or a location on a circle (0 to 359).
+    """One value on a scale that closes on itself, in degrees: an orientation (0 to 179), a colour
+    of the wheel or a location on a circle (0 to 359).
 
-    People choose it by its direction from the middle of the screen: the error is signed, the shorter way round. Whoever needs right and wrong (feedback,
-    practice, staircases, accuracy) gets whether the error is at most the declared ``tolerance``.
+    People choose it by its direction from the middle of the screen: the error is signed, the
+    shorter way round. Whoever needs right and wrong (feedback, practice, staircases, accuracy) gets
+    whether the error is at most the declared ``tolerance``.
     """
 
     name: ClassVar[str] = "continuous"
     shorthand: ClassVar[str] = ""
 
-    feature: Feature = Field(description="what is reported: orientation (repeats after 180 degrees), colour of the wheel or location on a circle (after 360)")
-    tolerance: Annotated[int, Field(ge=0, le=90)] = Field(
-        description="the largest error, in degrees, at which an answer counts as correct: for feedback, practice, staircases and accuracy (errors are recorded)"
+    feature: Feature = Field(
+        description=(
+            "what is reported: orientation (repeats after 180 degrees), colour of the wheel or location on a circle"
+            " (after 360)"
+        )
     )
-    step: Annotated[int, Field(ge=1, le=45)] = Field(1, description="degrees from one possible answer to the next; clicks count for the nearest")
+    tolerance: Annotated[int, Field(ge=0, le=90)] = Field(
+        description=(
+            "the largest error, in degrees, at which an answer counts as correct: for feedback, practice, staircases"
+            " and accuracy (errors are recorded)"
+        )
+    )
+    step: Annotated[int, Field(ge=1, le=45)] = Field(
+        1, description="degrees from one possible answer to the next; clicks count for the nearest"
+    )
     turned: Annotated[int, Field(ge=0, lt=360)] = Field(
-        0, description="how far a wheel of colours is turned clockwise, in degrees, as in the display; draw it, so that places say nothing about colours"
+        0,
+        description=(
+            "how far a wheel of colours is turned clockwise, in degrees, as in the display; draw it, so that places say"
+            " nothing about colours"
+        ),
     )
     start: Annotated[int, Field(ge=0, lt=360)] = Field(
         0, description="the value at which keys begin, in degrees; draw it, so that it says nothing about the answer"
     )
     bins: Annotated[int, Field(ge=2, le=360)] | None = Field(
-        None, description="how many classes of equal width a network reads out, each standing for its middle; one for each possible answer when not given"
+        None,
+        description=(
+            "how many classes of equal width a network reads out, each standing for its middle; one for each possible"
+            " answer when not given"
+        ),
     )
-    radius: Annotated[float, Field(ge=4, le=CANVAS / 2)] = Field(42.5, description="where the value is marked, in canvas units from the middle")
-    dead: Annotated[float, Field(ge=0, le=CANVAS / 2)] = Field(10.0, description="clicks nearer to the middle than this mean nothing, in canvas units")
+    radius: Annotated[float, Field(ge=4, le=CANVAS / 2)] = Field(
+        42.5, description="where the value is marked, in canvas units from the middle"
+    )
+    dead: Annotated[float, Field(ge=0, le=CANVAS / 2)] = Field(
+        10.0, description="clicks nearer to the middle than this mean nothing, in canvas units"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Continuous:
@@ -75,11 +103,17 @@ class Continuous(ResponseKind):
         if self.turned and self.feature != "colour":
             raise ValueError(f"only a wheel of colours can be turned, not one of {self.feature}")
         if self.start >= self.period or self.start % self.step:
-            raise ValueError(f"start must be a possible answer: 0 to {self.period - self.step} in steps of {self.step}; found {self.start}")
+            raise ValueError(
+                f"start must be a possible answer: 0 to {self.period - self.step} in steps of {self.step}; found"
+                f" {self.start}"
+            )
         if self.bins is not None and self.count % self.bins:
             raise ValueError(f"{self.bins} bins do not hold {self.count} possible answers evenly")
         if 2 * self.tolerance >= self.period:
-            raise ValueError(f"with a tolerance of {self.tolerance} every answer is correct: no error is larger than {self.period // 2}")
+            raise ValueError(
+                f"with a tolerance of {self.tolerance} every answer is correct: no error is larger than"
+                f" {self.period // 2}"
+            )
         return self
 
     @property
@@ -97,20 +131,33 @@ class Continuous(ResponseKind):
         return self.bins or self.count
 
     def record_key(self) -> str:
-        """As of every kind, without what is drawn for each trial: where the wheel lies and where keys begin is no other question."""
+        """As of every kind, without what is drawn for each trial: where the wheel lies and where
+        keys begin is no other question."""
         beside = {*self.beside_the_trial, "turned", "start"}
         return canonical([type(self).name, self.model_dump(mode="json", exclude_defaults=True, exclude=beside)])
 
     def allows(self, value: Any) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < self.period and value % self.step == 0
+        return (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and 0 <= value < self.period
+            and value % self.step == 0
+        )
 
     def question(self) -> str:
-        what = {"orientation": "its orientation in degrees", "colour": "the number of its colour", "location": "its location in degrees"}[self.feature]
+        what = {
+            "orientation": "its orientation in degrees",
+            "colour": "the number of its colour",
+            "location": "its location in degrees",
+        }[self.feature]
         steps = "" if self.step == 1 else f" in steps of {self.step}"
         return f"Answer with {what}: one whole number from 0 to {self.period - self.step}{steps}."
 
     def allowed_values(self) -> str:
-        return f"a whole number of degrees from 0 to {self.period - self.step}{'' if self.step == 1 else f' in steps of {self.step}'}"
+        return (
+            "a whole number of degrees from 0 to"
+            f" {self.period - self.step}{'' if self.step == 1 else f' in steps of {self.step}'}"
+        )
 
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
@@ -123,18 +170,29 @@ class Continuous(ResponseKind):
 
     def surface(self) -> Surface:
         values = tuple(range(0, self.period, self.step))
-        dial = Dial(CANVAS / 2, CANVAS / 2, self.radius, self.dead, self.step, values, self.turned, values.index(self.start), _MARKS[self.feature])
+        dial = Dial(
+            CANVAS / 2,
+            CANVAS / 2,
+            self.radius,
+            self.dead,
+            self.step,
+            values,
+            self.turned,
+            values.index(self.start),
+            _MARKS[self.feature],
+        )
         return Surface(dial=dial)
 
     def label(self, value: int | str) -> str:
         return f"{value}°"
 
     def parse(self, text: str) -> Answer | None:
-        """The one number in a reply, with its unit or without; None where there is another number, one outside the scale, or words that change its meaning."""
+        """The one number in a reply, with its unit or without; None where there is another number,
+        one outside the scale, or words that change its meaning."""
         numbers = list(_NUMBER.finditer(text))
         if len(numbers) != 1 or negated(text) or _OTHERWISE.search(text):
             return None
-        ((number),) = numbers
+        (number,) = numbers
         if _DIGITS.search(text[: number.start()] + text[number.end() :]):
             return None
         value = float(number[1])
@@ -153,7 +211,9 @@ class Continuous(ResponseKind):
     def answer_from_json(self, value: Any) -> Answer | None:
         return value if self.allows(value) else None
 
-    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+    def from_logits(
+        self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False
+    ) -> Answer | None:
         """The middle of the class with the highest output."""
         allowed = list(range(self._classes) if classes is None else classes)
         if all_classes:
@@ -177,8 +237,8 @@ class Continuous(ResponseKind):
         return (2 * (self.tolerance // self.step) + 1) / self.count
 
     def error(self, answer: int, correct: int) -> float:
-        """Return the signed error of an answer, clockwise positive, the shorter way round: above minus half a period,
-        up to half a period."""
+        """Return the signed error of an answer, clockwise positive, the shorter way round: above
+        minus half a period, up to half a period."""
         half = self.period / 2
         return half - (half - (answer - correct)) % self.period
 
@@ -187,4 +247,6 @@ class Continuous(ResponseKind):
         reported = answer if isinstance(answer, int) else None
         error = None if reported is None else self.error(reported, correct)
         right = error is not None and abs(error) <= self.tolerance
-        return [ItemScore(reported, correct, right, error=error, period=float(self.period), tolerance=float(self.tolerance))]
+        return [
+            ItemScore(reported, correct, right, error=error, period=float(self.period), tolerance=float(self.tolerance))
+        ]

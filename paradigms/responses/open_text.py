@@ -1,4 +1,5 @@
-"""An open question: what somebody answers in words of their own, over several lines. There is no right answer, so nothing is scored."""
+"""An open question: what somebody answers in words of their own, over several lines. There is no
+right answer, so nothing is scored."""
 
 from __future__ import annotations
 
@@ -22,10 +23,11 @@ _SIGNS = ".,' "
 
 @RESPONSES.register
 class OpenText(ResponseKind):
-    """Free text, such as how somebody went about a task. `ask` has no 'answer', and the rows of the table have no 'correct'.
+    """Free text, such as how somebody went about a task. `ask` has no 'answer', and the rows of the
+    table have no 'correct'.
 
-    At the window and in a browser people type small letters; chat models write as they like. It may say who somebody is: data sets for sharing have it
-    only with `--free-text`.
+    At the window and in a browser people type small letters; chat models write as they like. It may
+    say who somebody is: data sets for sharing have it only with `--free-text`.
     """
 
     name: ClassVar[str] = "open_text"
@@ -34,7 +36,9 @@ class OpenText(ResponseKind):
 
     most: Annotated[int, Field(ge=1, le=4000)] = Field(600, description="at most so many characters")
     more: str = Field("", description="further letters that can be typed, such as äöüß")
-    within: Area = Field((2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the text and the characters to click on")
+    within: Area = Field(
+        (2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the text and the characters to click on"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> OpenText:
@@ -51,7 +55,12 @@ class OpenText(ResponseKind):
 
     @override
     def allows(self, value: Any) -> bool:
-        return isinstance(value, str) and 1 <= len(value) <= self.most and value == value.strip() and all(sign.isprintable() or sign == "\n" for sign in value)
+        return (
+            isinstance(value, str)
+            and 1 <= len(value) <= self.most
+            and value == value.strip()
+            and all(sign.isprintable() or sign == "\n" for sign in value)
+        )
 
     @override
     def label(self, value: int | str) -> str:
@@ -59,7 +68,9 @@ class OpenText(ResponseKind):
 
     @override
     def question(self) -> str:
-        return f"Answer in your own words, in at most {self.most} characters. Write {UNKNOWN} if you have nothing to say."
+        return (
+            f"Answer in your own words, in at most {self.most} characters. Write {UNKNOWN} if you have nothing to say."
+        )
 
     @override
     def allowed_values(self) -> str:
@@ -69,17 +80,27 @@ class OpenText(ResponseKind):
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return self.question()
-        return " ".join(sentence(f"legend.{name}", language) for name in ("open_text", "sequence_undo", "open_text_nothing", "sequence_done"))
+        return " ".join(
+            sentence(f"legend.{name}", language)
+            for name in ("open_text", "sequence_undo", "open_text_nothing", "sequence_done")
+        )
 
     @override
     def surface(self) -> Surface:
         x0, y0, x1, y1 = self.within
         top = y0 + _TEXT * (y1 - y0)
         rows = [min(_IN_A_ROW, len(self.alphabet) - start) for start in range(0, len(self.alphabet), _IN_A_ROW)]
-        keys = [(KEY_NAMES.get(sign, sign), sign) for sign in self.alphabet] + [(f"num_{sign}", sign) for sign in digits]
+        keys = [(KEY_NAMES.get(sign, sign), sign) for sign in self.alphabet] + [
+            (f"num_{sign}", sign) for sign in digits
+        ]
         labels = tuple((sign, "_" if sign == " " else sign) for sign in self.alphabet)
         ordered = Ordered(self.most, unknown=True, joined=True, line=(x0, y0, x1, top), labels=labels, lines=8)
-        return Surface(keys=tuple(keys), regions=row_regions(tuple(self.alphabet), rows, (x0, top, x1, y1)), several=True, ordered=ordered)
+        return Surface(
+            keys=tuple(keys),
+            regions=row_regions(tuple(self.alphabet), rows, (x0, top, x1, y1)),
+            several=True,
+            ordered=ordered,
+        )
 
     @override
     def answer_of(self, values: Sequence[int | str | None]) -> Answer:

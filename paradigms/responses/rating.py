@@ -1,4 +1,5 @@
-"""A rating on a scale of whole numbers: how sure one is of the answer before, or how much one agrees. There is no right answer, so nothing is scored."""
+"""A rating on a scale of whole numbers: how sure one is of the answer before, or how much one
+agrees. There is no right answer, so nothing is scored."""
 
 from __future__ import annotations
 
@@ -23,53 +24,75 @@ _BOXES = 11
 #: the part of the area that is the scale itself; what its numbers mean stands below
 _HIGH = 0.5
 #: numbers in a reply, with whatever makes them another number than the whole one
-_NUMBER = re.compile(r"(?<![\w.,-])(?P<sign>[-+−]?|[<>≤≥~≈] ?)(?P<whole>\d+)(?P<more>(?:[.,]\d+)?\+?(?: ?%)?)(?!\w)|\d+")
+_NUMBER = re.compile(
+    r"(?<![\w.,-])(?P<sign>[-+−]?|[<>≤≥~≈] ?)(?P<whole>\d+)(?P<more>(?:[.,]\d+)?\+?(?: ?%)?)(?!\w)|\d+"
+)
 #: "4 out of 7", "4/7": a number and the top of the scale, and not how many of something
 _OF = re.compile(
     r"(?<![\w.,/])(\d+) ?(?:/ ?|(?:out of|of|von|sur|de|aus) (?:a possible |the )?)\(?(\d+)\)?(?![\w/%])(?![.,]\d)"
-    r"(?! (?!(?:on|for|in|because|since|as|but|so|and|i|with|confidence|certainty|confident|certain|sure|rating|scale|points?|here)\b)[^\W\d_])",
+    r"(?! (?!(?:on|for|in|because|since|as|but|so|and|i|with|confidence|certainty|confident|certain|sure|rating|scale|points?|here)\b)[^\W\d_])",  # noqa: E501
     re.IGNORECASE,
 )
-_NUMBER_WORDS = r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)"
+_NUMBER_WORDS = r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)"  # noqa: E501
 #: another number in words, beside the one in digits
 _OFFERED = re.compile(
-    rf"\b(?:or|to|and|maybe|perhaps|rather|between|oder|bis|und|vielleicht|eher|zwischen) (?:an? |the )?{_NUMBER_WORDS}(?!\w)"
+    r"\b(?:or|to|and|maybe|perhaps|rather|between|oder|bis|und|vielleicht|eher|zwischen) (?:an? |the"
+    rf" )?{_NUMBER_WORDS}(?!\w)"
     rf"|\d ?[-/,] ?{_NUMBER_WORDS}(?!\w)|\bhalf\b|\bhalb",
     re.IGNORECASE,
 )
 #: where one thing that is said ends and another begins
 _CLAUSE = re.compile(
-    r"[.;:,()\n!]|(?<=\w) ?- |\b(?:because|since|as|so|thus|therefore|hence|but|though|although|and|weil|da|denn|also|daher|aber|und|parce que|donc|mais)\b",
+    r"[.;:,()\n!]|(?<=\w) ?-"
+    r" |\b(?:because|since|as|so|thus|therefore|hence|but|though|although|and|weil|da|denn|also|daher|aber|und|parce"
+    r" que|donc|mais)\b",
     re.IGNORECASE,
 )
 #: what makes a number a bound, a condition or a value nearby
 _NOT_IT = re.compile(
-    r"\b(?:(?:more|less|higher|lower|greater|other|better|worse) than|at (?:least|most)|above|below|over|under|up to|minimum|maximum|about|around|roughly|"
-    r"approximately|circa|ca|nearly|almost|close to|closer to|nearer|between|if|unless|otherwise|or|mehr als|weniger als|mindestens|höchstens|über|unter|"
+    r"\b(?:(?:more|less|higher|lower|greater|other|better|worse) than|at (?:least|most)|above|below|over|under|up"
+    r" to|minimum|maximum|about|around|roughly|"
+    r"approximately|circa|ca|nearly|almost|close to|closer to|nearer|between|if|unless|otherwise|or|mehr als|weniger"
+    r" als|mindestens|höchstens|über|unter|"
     r"bis zu|etwa|ungefähr|fast|beinahe|zwischen|wenn|falls|sonst|oder|plus de|moins de|environ|presque|entre|ou)\b",
     re.IGNORECASE,
 )
 #: what takes a number back that was said before
-_TAKEN_BACK = re.compile(r"(?<!\w)(?:wait|actually|correction|scratch that|never mind|no|nope|nein|doch|non)(?: *[.,!;:\n]|\s*\Z)", re.IGNORECASE)
+_TAKEN_BACK = re.compile(
+    r"(?<!\w)(?:wait|actually|correction|scratch that|never mind|no|nope|nein|doch|non)(?: *[.,!;:\n]|\s*\Z)",
+    re.IGNORECASE,
+)
 
 
 def _pairs(value: Any) -> Any:
     """Labels as a mapping from numbers, or as pairs, the way in which they are kept."""
     if isinstance(value, Mapping):
-        return tuple((int(number) if isinstance(number, str) and number.isdecimal() else number, text) for number, text in value.items())
-    return tuple(tuple(pair) if isinstance(pair, list) else pair for pair in value) if isinstance(value, (list, tuple)) else value
+        return tuple(
+            (int(number) if isinstance(number, str) and number.isdecimal() else number, text)
+            for number, text in value.items()
+        )
+    return (
+        tuple(tuple(pair) if isinstance(pair, list) else pair for pair in value)
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 @RESPONSES.register
 class Rating(ResponseKind):
-    """A number on a scale, such as how sure one is. It has no right answer: `ask` has no 'answer', and the rows of the table have no 'correct'."""
+    """A number on a scale, such as how sure one is. It has no right answer: `ask` has no 'answer',
+    and the rows of the table have no 'correct'."""
 
     name: ClassVar[str] = "rating"
     scored: ClassVar[bool] = False
-    not_for_networks: ClassVar[str] = "a network has nothing to tell beyond its answer; read its confidence from its outputs"
+    not_for_networks: ClassVar[str] = (
+        "a network has nothing to tell beyond its answer; read its confidence from its outputs"
+    )
 
     first: Annotated[int, Field(ge=0, le=1000)] = Field(1, alias="from", description="the lowest number")
-    to: Annotated[int, Field(ge=1, le=1000)] = Field(7, description="the highest number; up to 11 numbers are boxes with keys, more are a slider to click on")
+    to: Annotated[int, Field(ge=1, le=1000)] = Field(
+        7, description="the highest number; up to 11 numbers are boxes with keys, more are a slider to click on"
+    )
     labels: Annotated[tuple[tuple[int, str], ...], BeforeValidator(_pairs)] = Field(
         (), description="what numbers mean, as far as it is said: {1: not sure at all, 7: very sure}"
     )
@@ -117,10 +140,15 @@ class Rating(ResponseKind):
         if reader == "words":
             return self.question()
         keys = self._keys()
-        return sentence("legend.rating_keys", language, first=keys[0][0], last=keys[-1][0]) if keys else sentence("legend.rating_click", language)
+        return (
+            sentence("legend.rating_keys", language, first=keys[0][0], last=keys[-1][0])
+            if keys
+            else sentence("legend.rating_click", language)
+        )
 
     def _keys(self) -> list[tuple[str, int]]:
-        """A digit for each number, and 0 for ten where the scale begins above 0; none for what needs more digits."""
+        """A digit for each number, and 0 for ten where the scale begins above 0; none for what
+        needs more digits."""
         if len(self.values) > _BOXES or self.to > 10 or (self.to == 10 and self.first == 0):
             return []
         return [(str(value % 10), value) for value in self.values]
@@ -132,7 +160,9 @@ class Rating(ResponseKind):
         keys = self._keys()
         keys += [(f"num_{key}", value) for key, value in keys]
         regions = row_regions(self.values, [len(self.values)], (x0, y0, x1, bottom))
-        return Surface(keys=tuple(keys), regions=regions, scale=Scale(len(self.values) > _BOXES, self.labels, (x0, bottom, x1, y1)))
+        return Surface(
+            keys=tuple(keys), regions=regions, scale=Scale(len(self.values) > _BOXES, self.labels, (x0, bottom, x1, y1))
+        )
 
     @override
     def with_keys(self, keys: AnswerKeys) -> Rating:
@@ -145,10 +175,12 @@ class Rating(ResponseKind):
 
     @override
     def parse(self, text: str) -> Answer | None:
-        """The one number of the scale in a reply, with whatever is said of it; None where there is another number, or words that make it a bound or deny it.
+        """The one number of the scale in a reply, with whatever is said of it; None where there is
+        another number, or words that make it a bound or deny it.
 
-        A top of the scale beside the number (``4 out of 7``, ``4/7``) is no other number, and neither are both ends of the scale (``on a scale from 1 to 7``).
-        Doubts are what a rating is about: ``2 - I was mostly guessing`` is a 2.
+        A top of the scale beside the number (``4 out of 7``, ``4/7``) is no other number, and
+        neither are both ends of the scale (``on a scale from 1 to 7``). Doubts are what a rating is
+        about: ``2 - I was mostly guessing`` is a 2.
         """
         plain = re.sub(r"[*`#$]+|(?<!\w)_+|_+(?!\w)", " ", dashed(text))
         plain = re.sub(r"\s*\n\s*", "\n", re.sub(r"[^\S\n]+", " ", plain)).strip()
@@ -160,7 +192,11 @@ class Rating(ResponseKind):
         if number is None or len(number) > 4 or any(match["whole"] != number for match in numbers):
             return None
         percent = " %" if (self.first, self.to) == (0, 100) else ""
-        if any(match["sign"] or match["more"].strip(percent) for match in numbers) or str(int(number)) != number or not self.allows(int(number)):
+        if (
+            any(match["sign"] or match["more"].strip(percent) for match in numbers)
+            or str(int(number)) != number
+            or not self.allows(int(number))
+        ):
             return None
         end = numbers[-1].end()
         if _OFFERED.search(plain) or _TAKEN_BACK.search(plain, end) or plain[end:].lstrip().startswith("?"):
@@ -197,7 +233,8 @@ class Rating(ResponseKind):
 
     @override
     def unscored_answer(self, sure: bool | None) -> Answer:
-        """The highest number of an observer that remembered what it answered before, the lowest after a guess, the middle where nothing was answered."""
+        """The highest number of an observer that remembered what it answered before, the lowest
+        after a guess, the middle where nothing was answered."""
         if sure is None:
             return self.values[len(self.values) // 2]
         return self.to if sure else self.first

@@ -13,13 +13,20 @@ from ...stimuli import CANVAS
 
 
 def _numbers(value: Any) -> Any:
-    return tuple(float(v) for v in value) if isinstance(value, list) and all(type(v) in (int, float) for v in value) else value
+    return (
+        tuple(float(v) for v in value)
+        if isinstance(value, list) and all(type(v) in (int, float) for v in value)
+        else value
+    )
 
 
 def _on_the_canvas(area: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
     x0, y0, x1, y1 = area
     if not (0 <= x0 < x1 <= CANVAS and 0 <= y0 < y1 <= CANVAS):
-        raise ValueError(f"an area is [x0, y0, x1, y1], from its top left to its bottom right corner, within 0 to {CANVAS}; found {list(area)}")
+        raise ValueError(
+            f"an area is [x0, y0, x1, y1], from its top left to its bottom right corner, within 0 to {CANVAS}; found"
+            f" {list(area)}"
+        )
     return area
 
 
@@ -41,8 +48,11 @@ class Region:
     y1: float
 
 
-def row_regions(values: Sequence[int | str | None], rows: Sequence[int], area: tuple[float, float, float, float]) -> tuple[Region, ...]:
-    """One region per value: rows of so many regions of the same size, which fill ``area``; shorter rows are centred. None leaves its place empty."""
+def row_regions(
+    values: Sequence[int | str | None], rows: Sequence[int], area: tuple[float, float, float, float]
+) -> tuple[Region, ...]:
+    """One region per value: rows of so many regions of the same size, which fill ``area``; shorter
+    rows are centred. None leaves its place empty."""
     x0, y0, x1, y1 = area
     width, height = (x1 - x0) / max(rows), (y1 - y0) / len(rows)
     places = [(column + (max(rows) - many) / 2, row) for row, many in enumerate(rows) for column in range(many)]
@@ -53,6 +63,8 @@ def row_regions(values: Sequence[int | str | None], rows: Sequence[int], area: t
     )
 
 
-def grid_regions(values: Sequence[int | str | None], columns: int, rows: int, area: tuple[float, float, float, float]) -> tuple[Region, ...]:
+def grid_regions(
+    values: Sequence[int | str | None], columns: int, rows: int, area: tuple[float, float, float, float]
+) -> tuple[Region, ...]:
     """One region per value, row by row in a grid of ``columns`` x ``rows`` that fills ``area``."""
     return row_regions(values, [columns] * rows, area)

@@ -20,7 +20,16 @@ from .wording import OR, negated, undressed
 UNKNOWN = "?"
 _SETS = {"letters": ascii_lowercase, "digits": digits, "letters_and_digits": ascii_lowercase + digits}
 #: Keys whose names are not their signs.
-KEY_NAMES = {" ": "space", "ä": "adiaeresis", "ö": "odiaeresis", "ü": "udiaeresis", "ß": "ssharp", ".": "period", ",": "comma", "'": "apostrophe"}
+KEY_NAMES = {
+    " ": "space",
+    "ä": "adiaeresis",
+    "ö": "odiaeresis",
+    "ü": "udiaeresis",
+    "ß": "ssharp",
+    ".": "period",
+    ",": "comma",
+    "'": "apostrophe",
+}
 FURTHER = "äöüßéèêàâçñáíóúåøæ .,'"
 _LINE, _IN_A_ROW = 0.22, 9
 _JSON = re.compile(r'\A\s*\{\s*"answer"\s*:\s*"([^"]*)"\s*\}\s*\Z')
@@ -30,16 +39,23 @@ _NUMBER = re.compile(r"(?<![\w.,])\d+(?![\w]|[.,]\d)")
 
 @RESPONSES.register
 class TypedText(ResponseKind):
-    """A typed word or number. Capitals and small letters count as the same. Scored as right or wrong, and by edit distance."""
+    """A typed word or number. Capitals and small letters count as the same. Scored as right or
+    wrong, and by edit distance."""
 
     name: ClassVar[str] = "text"
-    not_for_networks: ClassVar[str] = "a network answers with one class at a step; ask with 'choice', which has a class for each answer"
+    not_for_networks: ClassVar[str] = (
+        "a network answers with one class at a step; ask with 'choice', which has a class for each answer"
+    )
 
     characters: Literal["letters", "digits", "letters_and_digits"] = Field("letters", description="what can be typed")
-    more: str = Field("", description="further characters that can be typed, such as äöüß; a blank among them allows several words")
+    more: str = Field(
+        "", description="further characters that can be typed, such as äöüß; a blank among them allows several words"
+    )
     most: Annotated[int, Field(ge=1, le=60)] = Field(20, description="at most so many characters")
     unknown: bool = Field(True, description='whether the answer may be "don\'t know", which is recorded as ?')
-    within: Area = Field((2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the typed text and the characters to click on")
+    within: Area = Field(
+        (2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the typed text and the characters to click on"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> TypedText:
@@ -58,7 +74,12 @@ class TypedText(ResponseKind):
             return False
         if value == UNKNOWN:
             return self.unknown
-        return 1 <= len(value) <= self.most and value == value.strip() and "  " not in value and all(sign in self.alphabet for sign in value.lower())
+        return (
+            1 <= len(value) <= self.most
+            and value == value.strip()
+            and "  " not in value
+            and all(sign in self.alphabet for sign in value.lower())
+        )
 
     def label(self, value: int | str) -> str:
         return str(value)
@@ -69,7 +90,10 @@ class TypedText(ResponseKind):
 
     def question(self) -> str:
         unknown = f" Write {UNKNOWN} if you do not know." if self.unknown else ""
-        return f"Answer with one {self._sort} of at most {self.most} {'digits' if self.characters == 'digits' else 'characters'} and nothing else.{unknown}"
+        return (
+            f"Answer with one {self._sort} of at most {self.most}"
+            f" {'digits' if self.characters == 'digits' else 'characters'} and nothing else.{unknown}"
+        )
 
     def allowed_values(self) -> str:
         unknown = f", or '{UNKNOWN}' for one that is not known" if self.unknown else ""
@@ -88,9 +112,18 @@ class TypedText(ResponseKind):
         keys = [(KEY_NAMES.get(sign, sign), sign) for sign in self.alphabet]
         keys += [(f"num_{sign}", sign) for sign in self.alphabet if sign in digits]
         ordered = Ordered(
-            self.most, unknown=self.unknown, joined=True, line=(x0, y0, x1, top), labels=tuple((sign, "_" if sign == " " else sign) for sign in self.alphabet)
+            self.most,
+            unknown=self.unknown,
+            joined=True,
+            line=(x0, y0, x1, top),
+            labels=tuple((sign, "_" if sign == " " else sign) for sign in self.alphabet),
         )
-        return Surface(keys=tuple(keys), regions=row_regions(tuple(self.alphabet), rows, (x0, top, x1, y1)), several=True, ordered=ordered)
+        return Surface(
+            keys=tuple(keys),
+            regions=row_regions(tuple(self.alphabet), rows, (x0, top, x1, y1)),
+            several=True,
+            ordered=ordered,
+        )
 
     def answer_of(self, values: Sequence[int | str | None]) -> Answer:
         return "".join(UNKNOWN if value is None else str(value) for value in values).strip()
@@ -99,7 +132,8 @@ class TypedText(ResponseKind):
         return (None,) if answer == UNKNOWN else tuple(str(answer).lower())
 
     def parse(self, text: str) -> Answer | None:
-        """Read a reply that is one word (or number) but for what stands around it; else the only number, or the only word in bold type or quotes."""
+        """Read a reply that is one word (or number) but for what stands around it; else the only
+        number, or the only word in bold type or quotes."""
         if (match := _JSON.match(text)) is not None:
             text = match[1]
         if text.strip() == UNKNOWN:
@@ -110,7 +144,11 @@ class TypedText(ResponseKind):
                 return form.lower()
         if denied:
             return None
-        forms = _NUMBER.findall(text) if self.characters == "digits" else [next(filter(None, match)) for match in _MARKED.findall(text)]
+        forms = (
+            _NUMBER.findall(text)
+            if self.characters == "digits"
+            else [next(filter(None, match)) for match in _MARKED.findall(text)]
+        )
         different = {form.strip().lower() for form in forms}
         return different.pop() if len(different) == 1 and self.allows(next(iter(different))) else None
 
@@ -124,7 +162,8 @@ class TypedText(ResponseKind):
         return value.lower() if self.allows(value) else None
 
     def guess(self, random: np.random.RandomState) -> Answer:
-        """Any text that can be typed, each as likely as any other of its length; the longest are by far the most."""
+        """Any text that can be typed, each as likely as any other of its length; the longest are by
+        far the most."""
         typed = [sign for sign in self.alphabet if sign != " "]
         length = self.most if self.most > 3 else 1 + int(random.choice(self.most, p=self._lengths(len(typed))))
         return "".join(typed[int(random.randint(len(typed)))] for _ in range(length))
@@ -135,9 +174,20 @@ class TypedText(ResponseKind):
         return [part / sum(many) for part in many]
 
     def chance(self) -> float:
-        return 0.0 if self.most > 3 else 1 / sum(len(self.alphabet.replace(" ", "")) ** length for length in range(1, self.most + 1))
+        return (
+            0.0
+            if self.most > 3
+            else 1 / sum(len(self.alphabet.replace(" ", "")) ** length for length in range(1, self.most + 1))
+        )
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
         """One score, with the edit distance of the whole text."""
         response, expected = "" if answer in (None, UNKNOWN) else str(answer).lower(), str(correct).lower()
-        return [ItemScore(answer=answer, correct_answer=correct, correct=response == expected, edit_distance=edit_distance(response, expected))]  # type: ignore[arg-type]
+        return [
+            ItemScore(
+                answer=answer,
+                correct_answer=correct,
+                correct=response == expected,
+                edit_distance=edit_distance(response, expected),
+            )
+        ]  # type: ignore[arg-type]

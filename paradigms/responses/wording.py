@@ -1,4 +1,5 @@
-"""Answers in the text of a reply: marks and quotes around them, words that turn them into their opposite, symbols in order.
+"""Answers in the text of a reply: marks and quotes around them, words that turn them into their
+opposite, symbols in order.
 
 A reply that could mean two answers has none.
 """
@@ -11,19 +12,22 @@ from dataclasses import dataclass
 
 #: Where the head of a reply ends, and reasons begin.
 HEAD_END = re.compile(r":(?!\d)|\.(?=\s)|[;(\n]|,?\s(?:because|since|as)\b")
-#: And a dash, after answers that are not signs themselves; looked for from the beginning of what makes text bold, else every sign of many would be tried.
+#: And a dash, after answers that are not signs themselves; looked for from the beginning of what
+#: makes text bold, else every sign of many would be tried.
 DASH_END = re.compile(r"(?<![*_`])[*_`]*\s[-–—]\s(?=[^\W\d_])")
 #: What offers one answer beside another.
 OR = re.compile(r"\b(?:or|oder|ou)\b|或", re.IGNORECASE)
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘﹣－"), "-")
-#: Peeled off in this order, again and again: what ends a sentence, what makes text bold or code, what encloses it.
+#: Peeled off in this order, again and again: what ends a sentence, what makes text bold or code,
+#: what encloses it.
 _SKINS = (("", ".!,;:"), ("*_`#", "*_`"), ("'\"“”„‘’‚«»()[]{}$", "'\"“”„‘’‚«»()[]{}$"))
 _LAYERS = 4
 #: also those without a width
 _SPACES = " \t\r\n\u00a0\u200b\u2060\ufeff"
 #: Words after which an answer may be one that is not meant.
 _NEGATIONS = re.compile(
-    r"(?<![^\W_])(?:not|no|nor|none|never|neither|cannot|without|except|unless|wrong|false|incorrect|opposite|other than|rather than|instead|"
+    r"(?<![^\W_])(?:not|no|nor|none|never|neither|cannot|without|except|unless|wrong|false|incorrect|opposite|other"
+    r" than|rather than|instead|"
     r"nicht|nie|niemals|weder|ohne|falsch|kein\w{0,2}|pas|jamais|aucun\w?|sans|tampoco|nunca|ninguno|sin)(?![^\W_])|n['’]t(?![^\W_])|不是|并非|不对|没有|不能|不知",
     re.IGNORECASE,
 )
@@ -40,7 +44,8 @@ def alike(text: str) -> str:
 
 
 def undressed(text: str) -> Iterator[str]:
-    """A text, and then the same with less and less around it: no quotes, no bold type, no full stop."""
+    """A text, and then the same with less and less around it: no quotes, no bold type, no full
+    stop."""
     bare = text.strip()
     yield bare
     for front, back in _SKINS * _LAYERS:
@@ -51,8 +56,8 @@ def undressed(text: str) -> Iterator[str]:
 
 
 def negated(text: str, but: frozenset[str] = frozenset()) -> bool:
-    """Return whether a text says that something is not so; the words of ``but`` (in small letters) are answers
-    themselves and do not count."""
+    """Return whether a text says that something is not so; the words of ``but`` (in small letters)
+    are answers themselves and do not count."""
     return any(match[0].lower() not in but for match in _NEGATIONS.finditer(text))
 
 
@@ -74,9 +79,11 @@ class _Run:
 
 
 def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None) -> tuple[int | None, ...] | None:
-    """The numbers of the symbols that a reply gives in order (None for an item left open), or None when it does not clearly give one sequence.
+    """The numbers of the symbols that a reply gives in order (None for an item left open), or None
+    when it does not clearly give one sequence.
 
-    Symbols are separated by spaces, commas, dashes, arrows or line breaks; single characters may also be written together. Lines may be numbered from 1.
+    Symbols are separated by spaces, commas, dashes, arrows or line breaks; single characters may
+    also be written together. Lines may be numbered from 1.
 
     Parameters
     ----------
@@ -102,14 +109,19 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
 
 
 #: How models write an item that they leave open.
-_GAP = re.compile(r"[\[(<]?(?:_+|\?+|\*|-+|\.{2,}|…|x|n/a|none|null|nil|missing|unknown|skip(?:ped)?|idk|don't know|blank)[\])>]?", re.IGNORECASE)
+_GAP = re.compile(
+    r"[\[(<]?(?:_+|\?+|\*|-+|\.{2,}|…|x|n/a|none|null|nil|missing|unknown|skip(?:ped)?|idk|don't know|blank)[\])>]?",
+    re.IGNORECASE,
+)
 _PIECE = re.compile(r"[\[(<]?(?:don't know|[^\s,;|→>]+)")
 
 
 def with_gaps(text: str, labels: Sequence[str], blank: str) -> str | None:
-    """A text in which an item that is left open stands as ``blank``; None where there is one and none may be.
+    """A text in which an item that is left open stands as ``blank``; None where there is one and
+    none may be.
 
-    A line of nothing but symbols and gaps is one, also after a colon; a dash is a gap where spaces or commas are around it.
+    A line of nothing but symbols and gaps is one, also after a colon; a dash is a gap where spaces
+    or commas are around it.
     """
     known = {label.casefold() for label in labels} | {"and", "then"}
     lines = []
@@ -117,18 +129,29 @@ def with_gaps(text: str, labels: Sequence[str], blank: str) -> str | None:
         start, colon, rest = line.partition(":")
         if not colon or re.search(r"[A-Za-zé]{3}", start) is None:
             start, colon, rest = "", "", line
-        bare = rest.strip().strip("*`\"'.") if not rest.strip().startswith(("*", "_")) or rest.strip().startswith("**") else rest.strip()
+        bare = (
+            rest.strip().strip("*`\"'.")
+            if not rest.strip().startswith(("*", "_")) or rest.strip().startswith("**")
+            else rest.strip()
+        )
         pieces = _PIECE.findall(bare.replace("-_-", " _ ").replace("-?-", " ? "))
         gaps = [piece.casefold() not in known and _GAP.fullmatch(piece) is not None for piece in pieces]
-        symbols = sum(piece.casefold() in known or (len(piece) > 1 and set(piece.casefold()) <= known) for piece in pieces)
+        symbols = sum(
+            piece.casefold() in known or (len(piece) > 1 and set(piece.casefold()) <= known) for piece in pieces
+        )
         if (
             any(gaps)
             and symbols >= 1
-            and all(gap or piece.casefold().strip(".") in known or _parts(piece, known) for piece, gap in zip(pieces, gaps, strict=True))
+            and all(
+                gap or piece.casefold().strip(".") in known or _parts(piece, known)
+                for piece, gap in zip(pieces, gaps, strict=True)
+            )
         ):
             if not blank:
                 return None
-            lines.append(start + colon + " " + " ".join(blank if gap else piece for piece, gap in zip(pieces, gaps, strict=True)))
+            lines.append(
+                start + colon + " " + " ".join(blank if gap else piece for piece, gap in zip(pieces, gaps, strict=True))
+            )
         else:
             lines.append(line)
     return "\n".join(lines)
@@ -146,7 +169,8 @@ def _without_line_numbers(text: str) -> str:
 
 
 def _without_bullets(text: str) -> str:
-    """A list without the signs before its lines, where at least two lines of one item have one; in a single row, a dash before the first item is a gap."""
+    """A list without the signs before its lines, where at least two lines of one item have one; in
+    a single row, a dash before the first item is a gap."""
     return _BULLET.sub("", text) if len(_BULLET.findall(text)) > 1 else text
 
 
@@ -159,7 +183,9 @@ def _runs(text: str, labels: Sequence[str], blank: str) -> list[_Run]:
         loose = dict(exact)  # capitals and small letters are two symbols
     if blank:
         exact[blank] = loose[blank] = None
-    alone = _BETWEEN.sub("", _TOKEN.sub("", text)).strip(" .!:") == "" and all(_values(word, exact, loose, True) is not None for word in _TOKEN.findall(text))
+    alone = _BETWEEN.sub("", _TOKEN.sub("", text)).strip(" .!:") == "" and all(
+        _values(word, exact, loose, True) is not None for word in _TOKEN.findall(text)
+    )
     runs: list[list[int | None]] = []
     end: int | None = None
     for token in _TOKEN.finditer(text):
@@ -176,15 +202,19 @@ def _runs(text: str, labels: Sequence[str], blank: str) -> list[_Run]:
     return [_Run(tuple(run), alone) for run in runs]
 
 
-def _values(word: str, exact: Mapping[str, int | None], loose: Mapping[str, int | None], alone: bool) -> list[int | None] | None:
-    """The symbols that a word stands for. In a longer reply a letter counts only as it is written in the question, and letters that are written together only
-    where they are capitals."""
+def _values(
+    word: str, exact: Mapping[str, int | None], loose: Mapping[str, int | None], alone: bool
+) -> list[int | None] | None:
+    """The symbols that a word stands for. In a longer reply a letter counts only as it is written
+    in the question, and letters that are written together only where they are capitals."""
     if word in exact:
         return [exact[word]]
     if word.casefold() in loose and (alone or len(word) > 1):
         return [loose[word.casefold()]]
     characters = exact if not alone or all(character in exact for character in word) else loose
     together = [character if character in characters else character.casefold() for character in word]
-    if all(character in characters and len(character) == 1 for character in together) and (alone or word.isdigit() or word.isupper()):
+    if all(character in characters and len(character) == 1 for character in together) and (
+        alone or word.isdigit() or word.isupper()
+    ):
         return [characters[character] for character in together]
     return None

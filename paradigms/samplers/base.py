@@ -1,4 +1,5 @@
-"""Samplers: what may be drawn at random once per trial. Each is one small class with declared parameters and its own random stream."""
+"""Samplers: what may be drawn at random once per trial. Each is one small class with declared
+parameters and its own random stream."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from ...core.registry import Component, Registry, nearest
 
 
 class Sampler(Component):
-    """The base of every sampler; one that only ``arranges`` what was drawn before needs no stream of its own."""
+    """The base of every sampler; one that only ``arranges`` what was drawn before needs no stream
+    of its own."""
 
     arranges: ClassVar[bool] = False
 
@@ -29,11 +31,13 @@ class Sampler(Component):
 
     @classmethod
     def vocabulary(cls) -> tuple[str, ...]:
-        """The words from which it always draws; a network that reads vectors is given those of all of them."""
+        """The words from which it always draws; a network that reads vectors is given those of all
+        of them."""
         return ()
 
     def check(self, value: Any) -> None:
-        """Look at a value that somebody else has drawn (an imported trial): here, whether it has the form of one that is drawn. Who knows more says more.
+        """Look at a value that somebody else has drawn (an imported trial): here, whether it has
+        the form of one that is drawn. Who knows more says more.
 
         Parameters
         ----------
@@ -58,13 +62,14 @@ SAMPLERS: Registry[Sampler] = Registry("sampler", "spanlab.samplers")
 
 @lru_cache(maxsize=256)
 def _form(sampler: Any) -> Any:
-    """A value of the form that a sampler draws. Some draw for long; checking thousands of trials needs it once."""
+    """A value of the form that a sampler draws. Some draw for long; checking thousands of trials
+    needs it once."""
     return sampler.draw(np.random.RandomState(0))
 
 
 def misfit(value: Any, like: Any, path: str = "") -> str | None:
-    """Describe how the form of a plain value differs from that of another (lengths of lists, names of fields, numbers
-    or words); None if it does not.
+    """Describe how the form of a plain value differs from that of another (lengths of lists, names
+    of fields, numbers or words); None if it does not.
 
     A field that may be null may be anything; members of a list may come in another order.
     """
@@ -74,13 +79,21 @@ def misfit(value: Any, like: Any, path: str = "") -> str | None:
     if type(like) is dict:
         if type(value) is not dict:
             return f"{at}expected the fields {', '.join(like)}; found {_brief(value)}"
-        missing, unknown = next((name for name in like if name not in value), None), next((name for name in value if name not in like), None)
+        missing, unknown = (
+            next((name for name in like if name not in value), None),
+            next((name for name in value if name not in like), None),
+        )
         if missing is not None or unknown is not None:
-            return f"{at}{f'the field {missing!r} is missing' if missing is not None else f'unknown field {unknown!r}{nearest(unknown, like)}'}"
-        return next(filter(None, (misfit(value[name], like[name], f"{path} > {name}" if path else name) for name in like)), None)
+            return f"{at}{f'the field {missing!r} is missing' if missing is not None else f'unknown field {unknown!r}{nearest(unknown, like)}'}"  # noqa: E501
+        return next(
+            filter(None, (misfit(value[name], like[name], f"{path} > {name}" if path else name) for name in like)), None
+        )
     if type(like) is list:
         if type(value) is not list or len(value) != len(like):
-            return f"{at}expected a list of {len(like)}; found {f'one of {len(value)}' if type(value) is list else _brief(value)}"
+            return (
+                f"{at}expected a list of {len(like)}; found"
+                f" {f'one of {len(value)}' if type(value) is list else _brief(value)}"
+            )
         for n, part in enumerate(value):
             problem = misfit(part, like[n], place := f"{path} > {n + 1}" if path else f"{n + 1}")
             if problem is not None and not any(misfit(part, other, place) is None for other in like):

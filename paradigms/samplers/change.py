@@ -15,14 +15,16 @@ Feature = Literal["colour", "orientation", "size", "gap"]
 #: What can change in a bar.
 FEATURES: tuple[Feature, ...] = ("colour", "orientation", "size", "gap")
 _COLOURS = ("red", "green")
-#: Distance between the ends of a small and of a large bar: both are inclusive, so they cover 10 and 16 units.
+#: Distance between the ends of a small and of a large bar: both are inclusive, so they cover 10 and
+#: 16 units.
 _SMALL, _LARGE = 9, 15
 
 # The benchmark's arrays (WorM): an array is given up after so many attempts at placing a bar.
 _ATTEMPTS = 101
 _CLEARANCE = 11
 
-# Matched arrays. Every bar has a place of its own, wide enough for it whatever its attributes, and none reaches beyond the places.
+# Matched arrays. Every bar has a place of its own, wide enough for it whatever its attributes, and
+# none reaches beyond the places.
 _FIRST, _LAST = 10, 86
 _APART = 20
 
@@ -33,21 +35,29 @@ _Bar = dict[str, Any]
 class ChangeArrays(Sampler):
     """An array of bars to remember and one to compare it with (WorM, change detection).
 
-    Gives ``memory`` and ``probe`` (bars in the same order, each with ``at``, ``colour`` and ``gap`` as the display of bars takes them), ``answer`` (same or
-    different, a fair coin) and ``changed`` (the feature that changed, or none). Which bar changes is uniform, and so is the feature in a conjunction.
+    Gives ``memory`` and ``probe`` (bars in the same order, each with ``at``, ``colour`` and ``gap``
+    as the display of bars takes them), ``answer`` (same or different, a fair coin) and ``changed``
+    (the feature that changed, or none). Which bar changes is uniform, and so is the feature in a
+    conjunction.
 
-    ``matched`` arrays: each bar draws its four features by fair coins and then a place, all places being at least 20 units apart in one direction. A place
-    has room for a bar of any size and orientation, and a bar lies about the middle of its place. A change turns over one coin of one bar, so the second array
-    has the same distribution with and without a change: without the first, it tells nothing.
+    ``matched`` arrays: each bar draws its four features by fair coins and then a place, all places
+    being at least 20 units apart in one direction. A place has room for a bar of any size and
+    orientation, and a bar lies about the middle of its place. A change turns over one coin of one
+    bar, so the second array has the same distribution with and without a change: without the first,
+    it tells nothing.
 
-    Otherwise as the benchmark draws them: a bar that comes too near to another is drawn again with all its features, so large bars become rare in large
-    arrays; and a bar that changes its size becomes 16.5 or 10.5 units long, which no other bar is.
+    Otherwise as the benchmark draws them: a bar that comes too near to another is drawn again with
+    all its features, so large bars become rare in large arrays; and a bar that changes its size
+    becomes 16.5 or 10.5 units long, which no other bar is.
     """
 
     name: ClassVar[str] = "change_arrays"
     bars: Annotated[int, Field(ge=1, le=12)] = Field(description="number of bars")
     feature: Feature | Literal["conjunction"] = Field(description="what may change; conjunction: any of the four")
-    matched: bool = Field(True, description="whether changed bars have the same distribution as unchanged ones; false: as in the benchmark")
+    matched: bool = Field(
+        True,
+        description="whether changed bars have the same distribution as unchanged ones; false: as in the benchmark",
+    )
 
     def draw(self, random: np.random.RandomState) -> dict[str, Any]:
         answer = ("same", "different")[int(random.randint(2))]
@@ -55,7 +65,12 @@ class ChangeArrays(Sampler):
         feature = FEATURES[int(random.randint(len(FEATURES)))] if self.feature == "conjunction" else self.feature
         memory, probe = (_matched if self.matched else _as_published)(self.bars, target, feature, random)
         different = answer == "different"
-        return {"memory": memory, "probe": probe if different else memory, "answer": answer, "changed": feature if different else "none"}
+        return {
+            "memory": memory,
+            "probe": probe if different else memory,
+            "answer": answer,
+            "changed": feature if different else "none",
+        }
 
     def check(self, value: Any) -> None:
         super().check(value)
@@ -75,8 +90,9 @@ def _matched(count: int, target: int, feature: Feature, random: np.random.Random
 
 
 def _places(count: int, random: np.random.RandomState) -> list[tuple[int, int]]:
-    """Places far enough from one another: each uniform among those that the ones before it leave. When these leave none, all are drawn again; twelve find room
-    every second time, fewer nearly always."""
+    """Places far enough from one another: each uniform among those that the ones before it leave.
+    When these leave none, all are drawn again; twelve find room every second time, fewer nearly
+    always."""
     side = _LAST - _FIRST + 1
     while True:
         free = np.ones((side, side), bool)
@@ -93,7 +109,8 @@ def _places(count: int, random: np.random.RandomState) -> list[tuple[int, int]]:
 
 
 def _bar(place: tuple[int, int], colour: int, orientation: int, size: int, gap: int) -> _Bar:
-    """A bar and its gap about the same middle whatever their length: half a unit before the place, as all lengths are even."""
+    """A bar and its gap about the same middle whatever their length: half a unit before the place,
+    as all lengths are even."""
 
     def ends(before: int, after: int) -> list[int]:
         x, y = place
@@ -103,7 +120,9 @@ def _bar(place: tuple[int, int], colour: int, orientation: int, size: int, gap: 
     return {"at": ends(length // 2 + 1, length // 2), "colour": _COLOURS[colour], "gap": ends(2, 1) if gap else None}
 
 
-def _as_published(count: int, target: int, feature: Feature, random: np.random.RandomState) -> tuple[list[_Bar], list[_Bar]]:
+def _as_published(
+    count: int, target: int, feature: Feature, random: np.random.RandomState
+) -> tuple[list[_Bar], list[_Bar]]:
     """Arrays as the benchmark draws them."""
     memory = None
     while memory is None:
@@ -114,7 +133,8 @@ def _as_published(count: int, target: int, feature: Feature, random: np.random.R
 
 
 def _attempted(count: int, random: np.random.RandomState) -> list[_Bar] | None:
-    """Bars whose starting points are far enough from those of all bars before; None when the attempts were too few."""
+    """Bars whose starting points are far enough from those of all bars before; None when the
+    attempts were too few."""
     coins = random.randint(2, size=(_ATTEMPTS, len(FEATURES)))
     sizes = np.where(coins[:, 2], _LARGE, _SMALL)
     first, last = sizes // 2 + 3, CANVAS - sizes - 3
@@ -151,7 +171,11 @@ def _turned(ends: list[Any]) -> list[float]:
     """Turned by a right angle about its middle, which may lie between two units."""
     x0, y0, x1, y1 = ends
     half = max(x1 - x0, y1 - y0) / 2
-    return [x0 - half, y0 + half, x1 + half, y1 - half] if _is_upright(ends) else [x0 + half, y0 - half, x1 - half, y1 + half]
+    return (
+        [x0 - half, y0 + half, x1 + half, y1 - half]
+        if _is_upright(ends)
+        else [x0 + half, y0 - half, x1 - half, y1 + half]
+    )
 
 
 def _recoloured(bar: _Bar) -> _Bar:
@@ -163,7 +187,8 @@ def _rotated(bar: _Bar) -> _Bar:
 
 
 def _resized(bar: _Bar) -> _Bar:
-    """Both ends move by a quarter of the length that the bar should get, outward or inward: a small bar becomes 9 + 15 / 2 long, a large one 15 - 9 / 2."""
+    """Both ends move by a quarter of the length that the bar should get, outward or inward: a small
+    bar becomes 9 + 15 / 2 long, a large one 15 - 9 / 2."""
     x0, y0, x1, y1 = bar["at"]
     large = max(x1 - x0, y1 - y0) == _LARGE
     by = -_SMALL / 4 if large else _LARGE / 4
@@ -175,4 +200,9 @@ def _broken_or_mended(bar: _Bar) -> _Bar:
 
 
 #: How a bar of the benchmark changes.
-_CHANGES: dict[Feature, Callable[[_Bar], _Bar]] = {"colour": _recoloured, "orientation": _rotated, "size": _resized, "gap": _broken_or_mended}
+_CHANGES: dict[Feature, Callable[[_Bar], _Bar]] = {
+    "colour": _recoloured,
+    "orientation": _rotated,
+    "size": _resized,
+    "gap": _broken_or_mended,
+}

@@ -12,7 +12,9 @@ from .lists import Pool, check_members, members
 
 #: so often a number is drawn anew that falls outside its limits
 _MOST_TRIES = 1000
-Number = Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(allow_inf_nan=False)]
+Number = Annotated[
+    float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(allow_inf_nan=False)
+]
 Count = Annotated[int, Field(ge=0, le=10_000)]
 _COUNT = "how many to draw, independently, as a list; one number when not given"
 _DECIMALS = "decimals that are kept; 0 for whole numbers"
@@ -46,7 +48,8 @@ class _Numbers(Sampler):
 
 @SAMPLERS.register
 class Uniform(_Numbers):
-    """Numbers between two limits, each equally likely: such as a duration that is also to be recorded."""
+    """Numbers between two limits, each equally likely: such as a duration that is also to be
+    recorded."""
 
     name: ClassVar[str] = "uniform"
     shorthand: ClassVar[str] = "between"
@@ -68,7 +71,8 @@ class Uniform(_Numbers):
 
 @SAMPLERS.register
 class Normal(_Numbers):
-    """Numbers from a normal distribution; those outside the limits, where there are some, are drawn anew."""
+    """Numbers from a normal distribution; those outside the limits, where there are some, are drawn
+    anew."""
 
     name: ClassVar[str] = "normal"
     mean: Number = Field(description="mean of the distribution, before limits")
@@ -114,9 +118,13 @@ class Weighted(Sampler):
 
     def draw(self, random: np.random.RandomState) -> Any:
         ends, pool = np.cumsum(self.weights), members(self.of)
-        where = np.searchsorted(ends, random.random_sample(1 if self.count is None else self.count) * ends[-1], side="right")
+        where = np.searchsorted(
+            ends, random.random_sample(1 if self.count is None else self.count) * ends[-1], side="right"
+        )
         drawn = [pool[int(n)] for n in where]
         return drawn[0] if self.count is None else drawn
 
     def check(self, value: Any) -> None:
-        check_members([value] if self.count is None else value, 1 if self.count is None else self.count, members(self.of))
+        check_members(
+            [value] if self.count is None else value, 1 if self.count is None else self.count, members(self.of)
+        )

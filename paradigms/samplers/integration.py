@@ -15,7 +15,8 @@ from .base import SAMPLERS, Sampler, ints
 ANSWERS = ("different", "same")
 #: rows and columns of the lattice
 SIDE = 5
-#: tries to find the next points of a walk, each in one of eight directions; then it is given up (WorM)
+#: tries to find the next points of a walk, each in one of eight directions; then it is given up
+#: (WorM)
 _TRIES = 51
 _MOVES = tuple((down, right) for right, down in STEPS.values())
 
@@ -46,25 +47,35 @@ def whole(parts: list[list[list[int]]]) -> list[list[int]]:
 
 @SAMPLERS.register
 class IntegrationFigure(Sampler):
-    """A path over neighbouring points of a 5 x 5 lattice, cut into parts, and the whole that is shown at the end: the same, or with other last segments (WorM,
-    spatial integration).
+    """A path over neighbouring points of a 5 x 5 lattice, cut into parts, and the whole that is
+    shown at the end: the same, or with other last segments (WorM, spatial integration).
 
-    Gives ``parts`` (each a path of points [row, column], in the order shown), ``probe`` (a path), ``answer`` (same or different) and ``changed`` (segments that
-    differ; 0 when it is the same). A path is a random walk that visits no point twice; the other ending is a walk that avoids all points of the first.
+    Gives ``parts`` (each a path of points [row, column], in the order shown), ``probe`` (a path),
+    ``answer`` (same or different) and ``changed`` (segments that differ; 0 when it is the same). A
+    path is a random walk that visits no point twice; the other ending is a walk that avoids all
+    points of the first.
 
-    When ``balanced``, same and different are equally likely, and so are the numbers of changed segments. Every figure that is shown then has another ending,
-    whichever the answer, and which of the two is shown in parts is a coin's choice: neither the parts alone nor the probe alone tell anything. Otherwise, as
-    published, everything is drawn again when no other ending is found, the answer too: "same" becomes more frequent than "different", and small changes than
-    large ones.
+    When ``balanced``, same and different are equally likely, and so are the numbers of changed
+    segments. Every figure that is shown then has another ending, whichever the answer, and which of
+    the two is shown in parts is a coin's choice: neither the parts alone nor the probe alone tell
+    anything. Otherwise, as published, everything is drawn again when no other ending is found, the
+    answer too: "same" becomes more frequent than "different", and small changes than large ones.
     """
 
     name: ClassVar[str] = "integration_figure"
     part_size: Annotated[int, Field(ge=1)] = Field(description="segments in each part")
     segments: Annotated[int, Field(ge=2, le=14)] = Field(12, description="segments of the whole figure")
     changes: list[Annotated[int, Field(ge=1)]] = Field(
-        [1, 2, 3, 4], min_length=1, description="number of segments at the end that differ in a different figure; each number is tried with equal probability"
+        [1, 2, 3, 4],
+        min_length=1,
+        description=(
+            "number of segments at the end that differ in a different figure; each number is tried with equal"
+            " probability"
+        ),
     )
-    balanced: bool = Field(True, description="whether answers and numbers of changed segments are balanced; not in the published generator")
+    balanced: bool = Field(
+        True, description="whether answers and numbers of changed segments are balanced; not in the published generator"
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> IntegrationFigure:
@@ -105,7 +116,9 @@ class IntegrationFigure(Sampler):
                 return walk
 
     @staticmethod
-    def _extended(random: np.random.RandomState, path: list[Point], steps: int, avoid: list[Point] | None = None) -> list[Point] | None:
+    def _extended(
+        random: np.random.RandomState, path: list[Point], steps: int, avoid: list[Point] | None = None
+    ) -> list[Point] | None:
         """A path made longer by so many steps, or None when that fails."""
         path, occupied = list(path), {*path, *(avoid or ())}
         length = len(path) + steps
@@ -130,9 +143,15 @@ class IntegrationFigure(Sampler):
         probe, answer, changed = value["probe"], value["answer"], value["changed"]
         for name, path in (("parts", figure), ("probe", probe)):
             if not _is_path(path):
-                raise ValueError(f"{name}: expected neighbouring points of a {SIDE} x {SIDE} lattice, none visited twice; found {show(path)}")
+                raise ValueError(
+                    f"{name}: expected neighbouring points of a {SIDE} x {SIDE} lattice, none visited twice; found"
+                    f" {show(path)}"
+                )
         if answer not in ANSWERS or changed not in (self.changes if answer == "different" else [0]):
-            raise ValueError(f"expected same with 0 changed, or different with {listed(self.changes)}; found {show(answer)} with {show(changed)}")
+            raise ValueError(
+                f"expected same with 0 changed, or different with {listed(self.changes)}; found {show(answer)} with"
+                f" {show(changed)}"
+            )
         unchanged = len(figure) - changed
         if probe[:unchanged] != figure[:unchanged] or any(point in figure for point in probe[unchanged:]):
             how = f", its last {changed} points others that it does not have" if changed else ""
@@ -141,5 +160,9 @@ class IntegrationFigure(Sampler):
 
 def _is_path(path: list[list[int]]) -> bool:
     inside = all(type(part) is int and 0 <= part < SIDE for point in path for part in point)
-    near = all(max(abs(one[0] - other[0]), abs(one[1] - other[1])) == 1 for one, other in itertools.pairwise(path)) if inside else False
+    near = (
+        all(max(abs(one[0] - other[0]), abs(one[1] - other[1])) == 1 for one, other in itertools.pairwise(path))
+        if inside
+        else False
+    )
     return near and len({tuple(point) for point in path}) == len(path)

@@ -25,10 +25,18 @@ def members(of: int | list[Any]) -> Sequence[Any]:
 def check_members(value: Any, length: int, pool: Sequence[Any]) -> None:
     """Return whether a value is a list of so many members of a pool."""
     if type(value) is not list or len(value) != length:
-        raise ValueError(f"expected a list of {length}; found {f'one of {len(value)}' if type(value) is list else show(value)}")
-    elements = None if isinstance(pool, range) else set(map(canonical, pool))  # of numbers there may be a hundred thousand
+        raise ValueError(
+            f"expected a list of {length}; found {f'one of {len(value)}' if type(value) is list else show(value)}"
+        )
+    elements = (
+        None if isinstance(pool, range) else set(map(canonical, pool))
+    )  # of numbers there may be a hundred thousand
     for element in value:
-        if (type(element) is not int or element not in pool) if elements is None else canonical(element) not in elements:
+        if (
+            (type(element) is not int or element not in pool)
+            if elements is None
+            else canonical(element) not in elements
+        ):
             raise ValueError(f"{show(element)} is not among those it is drawn from ({listed(pool)})")
 
 

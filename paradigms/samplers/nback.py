@@ -1,9 +1,11 @@
 """N-back blocks: sequences in which some items match the one n back.
 
-Blocks with a given number of lures are all equally likely. There are far too many blocks to list, but not to count: how a block may go on depends on the last
-n+1 items only, and of these only on which are equal (for grids: which rows are equal, and which columns). Going from the end of the block to its beginning,
-the ways to go on are counted for every such pattern and every number of lures still to come; then the block is drawn item by item, each with the share of the
-blocks that begin so.
+Blocks with a given number of lures are all equally likely. There are far too many blocks to list,
+but not to count: how a block may go on depends on the last n+1 items only, and of these only on
+which are equal (for grids: which rows are equal, and which columns). Going from the end of the
+block to its beginning, the ways to go on are counted for every such pattern and every number of
+lures still to come; then the block is drawn item by item, each with the share of the blocks that
+begin so.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from .base import SAMPLERS, Sampler, misfit
 Relation = Literal["identical", "row_or_column", "row_or_column_not_identical"]
 #: An item by its coordinates: (place in the alphabet,) or (row, column).
 Item = tuple[int, ...]
-#: Of the last items, which are equal, for each coordinate: numbered in order of their first appearance, such as (0, 1, 0).
+#: Of the last items, which are equal, for each coordinate: numbered in order of their first
+#: appearance, such as (0, 1, 0).
 _Pattern = tuple[tuple[int, ...], ...]
 
 
@@ -54,7 +57,8 @@ def draw_with_lures(
     repeats: bool,
     random: np.random.RandomState,
 ) -> list[Item] | None:
-    """One of all blocks with these match positions and exactly so many lures; None when there is none.
+    """One of all blocks with these match positions and exactly so many lures; None when there is
+    none.
 
     Parameters
     ----------
@@ -64,11 +68,13 @@ def draw_with_lures(
     repeats : whether a non-match may repeat the item before it
     """
     tables = _tables(sizes, relation, n)
-    # For each position, way to go on and pattern: how many items go that way, and the row of ``ends`` that says in how many ways the block ends after it.
+    # For each position, way to go on and pattern: how many items go that way, and the row of
+    # ``ends`` that says in how many ways the block ends after it.
     ways = [_ways(sizes, relation, n, min(p, n + 1), p in matching, check_first, repeats) for p in range(length)]
     ends = [_with_one_less(np.array([[1.0] + [0.0] * lures] * tables[-1].patterns))]
     for items, row in reversed(ways):
-        # A sum over the first axis is made term by term, and so the same on every machine, to the last bit.
+        # A sum over the first axis is made term by term, and so the same on every machine, to the
+        # last bit.
         ends.append(_with_one_less(np.add.reduce(items[:, :, None] * ends[-1].take(row, 0), 0)))
     ends.reverse()
     if ends[0][0, lures] == 0:
@@ -89,7 +95,8 @@ def draw_with_lures(
 
 
 def _with_one_less(counts: np.ndarray) -> np.ndarray:
-    """Patterns x lures still to come; below them the same again for when the next item is one of these lures."""
+    """Patterns x lures still to come; below them the same again for when the next item is one of
+    these lures."""
     patterns, lures = counts.shape
     both = np.zeros((2 * patterns, lures))
     both[:patterns] = counts
@@ -99,16 +106,18 @@ def _with_one_less(counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class _Continuations:
-    """The possible continuations of patterns of the last items: arrays of continuations x patterns (columns are
-    padded with unused ones).
+    """The possible continuations of patterns of the last items: arrays of continuations x patterns
+    (columns are padded with unused ones).
 
     Parameters
     ----------
     patterns : how many different ones there are after the next item
     following : which of them it is
     items : how many different items go this way
-    match, lure, repeat : whether these are related to the item n back; to the one n-1 or n+1 back; whether they equal the last item
-    values : for each coordinate, the number that a value has in the pattern; one more than the highest is any new value
+    match, lure, repeat : whether these are related to the item n back; to the one n-1 or n+1 back;
+        whether they equal the last item
+    values : for each coordinate, the number that a value has in the pattern; one more than the
+        highest is any new value
     """
 
     patterns: int
@@ -122,7 +131,8 @@ class _Continuations:
 
 @lru_cache(maxsize=64)
 def _tables(sizes: tuple[int, ...], relation: Relation, n: int) -> tuple[_Continuations, ...]:
-    """The tables for 0, 1, ... n+1 items that have gone before; the last one leads back to its own patterns."""
+    """The tables for 0, 1, ... n+1 items that have gone before; the last one leads back to its own
+    patterns."""
     tables: list[_Continuations] = []
     patterns: list[_Pattern] = [((),) * len(sizes)]
     for known in range(n + 2):
@@ -134,8 +144,21 @@ def _tables(sizes: tuple[int, ...], relation: Relation, n: int) -> tuple[_Contin
         for state, row in enumerate(rows):
             for way, cell in enumerate(row):
                 following[way, state] = numbers.setdefault(cell.after, len(numbers))
-                many[way, state], match[way, state], lure[way, state], repeat[way, state] = cell.items, cell.match, cell.lure, cell.repeat
-        table = _Continuations(len(numbers), following, many, match, lure, repeat, tuple(tuple(cell.values for cell in row) for row in rows))
+                many[way, state], match[way, state], lure[way, state], repeat[way, state] = (
+                    cell.items,
+                    cell.match,
+                    cell.lure,
+                    cell.repeat,
+                )
+        table = _Continuations(
+            len(numbers),
+            following,
+            many,
+            match,
+            lure,
+            repeat,
+            tuple(tuple(cell.values for cell in row) for row in rows),
+        )
         tables.append(table)
         patterns = list(numbers)
     return tuple(tables)
@@ -167,7 +190,11 @@ def _ways_on(pattern: _Pattern, sizes: tuple[int, ...], relation: Relation, n: i
         item = tuple(value for value, _ in chosen)
         after = tuple(_renumbered((*numbers, value)[-(n + 1) :]) for numbers, value in zip(pattern, item, strict=True))
         lure = like(item, n - 1) or like(item, n + 1)
-        ways.append(_Way(item, prod(many for _, many in chosen), like(item, n), lure, bool(before) and item == before[-1], after))
+        ways.append(
+            _Way(
+                item, prod(many for _, many in chosen), like(item, n), lure, bool(before) and item == before[-1], after
+            )
+        )
     return ways
 
 
@@ -177,9 +204,11 @@ def _renumbered(values: Sequence[int]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=64)
-def _ways(sizes: tuple[int, ...], relation: Relation, n: int, position: int, match: bool, check_first: bool, repeats: bool) -> tuple[np.ndarray, np.ndarray]:
-    """For each pattern and way to go on from a position (n+1 stands for all from there on): how many items may come, and the row to look up; lures look into
-    the lower half."""
+def _ways(
+    sizes: tuple[int, ...], relation: Relation, n: int, position: int, match: bool, check_first: bool, repeats: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each pattern and way to go on from a position (n+1 stands for all from there on): how
+    many items may come, and the row to look up; lures look into the lower half."""
     table = _tables(sizes, relation, n)[position]
     if match:
         return table.items * table.match, table.following
@@ -194,8 +223,11 @@ def _ways(sizes: tuple[int, ...], relation: Relation, n: int, position: int, mat
     return allowed, table.following + table.patterns * table.lure
 
 
-def _with_values(numbers: Sequence[int], before: Sequence[Item], sizes: tuple[int, ...], random: np.random.RandomState) -> Item:
-    """The item that has these numbers in the pattern of the items before; a new value is uniform among those that are not there."""
+def _with_values(
+    numbers: Sequence[int], before: Sequence[Item], sizes: tuple[int, ...], random: np.random.RandomState
+) -> Item:
+    """The item that has these numbers in the pattern of the items before; a new value is uniform
+    among those that are not there."""
     item: list[int] = []
     for coordinate, (number, size) in enumerate(zip(numbers, sizes, strict=True)):
         values = list(dict.fromkeys(item[coordinate] for item in before))
@@ -215,36 +247,52 @@ _TRIES = 200
 
 @SAMPLERS.register
 class NBackBlock(Sampler):
-    """A block in which a given number of items match the one n back. Each item has ``symbol``, ``label``, ``lag`` and ``prefilled``.
+    """A block in which a given number of items match the one n back. Each item has ``symbol``,
+    ``label``, ``lag`` and ``prefilled``.
 
-    An item matches another when it stands in ``relation`` to it: the same symbol or, on a grid, a cell in the same row or column. A *lure* is an item that
-    does not match the one n back but would match the one n-1 or n+1 back; its ``lag`` says which (n-1 when both), and is null for all others. ``prefilled``
-    is false here; imported blocks have it true where the published protocol gave the answer itself.
+    An item matches another when it stands in ``relation`` to it: the same symbol or, on a grid, a
+    cell in the same row or column. A *lure* is an item that does not match the one n back but would
+    match the one n-1 or n+1 back; its ``lag`` says which (n-1 when both), and is null for all
+    others. ``prefilled`` is false here; imported blocks have it true where the published protocol
+    gave the answer itself.
 
     Match positions are uniform without replacement from n ... length-1. Given these:
 
-    * Without ``lures`` the block is filled from left to right, each item uniform among those that its label allows; lures fall as they may. With
-      ``check_first`` and ``repeats`` all blocks that have these match positions and right labels are equally likely.
-    * With a number of ``lures`` all blocks that have these match positions, right labels and exactly so many lures are equally likely (they are counted, see
-      :func:`draw_with_lures`). All lures lie at n or later, where they can be taken for matches; where there, and whether n-1 or n+1, is as it falls. Match
-      positions that leave no room for so many lures are drawn again. In the paradigms of the library there are none such (the tests prove it), so that
-      positions stay uniform.
+    * Without ``lures`` the block is filled from left to right, each item uniform among those that
+      its label allows; lures fall as they may. With ``check_first`` and ``repeats`` all blocks that
+      have these match positions and right labels are equally likely.
+    * With a number of ``lures`` all blocks that have these match positions, right labels and
+      exactly so many lures are equally likely (they are counted, see :func:`draw_with_lures`). All
+      lures lie at n or later, where they can be taken for matches; where there, and whether n-1 or
+      n+1, is as it falls. Match positions that leave no room for so many lures are drawn again. In
+      the paradigms of the library there are none such (the tests prove it), so that positions stay
+      uniform.
 
-    ``check_first: false`` and ``repeats: false`` are faults of the published generator, kept for replication: the first item that has one n back is not
-    compared with it, so that it may match although its label says that it does not; and a non-match never repeats the item just before (in the tasks about
-    rows and columns), so that a repetition gives a match away.
+    ``check_first: false`` and ``repeats: false`` are faults of the published generator, kept for
+    replication: the first item that has one n back is not compared with it, so that it may match
+    although its label says that it does not; and a non-match never repeats the item just before (in
+    the tasks about rows and columns), so that a repetition gives a match away.
     """
 
     name: ClassVar[str] = "nback_block"
     symbols: Words | None = Field(None, description="symbols that the items are drawn from; alternatively, give a grid")
-    grid: Annotated[int, Field(ge=2, le=10)] | None = Field(None, description="rows and columns of a grid, whose cells are the symbols, from 0, row by row")
+    grid: Annotated[int, Field(ge=2, le=10)] | None = Field(
+        None, description="rows and columns of a grid, whose cells are the symbols, from 0, row by row"
+    )
     unused: Ints = Field((), description="cells of the grid that are never used")
     relation: Relation = Field("identical", description="what makes two items match")
     n: Annotated[int, Field(ge=1, le=10)] = Field(description="distance to the matching item")
     length: Annotated[int, Field(ge=2, le=1000)] = Field(24, description="number of items in the block")
     matches: Annotated[int, Field(ge=0)] = Field(8, description="number of items that match")
-    lures: Annotated[int, Field(ge=0)] | None = Field(None, description="number of lures among the other items; by chance if not given")
-    check_first: bool = Field(True, description="whether the first item that has another item n back is also compared, so that no match lacks a label")
+    lures: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="number of lures among the other items; by chance if not given"
+    )
+    check_first: bool = Field(
+        True,
+        description=(
+            "whether the first item that has another item n back is also compared, so that no match lacks a label"
+        ),
+    )
     repeats: bool = Field(True, description="whether an item that does not match may repeat the one just before")
     match: str = Field("m", description="label of a match")
     other: str = Field("-", description="label of the others")
@@ -258,7 +306,9 @@ class NBackBlock(Sampler):
         if self.unused and self.relation != "identical":
             raise ValueError("with rows and columns all cells of the grid are used")
         if self.grid is not None and any(not 0 <= cell < self.grid**2 for cell in self.unused):
-            raise ValueError(f"unused cells are cells of the grid, from 0 to {self.grid**2 - 1}; found {show(list(self.unused))}")
+            raise ValueError(
+                f"unused cells are cells of the grid, from 0 to {self.grid**2 - 1}; found {show(list(self.unused))}"
+            )
         if len(self._alphabet) < 2:
             raise ValueError("at least two different symbols are needed")
         if self.symbols is not None and len(self.symbols) > len(self._alphabet):
@@ -266,11 +316,19 @@ class NBackBlock(Sampler):
         if self.n >= self.length:
             raise ValueError(f"no item has one {self.n} back among {self.length}")
         if self.matches > self.length - self.n:
-            raise ValueError(f"cannot place {self.matches} matches among the {self.length - self.n} items that have one {self.n} back")
+            raise ValueError(
+                f"cannot place {self.matches} matches among the {self.length - self.n} items that have one {self.n}"
+                " back"
+            )
         if self.lures is not None and self.lures > self.length - self.n - self.matches:
-            raise ValueError(f"cannot place {self.lures} lures among the {self.length - self.n - self.matches} items from {self.n} back on that do not match")
+            raise ValueError(
+                f"cannot place {self.lures} lures among the {self.length - self.n - self.matches} items from {self.n}"
+                " back on that do not match"
+            )
         if self.lures is not None and self.n > largest_n(self.relation):
-            raise ValueError(f"the number of lures can be set for n up to {largest_n(self.relation)}; found n = {self.n}")
+            raise ValueError(
+                f"the number of lures can be set for n up to {largest_n(self.relation)}; found n = {self.n}"
+            )
         return self
 
     @cached_property
@@ -281,8 +339,8 @@ class NBackBlock(Sampler):
 
     @cached_property
     def _sizes(self) -> tuple[int, ...]:
-        """Return the number of values of each coordinate of an item: of rows and columns, or only of the position in
-        the alphabet."""
+        """Return the number of values of each coordinate of an item: of rows and columns, or only
+        of the position in the alphabet."""
         return (len(self._alphabet),) if self.relation == "identical" or self.grid is None else (self.grid, self.grid)
 
     @cached_property
@@ -296,11 +354,19 @@ class NBackBlock(Sampler):
     def draw(self, random: np.random.RandomState) -> list[dict[str, Any]]:
         for _ in range(_TRIES):
             matching = {int(place) + self.n for place in random.permutation(self.length - self.n)[: self.matches]}
-            items = self._filled(matching, random) if self.lures is None else self._counted(matching, self.lures, random)
+            items = (
+                self._filled(matching, random) if self.lures is None else self._counted(matching, self.lures, random)
+            )
             if items is not None:
-                return self.described([self._symbols[item] for item in items], [self.match if n in matching else self.other for n in range(self.length)])
+                return self.described(
+                    [self._symbols[item] for item in items],
+                    [self.match if n in matching else self.other for n in range(self.length)],
+                )
         what = "" if self.lures is None else f" and {self.lures} lures"
-        raise ValueError(f"there is no block of {self.length} items with {self.matches} matches{what}, or hardly any; ask for fewer, or for more symbols")
+        raise ValueError(
+            f"there is no block of {self.length} items with {self.matches} matches{what}, or hardly any; ask for fewer,"
+            " or for more symbols"
+        )
 
     def _filled(self, matching: set[int], random: np.random.RandomState) -> list[Item] | None:
         """Item after item; None when there is none to go on with."""
@@ -318,10 +384,15 @@ class NBackBlock(Sampler):
         return items
 
     def _counted(self, matching: set[int], lures: int, random: np.random.RandomState) -> list[Item] | None:
-        return draw_with_lures(self._sizes, self.relation, self.n, self.length, matching, lures, self.check_first, self.repeats, random)
+        return draw_with_lures(
+            self._sizes, self.relation, self.n, self.length, matching, lures, self.check_first, self.repeats, random
+        )
 
-    def described(self, symbols: Sequence[Any], labels: Sequence[str], prefilled: Sequence[bool] = ()) -> list[dict[str, Any]]:
-        """Items as they are drawn, from the symbols and labels of a block (also of one that comes from elsewhere).
+    def described(
+        self, symbols: Sequence[Any], labels: Sequence[str], prefilled: Sequence[bool] = ()
+    ) -> list[dict[str, Any]]:
+        """Items as they are drawn, from the symbols and labels of a block (also of one that comes
+        from elsewhere).
 
         Raises
         ------
@@ -334,34 +405,64 @@ class NBackBlock(Sampler):
         items = [self._items[symbol] for symbol in symbols]
         answered_before = prefilled or [False] * len(symbols)
         return [
-            {"symbol": symbol, "label": label, "lag": None if label == self.match else self._lag(items, position), "prefilled": answered}
+            {
+                "symbol": symbol,
+                "label": label,
+                "lag": None if label == self.match else self._lag(items, position),
+                "prefilled": answered,
+            }
             for position, (symbol, label, answered) in enumerate(zip(symbols, labels, answered_before, strict=True))
         ]
 
     def _lag(self, items: Sequence[Item], position: int) -> int | None:
-        return next((lag for lag in (self.n - 1, self.n + 1) if 0 < lag <= position and related(self.relation, items[position], items[position - lag])), None)
+        return next(
+            (
+                lag
+                for lag in (self.n - 1, self.n + 1)
+                if 0 < lag <= position and related(self.relation, items[position], items[position - lag])
+            ),
+            None,
+        )
 
     def unlabelled(self, block: Sequence[dict[str, Any]]) -> list[int]:
-        """Positions (from 0) of items that match the one n back although their label says that they do not."""
+        """Positions (from 0) of items that match the one n back although their label says that they
+        do not."""
         items = [self._items[entry["symbol"]] for entry in block]
-        return [p for p in range(self.n, len(items)) if block[p]["label"] != self.match and related(self.relation, items[p], items[p - self.n])]
+        return [
+            p
+            for p in range(self.n, len(items))
+            if block[p]["label"] != self.match and related(self.relation, items[p], items[p - self.n])
+        ]
 
     def check(self, value: Any) -> None:
-        """Return whether the labels, the number of matches and lures, and the lags are right. Unlabelled matches are
-        let through: published blocks have some."""
+        """Return whether the labels, the number of matches and lures, and the lags are right.
+        Unlabelled matches are let through: published blocks have some."""
         item = {"symbol": self._alphabet[0], "label": self.other, "lag": None, "prefilled": False}
         problem = misfit(value, [item] * self.length)
         if problem is not None:
             raise ValueError(problem)
-        again = self.described([entry["symbol"] for entry in value], [entry["label"] for entry in value], [entry["prefilled"] for entry in value])
+        again = self.described(
+            [entry["symbol"] for entry in value],
+            [entry["label"] for entry in value],
+            [entry["prefilled"] for entry in value],
+        )
         items = [self._items[entry["symbol"]] for entry in value]
         for position, (entry, expected) in enumerate(zip(value, again, strict=True)):
             if entry["label"] not in (self.match, self.other):
-                raise ValueError(f"item {position + 1}: the label is {show(self.match)} or {show(self.other)}; found {show(entry['label'])}")
-            if entry["label"] == self.match and (position < self.n or not related(self.relation, items[position], items[position - self.n])):
-                raise ValueError(f"item {position + 1} is labelled {show(self.match)}, and does not match the one {self.n} back")
+                raise ValueError(
+                    f"item {position + 1}: the label is {show(self.match)} or {show(self.other)}; found"
+                    f" {show(entry['label'])}"
+                )
+            if entry["label"] == self.match and (
+                position < self.n or not related(self.relation, items[position], items[position - self.n])
+            ):
+                raise ValueError(
+                    f"item {position + 1} is labelled {show(self.match)}, and does not match the one {self.n} back"
+                )
             if entry["lag"] != expected["lag"]:
-                raise ValueError(f"item {position + 1}: expected lag {show(expected['lag'])}; found {show(entry['lag'])}")
+                raise ValueError(
+                    f"item {position + 1}: expected lag {show(expected['lag'])}; found {show(entry['lag'])}"
+                )
         for what, declared, count in (
             ("matches", self.matches, sum(entry["label"] == self.match for entry in value)),
             ("lures", self.lures, sum(entry["lag"] is not None for entry in value)),
@@ -374,4 +475,10 @@ class NBackBlock(Sampler):
 def _pools(sizes: tuple[int, ...], relation: Relation) -> dict[Item, tuple[_Pool, _Pool]]:
     """For each item those that do not match it, and those that do."""
     every = list(product(*map(range, sizes)))
-    return {item: (tuple(x for x in every if not related(relation, x, item)), tuple(x for x in every if related(relation, x, item))) for item in every}
+    return {
+        item: (
+            tuple(x for x in every if not related(relation, x, item)),
+            tuple(x for x in every if related(relation, x, item)),
+        )
+        for item in every
+    }

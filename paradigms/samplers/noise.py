@@ -25,7 +25,10 @@ class _Noise(Sampler):
         if any(len(mark) != 1 for mark in self.marks) or len(set(self.marks)) < len(self.marks):
             raise ValueError(f"the noise symbols are different single characters; found {show(list(self.marks))}")
         if not self.least <= self.most <= len(self.marks):
-            raise ValueError(f"expected at most {len(self.marks)} different noise symbols, and least not above most; found {self.least} to {self.most}")
+            raise ValueError(
+                f"expected at most {len(self.marks)} different noise symbols, and least not above most; found"
+                f" {self.least} to {self.most}"
+            )
         return self
 
     def _some(self, random: np.random.RandomState) -> list[str]:
@@ -34,16 +37,24 @@ class _Noise(Sampler):
         return [self.marks[int(place)] for place in random.permutation(len(self.marks))[:count]]
 
     def _check_marks(self, marks: Sequence[str], where: str) -> None:
-        if len(set(marks)) < len(marks) or not set(marks) <= set(self.marks) or not self.least <= len(marks) <= self.most:
-            raise ValueError(f"{where}: expected from {self.least} to {self.most} different ones of {' '.join(self.marks)}; found {show(list(marks))}")
+        if (
+            len(set(marks)) < len(marks)
+            or not set(marks) <= set(self.marks)
+            or not self.least <= len(marks) <= self.most
+        ):
+            raise ValueError(
+                f"{where}: expected from {self.least} to {self.most} different ones of {' '.join(self.marks)}; found"
+                f" {show(list(marks))}"
+            )
 
 
 @SAMPLERS.register
 class LetterNoise(_Noise):
     """Each letter hidden among noise symbols, as one string such as ``%@l#``.
 
-    For each letter: the number of symbols is uniform from ``least`` to ``most``, the symbols are drawn without replacement, and letter and symbols are put
-    in a uniformly random order (N-back study, 3 to 6 of 8 symbols).
+    For each letter: the number of symbols is uniform from ``least`` to ``most``, the symbols are
+    drawn without replacement, and letter and symbols are put in a uniformly random order (N-back
+    study, 3 to 6 of 8 symbols).
     """
 
     name: ClassVar[str] = "letter_noise"
@@ -73,9 +84,11 @@ class LetterNoise(_Noise):
 
 @SAMPLERS.register
 class CellNoise(_Noise):
-    """Noise symbols in empty cells of grids in each of which one cell is taken: for each grid a list of [cell, symbol], ordered by cell.
+    """Noise symbols in empty cells of grids in each of which one cell is taken: for each grid a
+    list of [cell, symbol], ordered by cell.
 
-    The number of symbols is uniform from ``least`` to ``most``; cells and symbols are drawn without replacement (N-back study, 1 to 3 of 8 symbols).
+    The number of symbols is uniform from ``least`` to ``most``; cells and symbols are drawn without
+    replacement (N-back study, 1 to 3 of 8 symbols).
     """
 
     name: ClassVar[str] = "cell_noise"
@@ -87,7 +100,9 @@ class CellNoise(_Noise):
         if self.most >= self.grid**2:
             raise ValueError(f"{self.most} noise symbols do not fit into the {self.grid**2 - 1} empty cells")
         if any(not 0 <= cell < self.grid**2 for cell in self.taken):
-            raise ValueError(f"taken cells are cells of the grid, from 0 to {self.grid**2 - 1}; found {show(list(self.taken))}")
+            raise ValueError(
+                f"taken cells are cells of the grid, from 0 to {self.grid**2 - 1}; found {show(list(self.taken))}"
+            )
         return self
 
     def draw(self, random: np.random.RandomState) -> list[list[list[Any]]]:
@@ -101,11 +116,21 @@ class CellNoise(_Noise):
 
     def check(self, value: Any) -> None:
         if type(value) is not list or len(value) != len(self.taken):
-            raise ValueError(f"expected a list of {len(self.taken)}; found {f'one of {len(value)}' if type(value) is list else show(value)}")
+            raise ValueError(
+                f"expected a list of {len(self.taken)}; found"
+                f" {f'one of {len(value)}' if type(value) is list else show(value)}"
+            )
         for number, (cell_of_item, pairs) in enumerate(zip(self.taken, value, strict=True), start=1):
-            if type(pairs) is not list or not all(type(pair) is list and len(pair) == 2 and type(pair[0]) is int and type(pair[1]) is str for pair in pairs):
+            if type(pairs) is not list or not all(
+                type(pair) is list and len(pair) == 2 and type(pair[0]) is int and type(pair[1]) is str
+                for pair in pairs
+            ):
                 raise ValueError(f"{number}: expected a list of [cell, symbol]; found {show(pairs)}")
             cells = [cell for cell, _ in pairs]
-            if not all(0 <= cell < self.grid**2 and cell != cell_of_item for cell in cells) or len(set(cells)) < len(cells):
-                raise ValueError(f"{number}: expected different empty cells (cell {cell_of_item} is taken); found {show(cells)}")
+            if not all(0 <= cell < self.grid**2 and cell != cell_of_item for cell in cells) or len(set(cells)) < len(
+                cells
+            ):
+                raise ValueError(
+                    f"{number}: expected different empty cells (cell {cell_of_item} is taken); found {show(cells)}"
+                )
             self._check_marks([mark for _, mark in pairs], str(number))

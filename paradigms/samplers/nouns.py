@@ -1,7 +1,9 @@
-"""Words to remember, from a list that ships: 200 common English nouns for things that one can see or touch.
+"""Words to remember, from a list that ships: 200 common English nouns for things that one can see
+or touch.
 
-The list was made for SpanLab. Its words have three to seven letters, none is a plural, none is a part of another, and any two differ by at least two letters
-put in, left out or changed; so that one word is not taken for another.
+The list was made for SpanLab. Its words have three to seven letters, none is a plural, none is a
+part of another, and any two differ by at least two letters put in, left out or changed; so that one
+word is not taken for another.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def nouns() -> tuple[str, ...]:
 
 @SAMPLERS.register
 class Nouns(Sampler):
-    """Different words in random order, from a list of 200 common English nouns for things that one can see or touch."""
+    """Different words in random order, from a list of 200 common English nouns for things that one
+    can see or touch."""
 
     name: ClassVar[str] = "nouns"
     shorthand: ClassVar[str] = "take"
@@ -51,7 +54,8 @@ class Nouns(Sampler):
 
 @SAMPLERS.register
 class NounNumbers(Sampler):
-    """The numbers of words in that list, from 0 in alphabetical order: their classes in the head of a network. Nothing is random."""
+    """The numbers of words in that list, from 0 in alphabetical order: their classes in the head of
+    a network. Nothing is random."""
 
     name: ClassVar[str] = "noun_numbers"
     shorthand: ClassVar[str] = "of"

@@ -16,19 +16,24 @@ from .base import SAMPLERS, Sampler
 
 
 def moves(cell: int, grid: int) -> list[tuple[str, int]]:
-    """The directions in which a marker can move without leaving its box, each with the cell that it leads to."""
+    """The directions in which a marker can move without leaving its box, each with the cell that it
+    leads to."""
     row, column = divmod(cell, grid)
     return [
-        (direction, (row + down) * grid + column + right) for direction, (right, down) in STEPS.items() if 0 <= row + down < grid and 0 <= column + right < grid
+        (direction, (row + down) * grid + column + right)
+        for direction, (right, down) in STEPS.items()
+        if 0 <= row + down < grid and 0 <= column + right < grid
     ]
 
 
 @SAMPLERS.register
 class MarkerWalk(Sampler):
-    """A marker in each box, moved one cell at a time; boxes take turns clockwise (WorM, spatial memory updating).
+    """A marker in each box, moved one cell at a time; boxes take turns clockwise (WorM, spatial
+    memory updating).
 
-    Gives ``start`` (cell of each box), ``updates`` (each with ``box`` and ``direction``) and ``final`` (cell of each box). Start cells are uniform; each
-    direction is uniform among those that stay inside the box.
+    Gives ``start`` (cell of each box), ``updates`` (each with ``box`` and ``direction``) and
+    ``final`` (cell of each box). Start cells are uniform; each direction is uniform among those
+    that stay inside the box.
     """
 
     name: ClassVar[str] = "marker_walk"
@@ -55,7 +60,10 @@ class MarkerWalk(Sampler):
         for n, update in enumerate(value["updates"], start=1):
             box, direction = update["box"], update["direction"]
             if type(box) is not int or not 0 <= box < self.boxes or direction not in STEPS:
-                raise ValueError(f"update {n}: expected a box from 0 to {self.boxes - 1} and one of the directions {listed(STEPS)}; found {show(update)}")
+                raise ValueError(
+                    f"update {n}: expected a box from 0 to {self.boxes - 1} and one of the directions {listed(STEPS)};"
+                    f" found {show(update)}"
+                )
             inside = dict(moves(cells[box], self.grid))
             if direction not in inside:
                 raise ValueError(f"update {n} ({direction}) moves the marker out of box {box}")
@@ -66,8 +74,9 @@ class MarkerWalk(Sampler):
 
 @SAMPLERS.register
 class MarkerOdds(Sampler):
-    """For each box of a marker walk, how often the best guess of its final cell is right when nothing was seen: the probability of the likeliest cell. Nothing
-    is random. Moves that would leave the box are never made, so markers gather in the middle.
+    """For each box of a marker walk, how often the best guess of its final cell is right when
+    nothing was seen: the probability of the likeliest cell. Nothing is random. Moves that would
+    leave the box are never made, so markers gather in the middle.
     """
 
     name: ClassVar[str] = "marker_odds"
@@ -97,7 +106,8 @@ def _likeliest(updates: int, grid: int) -> float:
 
 @SAMPLERS.register
 class BoxAreas(Sampler):
-    """The areas of the boxes of spatial updating on the canvas, each as [x0, y0, x1, y1], so that a click can name a cell. Nothing is random."""
+    """The areas of the boxes of spatial updating on the canvas, each as [x0, y0, x1, y1], so that a
+    click can name a cell. Nothing is random."""
 
     name: ClassVar[str] = "box_areas"
     arranges: ClassVar[bool] = True

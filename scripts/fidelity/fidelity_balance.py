@@ -1,7 +1,10 @@
-"""What balanced designs do to the answers of human sessions, and what they give away: a table of ``docs/fidelity.md``, made by ``fidelity_tables.py``.
+"""What balanced designs do to the answers of human sessions, and what they give away: a table of
+``docs/fidelity.md``, made by ``fidelity_tables.py``.
 
-Every two-alternative paradigm whose human design is balanced is planned for many seeds, with its balance and without. Whether the next answer can be foreseen
-is tried by boosted trees (scikit-learn): they learn from the sessions of half of the seeds, and are asked about those of the other half, both ways round.
+Every two-alternative paradigm whose human design is balanced is planned for many seeds, with its
+balance and without. Whether the next answer can be foreseen is tried by boosted trees
+(scikit-learn): they learn from the sessions of half of the seeds, and are asked about those of the
+other half, both ways round.
 """
 
 from __future__ import annotations
@@ -89,8 +92,9 @@ def _lacking(paradigm: Paradigm, design: SessionDesign, plan: Sequence[PlannedTr
 
 
 def traces(session: Planned, counting: bool) -> Iterator[Sequence[float]]:
-    """What somebody knows before each question: the last answers, how long the run is, the levels of the trials before, and the place in the trial; who counts
-    knows how often each answer came in the block and in the session, and how many trials are left of them."""
+    """What somebody knows before each question: the last answers, how long the run is, the levels
+    of the trials before, and the place in the trial; who counts knows how often each answer came in
+    the block and in the session, and how many trials are left of them."""
     given: list[int] = []
     whole = 0
     since: dict[int, int] = defaultdict(int)
@@ -112,7 +116,8 @@ def traces(session: Planned, counting: bool) -> Iterator[Sequence[float]]:
 
 
 def foreseen(sessions: Sequence[Planned], counting: bool) -> tuple[float, float]:
-    """How much more often than by chance (one half) the next answer is foreseen, and the standard error of it."""
+    """How much more often than by chance (one half) the next answer is foreseen, and the standard
+    error of it."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     halves = [sessions[::2], sessions[1::2]]
@@ -120,22 +125,26 @@ def foreseen(sessions: Sequence[Planned], counting: bool) -> tuple[float, float]
     came = [np.array([answer for session in half for answer in session.given]) for half in halves]
     right: list[np.ndarray] = []
     for learned, asked in ((0, 1), (1, 0)):
-        trees = HistGradientBoostingClassifier(max_iter=60, max_depth=4, random_state=0).fit(known[learned], came[learned])
+        trees = HistGradientBoostingClassifier(max_iter=60, max_depth=4, random_state=0).fit(
+            known[learned], came[learned]
+        )
         right.append(trees.predict(known[asked]) == came[asked])
     hits = np.concatenate(right)
     return float(hits.mean()) - 0.5, float(hits.std() / math.sqrt(len(hits)))
 
 
 def least_foreseen(trials: int, most: int) -> float:
-    """How much more often than by chance somebody who counts foresees the next of so many answers at least, whatever the order is drawn from, where the two
-    come equally often and no run is longer than ``most``: the answers are as open as they can be until nothing else is left."""
+    """How much more often than by chance somebody who counts foresees the next of so many answers
+    at least, whatever the order is drawn from, where the two come equally often and no run is
+    longer than ``most``: the answers are as open as they can be until nothing else is left."""
 
     def open_(same: int, other: int, run: int) -> bool:
         return same <= most - run + most * other and other <= most * (same + 1)
 
     @cache
     def cost(same: int, other: int, run: int) -> float:
-        """Summed from here on; ``same`` and ``other`` are the answers left that are like the last one and not."""
+        """Summed from here on; ``same`` and ``other`` are the answers left that are like the last
+        one and not."""
         if same + other == 0:
             return 0.0
         on = cost(same - 1, other, run + 1) if same and run < most and open_(same - 1, other, run + 1) else math.inf
@@ -155,9 +164,16 @@ def row(name: str) -> tuple[str, ...]:
         counts = [(sum(cell), len(cell)) for session in sessions for cell in session.of_cells]
         apart = max(abs(2 * ones - many) for ones, many in counts)
         sizes = {many for _, many in counts}
-        few = f"{min(ones for ones, _ in counts)} to {max(ones for ones, _ in counts)} of {min(sizes)}" if len(sizes) == 1 else f"{apart} apart"
+        few = (
+            f"{min(ones for ones, _ in counts)} to {max(ones for ones, _ in counts)} of {min(sizes)}"
+            if len(sizes) == 1
+            else f"{apart} apart"
+        )
         runs = [session.longest for session in sessions]
-        gains = [f"{100 * gain:.1f} ± {100 * error:.1f}" for gain, error in (foreseen(sessions, counting) for counting in (False, True))]
+        gains = [
+            f"{100 * gain:.1f} ± {100 * error:.1f}"
+            for gain, error in (foreseen(sessions, counting) for counting in (False, True))
+        ]
         random = any(level != ANSWER for level in session_design(_loaded(name)).balance)
         lacking = sum(session.lacking for session in sessions) / sum(len(set(session.levels)) for session in sessions)
         cells.append((few, str(max(runs)), f"{100 * lacking:.1f} %" if random else "", *gains))

@@ -1,7 +1,9 @@
-"""How the trials of the two generators differ: a table of ``docs/fidelity.md``, made by ``fidelity_tables.py``.
+"""How the trials of the two generators differ: a table of ``docs/fidelity.md``, made by
+``fidelity_tables.py``.
 
-Every row of the table is one :class:`Measure`: what is looked at in what was drawn for a trial, in which condition, how many trials (their seeds are
-1, 2, 3 ...), and what is known of the original: counted in its data files, in trials that its own code made, or from its code by calculation.
+Every row of the table is one :class:`Measure`: what is looked at in what was drawn for a trial, in
+which condition, how many trials (their seeds are 1, 2, 3 ...), and what is known of the original:
+counted in its data files, in trials that its own code made, or from its code by calculation.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class Measure:
     ----------
     what : in words, with the condition
     paradigm, levels : which trials
-    share : yes or no for each thing that is looked at in one trial; none when there is nothing of the kind
+    share : yes or no for each thing that is looked at in one trial; none when there is nothing of
+        the kind
     original : the share in the original, as far as it is known
     trials : how many are looked at
     """
@@ -45,7 +48,9 @@ class Measure:
     def looked_at(self, generator: Generator, trials: int, first: int = 1) -> list[Sequence[bool]]:
         """What is seen in each of so many trials, from a seed on."""
         paradigm = _loaded(self.paradigm)
-        return [self.share(drawn_values(paradigm, self.levels, seed, generator)) for seed in range(first, first + trials)]
+        return [
+            self.share(drawn_values(paradigm, self.levels, seed, generator)) for seed in range(first, first + trials)
+        ]
 
 
 @cache
@@ -65,7 +70,7 @@ def error_of(seen: Sequence[Sequence[bool]]) -> float:
     return float(math.sqrt((sums**2).sum()) / sizes.sum())
 
 
-# what is looked at ------------------------------------------------------------------------------------------------------------------------------------
+# what is looked at --------------------------------------------------------------------------------
 
 
 def _length(bar: dict[str, Any]) -> int:
@@ -80,16 +85,23 @@ def large_bars(draws: Draws) -> list[bool]:
 
 def odd_length(draws: Draws) -> list[bool]:
     """Of changed arrays: whether the second has a bar of a length that no unchanged bar has."""
-    return [any(_length(bar) not in (9, 15) for bar in draws["arrays"]["probe"])] if draws["arrays"]["answer"] == "different" else []
+    return (
+        [any(_length(bar) not in (9, 15) for bar in draws["arrays"]["probe"])]
+        if draws["arrays"]["answer"] == "different"
+        else []
+    )
 
 
 def near(answer: str) -> Callable[[Draws], list[bool]]:
-    """Of arrays with this answer: whether two bars of the second begin less than 20 units apart in both directions."""
+    """Of arrays with this answer: whether two bars of the second begin less than 20 units apart in
+    both directions."""
 
     def seen(draws: Draws) -> list[bool]:
         if draws["arrays"]["answer"] != answer:
             return []
-        begins = [(min(x0, x1), min(y0, y1)) for x0, y0, x1, y1 in (map(int, bar["at"]) for bar in draws["arrays"]["probe"])]
+        begins = [
+            (min(x0, x1), min(y0, y1)) for x0, y0, x1, y1 in (map(int, bar["at"]) for bar in draws["arrays"]["probe"])
+        ]
         return [any(abs(x - a) < 20 and abs(y - b) < 20 for (x, y), (a, b) in combinations(begins, 2))]
 
     return seen
@@ -101,7 +113,8 @@ def repeated_cell(draws: Draws) -> list[bool]:
 
 
 def _comes_twice(length: int) -> float:
-    """How probable that is: half of the cells are drawn with replacement from the 50 on the left, and a mirror image comes twice where its cell does."""
+    """How probable that is: half of the cells are drawn with replacement from the 50 on the left,
+    and a mirror image comes twice where its cell does."""
     return 1 - math.prod(1 - drawn / 50 for drawn in range(length // 2))
 
 
@@ -121,7 +134,10 @@ def same_direction(draws: Draws) -> list[bool]:
 
 def diagonal(draws: Draws) -> list[bool]:
     names = [item["options"][item["slot"]] for item in draws["items"]]
-    return [any(word in name for word in ("up", "down")) and any(word in name for word in ("left", "right")) for name in names]
+    return [
+        any(word in name for word in ("up", "down")) and any(word in name for word in ("left", "right"))
+        for name in names
+    ]
 
 
 def gives_itself_away(draws: Draws) -> list[bool]:
@@ -149,7 +165,11 @@ def related(paradigm: str) -> Callable[[Any, Any], bool]:
 
     if paradigm == "nback_abstraction":
         return near
-    return (lambda one, other: one != other and near(one, other)) if paradigm == "nback_abstraction_strict" else lambda one, other: one == other
+    return (
+        (lambda one, other: one != other and near(one, other))
+        if paradigm == "nback_abstraction_strict"
+        else lambda one, other: one == other
+    )
 
 
 def unlabelled(paradigm: str, n: int) -> Callable[[Draws], list[bool]]:
@@ -158,7 +178,12 @@ def unlabelled(paradigm: str, n: int) -> Callable[[Draws], list[bool]]:
 
     def seen(draws: Draws) -> list[bool]:
         items = draws["items"]
-        return [any(after["label"] == "-" and match(after["symbol"], before["symbol"]) for before, after in zip(items, items[n:], strict=False))]
+        return [
+            any(
+                after["label"] == "-" and match(after["symbol"], before["symbol"])
+                for before, after in zip(items, items[n:], strict=False)
+            )
+        ]
 
     return seen
 
@@ -177,7 +202,7 @@ def left_out(draws: Draws) -> list[bool]:
     return [item["symbol"] in (26, 41) for item in draws["items"]]
 
 
-# the rows ---------------------------------------------------------------------------------------------------------------------------------------------
+# the rows -----------------------------------------------------------------------------------------
 
 
 def measures() -> list[Measure]:
@@ -189,7 +214,14 @@ def measures() -> list[Measure]:
     block = {"lures": "free", "block_length": 24}
     rows = [
         *(
-            Measure(f"`cd`, {bars} bars: bars that are large", "cd", {**cd, "feature": "gap", "set_size": bars}, large_bars, original, trials)
+            Measure(
+                f"`cd`, {bars} bars: bars that are large",
+                "cd",
+                {**cd, "feature": "gap", "set_size": bars},
+                large_bars,
+                original,
+                trials,
+            )
             for bars, original, trials in ((2, 0.47, 10_000), (6, 0.34, 5_000), (12, 0.15, 400))
         ),
         Measure(
@@ -212,19 +244,40 @@ def measures() -> list[Measure]:
             for which, answer, original in (("unchanged", "same", 0.0), ("changed", "different", None))
         ),
         *(
-            Measure(f"`sc`, {length} cells: trials in which a cell comes twice", "sc", {"list_length": length}, repeated_cell, _comes_twice(length))
+            Measure(
+                f"`sc`, {length} cells: trials in which a cell comes twice",
+                "sc",
+                {"list_length": length},
+                repeated_cell,
+                _comes_twice(length),
+            )
             for length in (10, 12, 14, 16, 18)
         ),
         Measure("`si`: trials with the answer same", "si", {"part_size": 1}, same_figure, 0.593597),
         *(
-            Measure(f"`si`: different figures that differ in {many} of 12 segments", "si", {"part_size": 1}, changed_segments(many), original)
+            Measure(
+                f"`si`: different figures that differ in {many} of 12 segments",
+                "si",
+                {"part_size": 1},
+                changed_segments(many),
+                original,
+            )
             for many, original in ((1, 0.323), (2, 0.269), (3, 0.227), (4, 0.180))
         ),
         Measure("`cs`, spatial: trials in which both directions are the same", "cs", spatial, same_direction, 10 / 64),
         Measure("`cs`, spatial: directions that are diagonal", "cs", spatial, diagonal, 0.25),
-        Measure("`cs`, visual: probes in which two of the eight options are the same", "cs", visual, equal_options, 0.0067),
+        Measure(
+            "`cs`, visual: probes in which two of the eight options are the same", "cs", visual, equal_options, 0.0067
+        ),
         Measure("`cs`, visual: probes that the options alone give away", "cs", visual, gives_itself_away, None, 4_000),
-        Measure("`cs`, spatial decisions: figures in which a cell is drawn twice", "cs", decisions, repeated_in_decision, None, 2_000),
+        Measure(
+            "`cs`, spatial decisions: figures in which a cell is drawn twice",
+            "cs",
+            decisions,
+            repeated_in_decision,
+            None,
+            2_000,
+        ),
     ]
     for paradigm, grid, name, counted, shares in (
         ("nback_verbal", None, "letters", (4, 2, 0), 0.058),
@@ -236,12 +289,46 @@ def measures() -> list[Measure]:
         ("nback_abstraction_strict", 3, "strict abstraction", (18, 14, 7), 0.69),
     ):
         levels = {**block, "n": 2, **({} if grid is None else {"grid": grid})}
-        rows.append(Measure(f"N-back, {name}, n = 2: blocks with a match that has no label", paradigm, levels, unlabelled(paradigm, 2), counted[1] / 50, 2_000))
-        rows.append(Measure(f"N-back, {name}, n = 2: items without a match that are lures, as they fall", paradigm, levels, lures, shares, 500))
+        rows.append(
+            Measure(
+                f"N-back, {name}, n = 2: blocks with a match that has no label",
+                paradigm,
+                levels,
+                unlabelled(paradigm, 2),
+                counted[1] / 50,
+                2_000,
+            )
+        )
+        rows.append(
+            Measure(
+                f"N-back, {name}, n = 2: items without a match that are lures, as they fall",
+                paradigm,
+                levels,
+                lures,
+                shares,
+                500,
+            )
+        )
         if paradigm.startswith("nback_abstraction"):
-            rows.append(Measure(f"N-back, {name}, n = 2: items without a match that repeat the one before", paradigm, levels, repetitions, 0.0, 500))
+            rows.append(
+                Measure(
+                    f"N-back, {name}, n = 2: items without a match that repeat the one before",
+                    paradigm,
+                    levels,
+                    repetitions,
+                    0.0,
+                    500,
+                )
+            )
     rows.append(
-        Measure("N-back, 7 × 7: items in two of the 49 cells (27 and 42, counted from 1)", "nback_spatial", {**block, "n": 2, "grid": 7}, left_out, 0.0, 1_000)
+        Measure(
+            "N-back, 7 × 7: items in two of the 49 cells (27 and 42, counted from 1)",
+            "nback_spatial",
+            {**block, "n": 2, "grid": 7},
+            left_out,
+            0.0,
+            1_000,
+        )
     )
     return rows
 

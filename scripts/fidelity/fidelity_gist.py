@@ -1,7 +1,8 @@
-"""How far the observers of the gist get: a table of ``docs/fidelity.md``, made by ``fidelity_tables.py``, and ``analysis/published/gist.csv``.
+"""How far the observers of the gist get: a table of ``docs/fidelity.md``, made by
+``fidelity_tables.py``, and ``analysis/published/gist.csv``.
 
-Each condition has as many trials as give ``QUESTIONS`` questions that are scored. Conditions are the levels of the load (list length, set size, n); all other
-factors have all their levels in turn.
+Each condition has as many trials as give ``QUESTIONS`` questions that are scored. Conditions are
+the levels of the load (list length, set size, n); all other factors have all their levels in turn.
 """
 
 from __future__ import annotations
@@ -59,7 +60,12 @@ def scored(trial: Trial, keeps: str, seed: int) -> list[tuple[bool, float]]:
     async def take() -> None:
         for step in trial.steps:
             response, ask = await episode.step(step.percept), step.percept.ask
-            if response is not None and ask is not None and step.truth.answer is not None and step.percept.phase == "probe":
+            if (
+                response is not None
+                and ask is not None
+                and step.truth.answer is not None
+                and step.percept.phase == "probe"
+            ):
                 scores = ask.kind.score(response.value, step.truth.answer)
                 found.extend((bool(one.correct), ask.kind.chance()) for one in scores if one.correct_answer is not None)
 
@@ -86,7 +92,9 @@ def cells(name: str, questions: int = QUESTIONS) -> Iterator[Cell]:
             right = [float(np.mean([correct for correct, _ in share])) for share in shares if share]
             chance = float(np.mean([chance for share in shares for _, chance in share]))
             se = float(np.std(right, ddof=1) / np.sqrt(len(right)))
-            yield Cell(name, load, "" if level is None else str(level), keeps, len(trials), chance, float(np.mean(right)), se)
+            yield Cell(
+                name, load, "" if level is None else str(level), keeps, len(trials), chance, float(np.mean(right)), se
+            )
 
 
 def measured() -> list[Cell]:
@@ -96,7 +104,16 @@ def measured() -> list[Cell]:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
     for cell in found:
-        writer.writerow((cell.paradigm, cell.load, cell.level, cell.observer, cell.trials, *(f"{value:.4f}" for value in (cell.chance, cell.right, cell.se))))
+        writer.writerow(
+            (
+                cell.paradigm,
+                cell.load,
+                cell.level,
+                cell.observer,
+                cell.trials,
+                *(f"{value:.4f}" for value in (cell.chance, cell.right, cell.se)),
+            )
+        )
     FILE.write_text(text.getvalue(), encoding="utf-8")
     return found
 
@@ -104,7 +121,10 @@ def measured() -> list[Cell]:
 def table() -> str:
     """The lowest and the highest load of each paradigm."""
     found = measured()
-    lines: list[tuple[str, ...]] = [("paradigm", "condition", "uniform guess", *(f"`observer:{keeps}`" for keeps in GISTS)), ("---",) * (3 + len(GISTS))]
+    lines: list[tuple[str, ...]] = [
+        ("paradigm", "condition", "uniform guess", *(f"`observer:{keeps}`" for keeps in GISTS)),
+        ("---",) * (3 + len(GISTS)),
+    ]
     for name in dict.fromkeys(cell.paradigm for cell in found):
         mine = [cell for cell in found if cell.paradigm == name]
         levels = list(dict.fromkeys(cell.level for cell in mine))
@@ -112,5 +132,12 @@ def table() -> str:
             of_level = {cell.observer: cell for cell in mine if cell.level == level}
             condition = f"{mine[0].load.replace('_', ' ')} {level}" if mine[0].load else "all"
             chance = percent(of_level["sum"].chance)
-            lines.append((f"`{name}`", condition, chance, *(percent(of_level[keeps].right, of_level[keeps].se) for keeps in GISTS)))
+            lines.append(
+                (
+                    f"`{name}`",
+                    condition,
+                    chance,
+                    *(percent(of_level[keeps].right, of_level[keeps].se) for keeps in GISTS),
+                )
+            )
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)

@@ -1,9 +1,12 @@
-"""Measures, for ``docs/fidelity.md``, whether trials of different factor levels know of one another.
+"""Measures, for ``docs/fidelity.md``, whether trials of different factor levels know of one
+another.
 
 What is measured is the mutual information between the answers of two cells of a design.
 
-A pair of trials has the same seed and other levels of the factors. Where cells are independent, the answer of one says as much about the answer of the other as
-answers that were shuffled among the pairs; how probable as much is by chance follows from a gamma distribution with the mean and the spread of shuffled pairs.
+A pair of trials has the same seed and other levels of the factors. Where cells are independent, the
+answer of one says as much about the answer of the other as answers that were shuffled among the
+pairs; how probable as much is by chance follows from a gamma distribution with the mean and the
+spread of shuffled pairs.
 """
 
 from __future__ import annotations
@@ -80,7 +83,13 @@ def _answer(trial: Any) -> Any:
     return answer[0] if isinstance(answer, tuple) else answer
 
 
-def _pair(what: str, cells: tuple[dict[str, Any], dict[str, Any]], one: Sequence[Any], other: Sequence[Any], random: np.random.RandomState) -> Pair:
+def _pair(
+    what: str,
+    cells: tuple[dict[str, Any], dict[str, Any]],
+    one: Sequence[Any],
+    other: Sequence[Any],
+    random: np.random.RandomState,
+) -> Pair:
     first, second = (np.unique([repr(value) for value in values], return_inverse=True)[1] for values in (one, other))
     bits = _bits(first, second)
     chance = np.array([_bits(first, random.permutation(second)) for _ in range(_SHUFFLES)])
@@ -100,9 +109,13 @@ def _bits(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def table() -> str:
-    """Every paradigm with several cells: the worst of all pairs, with the streams of version 1 and those that new trials have."""
+    """Every paradigm with several cells: the worst of all pairs, with the streams of version 1 and
+    those that new trials have."""
     lines = [
-        "| paradigm | pairs of cells | bits, streams 1 | smallest p | bits, streams 2 | by chance | smallest p x pairs |",
+        (
+            "| paradigm | pairs of cells | bits, streams 1 | smallest p | bits, streams 2 | by chance | smallest p x"
+            " pairs |"
+        ),
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name in list_paradigms():
@@ -111,7 +124,10 @@ def table() -> str:
         if len(cells) < 2:
             continue
         before, now = (pairs(with_streams(paradigm, streams), _TRIALS, cells) for streams in (1, 2))
-        worst = {key: max(found, key=lambda pair: pair.bits - pair.shuffled) for key, found in (("before", before), ("now", now))}
+        worst = {
+            key: max(found, key=lambda pair: pair.bits - pair.shuffled)
+            for key, found in (("before", before), ("now", now))
+        }
         corrected = min(1.0, min(pair.p for pair in now) * len(now))
         lines.append(
             f"| `{name}` | {len(now)} | {worst['before'].bits:.3f} | {_small(min(pair.p for pair in before))} "

@@ -1,6 +1,8 @@
-"""How far an observer gets who lacks one thing: a table of ``docs/fidelity.md``, made by ``fidelity_tables.py``.
+"""How far an observer gets who lacks one thing: a table of ``docs/fidelity.md``, made by
+``fidelity_tables.py``.
 
-Each row is an :class:`~fidelity_observers.Observer`. Where what is left tells nothing but how many candidates there are, the observer guesses among them.
+Each row is an :class:`~fidelity_observers.Observer`. Where what is left tells nothing but how many
+candidates there are, the observer guesses among them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from lacking_spans import span_observers
 from spanlab.paradigms import Generator
 
 GENERATORS: tuple[Generator, ...] = ("published", "corrected")
-#: Standard errors below this are written as no error: every single answer was right, or every one wrong.
+#: Standard errors below this are written as no error: every single answer was right, or every one
+#: wrong.
 _NONE = 1e-12
 
 
@@ -43,7 +46,12 @@ def head(observer: Observer) -> tuple[str, ...]:
 def row(observer: Observer) -> tuple[str, ...]:
     """A row of the table."""
     found = [measured(observer, generator, observer.trials) for generator in GENERATORS]
-    return (*head(observer), percent(found[-1].chance), *(percent(score.right, score.error) for score in found), f"{observer.trials:,}")
+    return (
+        *head(observer),
+        percent(found[-1].chance),
+        *(percent(score.right, score.error) for score in found),
+        f"{observer.trials:,}",
+    )
 
 
 HEADER = ("paradigm", "condition", "lacks", "goes by", "uniform guess", "`published`", "`corrected`", "trials")

@@ -1,8 +1,10 @@
 """Observers who lack one thing, and how far they get: what ``fidelity_lacking.py`` measures with.
 
-An observer says of every question of a compiled trial what it has to go by without the thing that it lacks, and what is right in these terms. Which answer
-goes best with what it has is learned from half of the trials and scored on the other half, and the other way round: no trial is scored with what was learned
-from it. Where reasoning alone tells the answer, the observer gives it, and only whether it is right is counted.
+An observer says of every question of a compiled trial what it has to go by without the thing that
+it lacks, and what is right in these terms. Which answer goes best with what it has is learned from
+half of the trials and scored on the other half, and the other way round: no trial is scored with
+what was learned from it. Where reasoning alone tells the answer, the observer gives it, and only
+whether it is right is counted.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ def loaded(name: str) -> Paradigm:
 
 def measured(observer: Observer, generator: Generator, trials: int, first: int = 1) -> Share:
     """How far an observer gets in so many trials, with seeds from ``first`` on."""
-    conditions = [(name, levels) for name in observer.paradigms for levels in loaded(name).combinations(observer.levels)]
+    conditions = [
+        (name, levels) for name in observer.paradigms for levels in loaded(name).combinations(observer.levels)
+    ]
     folds: list[list[Found]] = [[], []]
     chance: list[float] = []
     for number in range(trials):
@@ -92,15 +96,19 @@ def measured(observer: Observer, generator: Generator, trials: int, first: int =
         folds[number // len(conditions) % 2].append(observer.guess(trial))
         chance += [step.truth.chance or 0.0 for step in asked(trial, observer.phase)]
     scores = [score for learned, tested in (folds, folds[::-1]) for score in _scored(_learned(learned), tested)]
-    sizes, sums = np.array([len(trial_scores) for trial_scores in scores]), np.array([sum(trial_scores) for trial_scores in scores])
+    sizes, sums = (
+        np.array([len(trial_scores) for trial_scores in scores]),
+        np.array([sum(trial_scores) for trial_scores in scores]),
+    )
     share = sums.sum() / sizes.sum()
     error = math.sqrt(((sums - share * sizes) ** 2).sum()) / sizes.sum()
     return Share(float(share), float(error), float(np.mean(chance)))
 
 
 def _learned(trials: Sequence[Found]) -> Callable[[Hashable], Hashable]:
-    """The answer that is right most often, by what there is to go by. What was rarely seen counts for little beside what is usual altogether; of equally good
-    answers the first in a fixed order is given."""
+    """The answer that is right most often, by what there is to go by. What was rarely seen counts
+    for little beside what is usual altogether; of equally good answers the first in a fixed order
+    is given."""
     counts: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
     usual: Counter[Hashable] = Counter()
     for guess in itertools.chain.from_iterable(trials):
@@ -119,10 +127,12 @@ def _learned(trials: Sequence[Found]) -> Callable[[Hashable], Hashable]:
 
 
 def _scored(best: Callable[[Hashable], Hashable], trials: Sequence[Found]) -> list[list[bool]]:
-    return [[guess if isinstance(guess, bool) else best(guess.by) == guess.right for guess in found] for found in trials]
+    return [
+        [guess if isinstance(guess, bool) else best(guess.by) == guess.right for guess in found] for found in trials
+    ]
 
 
-# what is in a trial -----------------------------------------------------------------------------------------------------------------------------------
+# what is in a trial -------------------------------------------------------------------------------
 
 
 def shown(trial: Trial, phase: str) -> list[Any]:

@@ -4,9 +4,10 @@
     python scripts/fidelity/fidelity_tables.py faults lacking    only these tables
     python scripts/fidelity/fidelity_tables.py --print           prints the tables only
 
-A table stands between ``<!-- measured by scripts/fidelity/fidelity_tables.py: NAME -->`` and ``<!-- end of NAME -->``. Each is made by one function, which is
-listed in :data:`TABLES`; a file of its own beside this one holds it.
-"""
+A table stands between ``<!-- measured by scripts/fidelity/fidelity_tables.py: NAME -->`` and ``<!--
+end of NAME -->``. Each is made by one function, which is listed in :data:`TABLES`; a file of its
+own beside this one holds it.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "independence": fidelity_independence.table,
     "balance": fidelity_balance.table,
 }
-_TABLE = re.compile(r"(<!-- measured by scripts/fidelity/fidelity_tables.py: (?P<name>[a-z_]+) -->\n).*?(<!-- end of (?P=name) -->)", re.DOTALL)
+_TABLE = re.compile(
+    r"(<!-- measured by scripts/fidelity/fidelity_tables.py: (?P<name>[a-z_]+) -->\n).*?(<!-- end of (?P=name) -->)",
+    re.DOTALL,
+)
 
 
 def written(text: str, name: str) -> str:

@@ -1,11 +1,13 @@
-"""Writes ``analysis/published/guessing.csv``: how far guessing gets in every condition of the library, from compiled trials and what paradigms declare.
+"""Writes ``analysis/published/guessing.csv``: how far guessing gets in every condition of the
+library, from compiled trials and what paradigms declare.
 
     python scripts/fidelity/guessing.py            rewrites the file
     python scripts/fidelity/guessing.py --check    says whether it is out of date, and exits with 1 when it is
 
-A guesser who is ``blind`` knows the paradigm, the condition and which question it is, but has not looked: what paradigm files declare under ``blind`` (tests
-hold it against guessers who learn from hundreds of trials). One who only ``saw the places`` knows which places items or patterns had, and nothing else. One
-who ``ignored the cues`` sees everything but which of two tasks is to be done.
+A guesser who is ``blind`` knows the paradigm, the condition and which question it is, but has not
+looked: what paradigm files declare under ``blind`` (tests hold it against guessers who learn from
+hundreds of trials). One who only ``saw the places`` knows which places items or patterns had, and
+nothing else. One who ``ignored the cues`` sees everything but which of two tasks is to be done.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from spanlab.paradigms.samplers.switching import TaskSequence
 
 FILE = Path(__file__).resolve().parents[2] / "analysis" / "published" / "guessing.csv"
 HEADER = ("paradigm", "generator", "guesser", "phase", "condition", "chance", "right")
-#: Paradigms in which knowing the places alone helps: where in a trial they can be counted (phase, stimulus, its key).
+#: Paradigms in which knowing the places alone helps: where in a trial they can be counted (phase,
+#: stimulus, its key).
 PLACES = {"vsr": ("probe", "pattern_array", "cells"), "sfr": ("present", "squares", "green")}
 #: Paradigms in which cues may be ignored, with the draw that holds cues and markers.
 CUED = {"sts": "sequence", "sts_congruency": "sequence"}
@@ -35,7 +38,15 @@ def rows() -> Iterator[tuple[str, ...]]:
         paradigm = load_paradigm(name)
         for row in chance_rows(paradigm):
             generator = row.generators[0] if len(row.generators) == 1 else ""
-            yield name, generator, "blind", row.phase, condition_of(paradigm, row), f"{row.chance:.6g}", f"{row.blind:.6g}"
+            yield (
+                name,
+                generator,
+                "blind",
+                row.phase,
+                condition_of(paradigm, row),
+                f"{row.chance:.6g}",
+                f"{row.blind:.6g}",
+            )
         if name in PLACES:
             for length in paradigm.factors["list_length"].levels:
                 right, chance = saw_the_places(name, length)
@@ -48,10 +59,13 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 
 def ignored_the_cues(name: str, share: float | None) -> float:
-    """What somebody gets right who goes by the place of the marker: all of the congruent ones, and half of the others."""
+    """What somebody gets right who goes by the place of the marker: all of the congruent ones, and
+    half of the others."""
     paradigm = load_paradigm(name)
     (draw,) = (draw for draw in paradigm.draws if draw.name == CUED[name])
-    levels = {factor: declared.levels[0] for factor, declared in paradigm.factors.items()} | ({} if share is None else {"congruent_share": share})
+    levels = {factor: declared.levels[0] for factor, declared in paradigm.factors.items()} | (
+        {} if share is None else {"congruent_share": share}
+    )
     sampler = draw.sampler.build(levels) if draw.sampler is not None else None
     if not isinstance(sampler, TaskSequence):
         raise SystemExit(f"{name}: '{draw.name}' is not a sequence of tasks")

@@ -1,4 +1,5 @@
-"""Observers who lack one thing, in tasks with lists: recognition, serial recognition, serial recall of patterns and words, free recall."""
+"""Observers who lack one thing, in tasks with lists: recognition, serial recognition, serial recall
+of patterns and words, free recall."""
 
 from __future__ import annotations
 
@@ -21,7 +22,14 @@ def list_observers() -> Iterator[Observer]:
 def _recognition() -> Iterator[Observer]:
     four = {"list_length": 4}
     for name in ("vir", "vsrec"):
-        yield Observer((name,), "lists of 4", "first display (first pattern)", "other patterns of the list", _other_patterns(1), four)
+        yield Observer(
+            (name,),
+            "lists of 4",
+            "first display (first pattern)",
+            "other patterns of the list",
+            _other_patterns(1),
+            four,
+        )
         yield Observer((name,), "", "order of patterns", "which of the two was in the list", _other_patterns(0))
         yield Observer((name,), "", "whole list", "in which of the two more filled cells are neighbours", texture)
         yield Observer((name,), "", "last display (both patterns)", "nothing", nothing())
@@ -56,12 +64,33 @@ def texture(trial: Trial) -> Found:
 def _recall() -> Iterator[Observer]:
     for name, items, array in (("vsr", "patterns", "array"), ("lsr", "words", "array"), ("lsr_long", "words", "array")):
         for length in (3, 6, 9):
-            yield Observer((name,), f"lists of {length}", f"order of {items}", f"which {items} were in the list", _unordered, {"list_length": length})
-        yield Observer((name,), "lists of 6", f"first display (first of the {items})", "it is the one that is left over", _left_over, {"list_length": 6})
+            yield Observer(
+                (name,),
+                f"lists of {length}",
+                f"order of {items}",
+                f"which {items} were in the list",
+                _unordered,
+                {"list_length": length},
+            )
+        yield Observer(
+            (name,),
+            "lists of 6",
+            f"first display (first of the {items})",
+            "it is the one that is left over",
+            _left_over,
+            {"list_length": 6},
+        )
         goes_by, guess = ("nothing", nothing()) if name == "vsr" else ("the words themselves", _said)
         yield Observer((name,), "", f"last display (the {array})", goes_by, guess)
         if name == "vsr":
-            yield Observer((name,), "lists of 6", "which pattern is at which place", "places that are taken", _unordered, {"list_length": 6})
+            yield Observer(
+                (name,),
+                "lists of 6",
+                "which pattern is at which place",
+                "places that are taken",
+                _unordered,
+                {"list_length": 6},
+            )
         else:
             yield Observer((name,), "", "places of words", "the words themselves", _said)
 
@@ -75,12 +104,14 @@ def _there(trial: Trial) -> list[Any]:
 
 
 def _unordered(trial: Trial) -> Found:
-    """Each is asked for once, so that somebody who names all of them in any order gets one right on average."""
+    """Each is asked for once, so that somebody who names all of them in any order gets one right on
+    average."""
     return [among(_there(trial), answer) for answer in answers(trial)]
 
 
 def _left_over(trial: Trial) -> Found:
-    """Everything but the first item is known with its place in the list, and the array shows one more."""
+    """Everything but the first item is known with its place in the list, and the array shows one
+    more."""
     seen, probe = shown(trial, "present")[1:], shown(trial, "probe")[0]
     if hasattr(probe, "places"):
         known = [item.word for item in seen]
@@ -99,7 +130,14 @@ def _said(trial: Trial) -> Found:
 def _free_recall() -> Iterator[Observer]:
     for length in (4, 12):
         levels, condition = {"list_length": length}, f"lists of {length}"
-        yield Observer(("sfr",), condition, "first display (first red square)", "the others, and a guess among 30 squares without these", _red(1), levels)
+        yield Observer(
+            ("sfr",),
+            condition,
+            "first display (first red square)",
+            "the others, and a guess among 30 squares without these",
+            _red(1),
+            levels,
+        )
         yield Observer(("sfr",), condition, "which squares were red", "places of the 30 squares", _red(length), levels)
     yield Observer(("sfr",), "", "order", "which squares were red", _red(0))
 

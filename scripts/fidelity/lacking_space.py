@@ -1,4 +1,5 @@
-"""Observers who lack one thing, in tasks with one array, figure or sequence: change detection, coordination, integration, updating, switching, complex span."""
+"""Observers who lack one thing, in tasks with one array, figure or sequence: change detection,
+coordination, integration, updating, switching, complex span."""
 
 from __future__ import annotations
 
@@ -28,19 +29,29 @@ def space_observers() -> Iterator[Observer]:
     yield from _span()
 
 
-# change detection -------------------------------------------------------------------------------------------------------------------------------------
+# change detection ---------------------------------------------------------------------------------
 
 
 def _change() -> Iterator[Observer]:
     six = {"set_size": 6, "retention_steps": 6}
     traces = "lengths that no unchanged bar has, bars that begin near one another"
     for feature in _CD:
-        yield Observer(("cd",), f"6 bars, {feature}", "first array", traces, _traces("probe"), {**six, "feature": feature}, trials=5_000)
+        yield Observer(
+            ("cd",),
+            f"6 bars, {feature}",
+            "first array",
+            traces,
+            _traces("probe"),
+            {**six, "feature": feature},
+            trials=5_000,
+        )
     yield Observer(("cd",), "6 bars", "second array", traces, _traces("present"), six, trials=5_000)
     yield Observer(("cd",), "6 bars", "places of bars", "how many bars are red, upright, long, broken", _counted, six)
     yield Observer(("cd_noise",), "6 bars", "first array", traces, _traces("probe"), six, trials=5_000)
     yield Observer(("cd_noise",), "6 bars", "second array", traces, _traces("present"), six, trials=5_000)
-    yield Observer(("cd_noise",), "6 bars", "places of bars", "how many bars are red, upright, long, broken", _counted, six)
+    yield Observer(
+        ("cd_noise",), "6 bars", "places of bars", "how many bars are red, upright, long, broken", _counted, six
+    )
 
 
 def _length(bar: Any) -> int:
@@ -76,15 +87,31 @@ def _counted(trial: Trial) -> Found:
     return [Known(counts(before) == counts(after), answer) for answer in answers(trial)]
 
 
-# coordination and integration -------------------------------------------------------------------------------------------------------------------------
+# coordination and integration ---------------------------------------------------------------------
 
 
 def _figures() -> Iterator[Observer]:
     for length in (10, 18):
         levels, condition = {"list_length": length}, f"{length} cells"
-        yield Observer(("sc",), condition, "first cell", "cells without a mirror image among the others", _mirrored(slice(1, None)), levels)
-        yield Observer(("sc",), condition, "last cell", "cells without a mirror image among the others", _mirrored(slice(-1)), levels)
-        yield Observer(("sc",), condition, "order of cells", "cells without a mirror image", _mirrored(slice(None)), levels)
+        yield Observer(
+            ("sc",),
+            condition,
+            "first cell",
+            "cells without a mirror image among the others",
+            _mirrored(slice(1, None)),
+            levels,
+        )
+        yield Observer(
+            ("sc",),
+            condition,
+            "last cell",
+            "cells without a mirror image among the others",
+            _mirrored(slice(-1)),
+            levels,
+        )
+        yield Observer(
+            ("sc",), condition, "order of cells", "cells without a mirror image", _mirrored(slice(None)), levels
+        )
         yield Observer(("sc",), condition, "columns of cells", "rows with an odd number of cells", _rows, levels)
     yield Observer(("sc",), "", "one half of the figure", "how many cells the other half has", _half)
     for size in (1, 6):
@@ -96,10 +123,21 @@ def _figures() -> Iterator[Observer]:
             _without_part,
             {"part_size": size},
         )
-    yield Observer(("si",), "", "all parts", "whether the figure at the end has other endings", _endings("probe"), trials=5_000)
-    yield Observer(("si",), "", "figure at the end", "whether the figure of the parts has other endings", _endings("present"), trials=5_000)
+    yield Observer(
+        ("si",), "", "all parts", "whether the figure at the end has other endings", _endings("probe"), trials=5_000
+    )
+    yield Observer(
+        ("si",),
+        "",
+        "figure at the end",
+        "whether the figure of the parts has other endings",
+        _endings("present"),
+        trials=5_000,
+    )
     yield Observer(("si",), "", "order of parts", "all segments", _same_segments)
-    yield Observer(("si",), "parts of 1, 2, 3, 4, 6", "places of parts", "shapes of parts", _shapes, {"part_size": [1, 2, 3, 4, 6]})
+    yield Observer(
+        ("si",), "parts of 1, 2, 3, 4, 6", "places of parts", "shapes of parts", _shapes, {"part_size": [1, 2, 3, 4, 6]}
+    )
 
 
 def _mirrored(kept: slice) -> Any:
@@ -167,13 +205,20 @@ def _can_end(path: Sequence[tuple[int, int]], changed: int) -> bool:
         if not left:
             return True
         near = ((at[0] + down, at[1] + right) for right, down in STEPS.values())
-        return any(extended(point, taken | {point}, left - 1) for point in near if 0 <= point[0] < 5 and 0 <= point[1] < 5 and point not in taken)
+        return any(
+            extended(point, taken | {point}, left - 1)
+            for point in near
+            if 0 <= point[0] < 5 and 0 <= point[1] < 5 and point not in taken
+        )
 
     return extended(path[len(path) - changed - 1], frozenset(path), changed)
 
 
 def _same_segments(trial: Trial) -> Found:
-    return [Known(_segments(shown(trial, "present")) == _segments(shown(trial, "probe")), answer) for answer in answers(trial)]
+    return [
+        Known(_segments(shown(trial, "present")) == _segments(shown(trial, "probe")), answer)
+        for answer in answers(trial)
+    ]
 
 
 def _shape(segments: AbstractSet[tuple[tuple[int, int], ...]]) -> Any:
@@ -191,7 +236,7 @@ def _shapes(trial: Trial) -> Found:
     return [Known(there == cut, answer) for answer in answers(trial)]
 
 
-# updating and switching -------------------------------------------------------------------------------------------------------------------------------
+# updating and switching ---------------------------------------------------------------------------
 
 
 def _updating() -> Iterator[Observer]:
@@ -200,17 +245,37 @@ def _updating() -> Iterator[Observer]:
         yield Observer(("smu",), condition, "first display (start)", "arrows", _tracked(start=False), levels)
         yield Observer(("smu",), condition, "last arrow", "start and other arrows", _tracked(last=False), levels)
     yield Observer(("smu",), "", "order of arrows", "start, and how many arrows point where", _summed)
-    yield Observer(("smu",), "2, 4, 8 boxes", "which box is asked about", "final cells of all boxes", _any_box, {"set_size": [2, 4, 8]})
+    yield Observer(
+        ("smu",),
+        "2, 4, 8 boxes",
+        "which box is asked about",
+        "final cells of all boxes",
+        _any_box,
+        {"set_size": [2, 4, 8]},
+    )
     mixed = {"switch_probability": 0.2}
     yield Observer(("sts",), "switches", "all cues", "place of the marker", _marker, mixed)
-    yield Observer(("sts",), "switches, congruent markers", "all cues", "place of the marker", _marker_where(True), mixed)
-    yield Observer(("sts",), "switches, incongruent markers", "all cues", "place of the marker", _marker_where(False), mixed)
-    yield Observer(("sts",), "switches", "all cues but the first", "first task, how many markers ago, place of the marker", _first_cue, mixed)
+    yield Observer(
+        ("sts",), "switches, congruent markers", "all cues", "place of the marker", _marker_where(True), mixed
+    )
+    yield Observer(
+        ("sts",), "switches, incongruent markers", "all cues", "place of the marker", _marker_where(False), mixed
+    )
+    yield Observer(
+        ("sts",),
+        "switches",
+        "all cues but the first",
+        "first task, how many markers ago, place of the marker",
+        _first_cue,
+        mixed,
+    )
     yield Observer(("sts",), "one task", "the cue", "place of the marker", _marker, {"switch_probability": 0})
     yield Observer(("sts",), "switches", "markers (last display)", "task", _task_alone, mixed)
     for percent in (0, 25, 50, 75):
         levels = {**mixed, "congruent_share": percent / 100}
-        yield Observer(("sts_congruency",), f"switches, {percent} % congruent", "all cues", "place of the marker", _marker, levels)
+        yield Observer(
+            ("sts_congruency",), f"switches, {percent} % congruent", "all cues", "place of the marker", _marker, levels
+        )
 
 
 def _tracked(start: bool = True, last: bool = True) -> Any:
@@ -218,7 +283,9 @@ def _tracked(start: bool = True, last: bool = True) -> Any:
 
     def guess(trial: Trial) -> Found:
         (first,), updates = shown(trial, "present"), [stimulus.arrow for stimulus in shown(trial, "update")]
-        odds: list[dict[int, float]] = [{cell: 1.0} if start else dict.fromkeys(range(9), 1 / 9) for cell in first.markers]
+        odds: list[dict[int, float]] = [
+            {cell: 1.0} if start else dict.fromkeys(range(9), 1 / 9) for cell in first.markers
+        ]
         for number, arrow in enumerate(updates):
             moved: dict[int, float] = {}
             for cell, probability in odds[arrow.box].items():
@@ -227,7 +294,9 @@ def _tracked(start: bool = True, last: bool = True) -> Any:
                     if direction == arrow.direction or (not last and number == len(updates) - 1):
                         moved[to] = moved.get(to, 0.0) + probability / len(ways)
             odds[arrow.box] = moved
-        return [max(odds[stimulus_of(step).probed].items(), key=_likelier)[0] == step.truth.answer for step in asked(trial)]
+        return [
+            max(odds[stimulus_of(step).probed].items(), key=_likelier)[0] == step.truth.answer for step in asked(trial)
+        ]
 
     return guess
 
@@ -239,11 +308,16 @@ def _likelier(cell: tuple[int, float]) -> tuple[float, int]:
 def _summed(trial: Trial) -> Found:
     (first,) = shown(trial, "present")
     cells = [divmod(cell, _GRID) for cell in first.markers]
-    for box, directions in itertools.groupby(sorted((one.arrow.box, one.arrow.direction) for one in shown(trial, "update")), key=lambda pair: pair[0]):
+    for box, directions in itertools.groupby(
+        sorted((one.arrow.box, one.arrow.direction) for one in shown(trial, "update")), key=lambda pair: pair[0]
+    ):
         for _, direction in directions:
             right, down = STEPS[direction]
             cells[box] = (cells[box][0] + down, cells[box][1] + right)
-    return [cells[probe.probed] == divmod(answer, _GRID) for probe, answer in zip(shown(trial, "probe"), answers(trial), strict=True)]
+    return [
+        cells[probe.probed] == divmod(answer, _GRID)
+        for probe, answer in zip(shown(trial, "probe"), answers(trial), strict=True)
+    ]
 
 
 def _any_box(trial: Trial) -> Found:
@@ -253,7 +327,9 @@ def _any_box(trial: Trial) -> Found:
 
 
 def _marker(trial: Trial) -> Found:
-    return [Known(stimulus.marker, answer) for stimulus, answer in zip(shown(trial, "probe"), answers(trial), strict=True)]
+    return [
+        Known(stimulus.marker, answer) for stimulus, answer in zip(shown(trial, "probe"), answers(trial), strict=True)
+    ]
 
 
 def _marker_where(congruent: bool) -> Any:
@@ -274,14 +350,21 @@ def _task_alone(trial: Trial) -> Found:
     return [Known(step.truth.record["task"], step.truth.answer) for step in asked(trial)]
 
 
-# complex span -----------------------------------------------------------------------------------------------------------------------------------------
+# complex span -------------------------------------------------------------------------------------
 
 
 def _span() -> Iterator[Observer]:
     for storage, options, item in (("spatial", "arrows", "movement"), ("visual", "patterns", "pattern")):
         levels, condition = {"storage": storage}, storage
         yield Observer(("cs",), condition, "both items", f"{options} of the probe", _options(()), levels, trials=5_000)
-        yield Observer(("cs",), condition, f"first display (first {item})", f"second {item}, and {options} of the first probe", _options((1,)), levels)
+        yield Observer(
+            ("cs",),
+            condition,
+            f"first display (first {item})",
+            f"second {item}, and {options} of the first probe",
+            _options((1,)),
+            levels,
+        )
         yield Observer(("cs",), condition, "order of items", "which of the two is among the options", _either, levels)
         yield Observer(("cs",), condition, "last display (the options)", "number of the question", nothing(), levels)
     yield Observer(("cs",), "spatial", "places of movements", "their directions", _directions, {"storage": "spatial"})
@@ -319,9 +402,15 @@ def _options(seen: Sequence[int]) -> Any:
                 others = tuple(items[place] for place in seen)
                 found.append(Known(others, right))
             else:
-                alone = [one for one in options if sorted(len(set(one) ^ set(other)) for other in options) == [0, *[6] * 7]]
-                candidates = alone if len(alone) == 1 else [one for one in options if all(one != items[place] for place in seen)]
-                found.append(Known((len(alone) == 1, len(candidates)), candidates.index(right) if right in candidates else -1))
+                alone = [
+                    one for one in options if sorted(len(set(one) ^ set(other)) for other in options) == [0, *[6] * 7]
+                ]
+                candidates = (
+                    alone if len(alone) == 1 else [one for one in options if all(one != items[place] for place in seen)]
+                )
+                found.append(
+                    Known((len(alone) == 1, len(candidates)), candidates.index(right) if right in candidates else -1)
+                )
         return found
 
     return guess
@@ -329,7 +418,9 @@ def _options(seen: Sequence[int]) -> Any:
 
 def _either(trial: Trial) -> Found:
     items = _stored(trial)
-    return [among(sorted({item for item in items if item in options}, key=repr), right) for options, right in _probes(trial)]
+    return [
+        among(sorted({item for item in items if item in options}, key=repr), right) for options, right in _probes(trial)
+    ]
 
 
 def _directions(trial: Trial) -> Found:

@@ -1,4 +1,5 @@
-"""Observers who lack one thing, in span tests and recognition: spans of digits, blocks, letters and squares, item recognition, delayed match to sample."""
+"""Observers who lack one thing, in span tests and recognition: spans of digits, blocks, letters and
+squares, item recognition, delayed match to sample."""
 
 from __future__ import annotations
 
@@ -20,14 +21,41 @@ def span_observers() -> Iterator[Observer]:
         ("running_span", "letters", {"set_size": 4}),
     ):
         many = next(iter(length.values()))
-        yield Observer((name,), f"{many} {items}", f"order of {items}", f"which {items} are right", _unordered, length, trials=600)
+        yield Observer(
+            (name,), f"{many} {items}", f"order of {items}", f"which {items} are right", _unordered, length, trials=600
+        )
         yield Observer((name,), f"{many} {items}", "whole list", "nothing", _nothing, length, trials=600)
-    yield Observer(("operation_span",), "", "left side of the equations", "the result that is shown", _results, phase="distractor", trials=600)
+    yield Observer(
+        ("operation_span",),
+        "",
+        "left side of the equations",
+        "the result that is shown",
+        _results,
+        phase="distractor",
+        trials=600,
+    )
     four = {"set_size": 4}
-    yield Observer(("sternberg",), "4 digits", "first display (first digit)", "whether the probe is one of the others", _other_digits(1), four, trials=600)
-    yield Observer(("sternberg",), "", "order of digits", "whether the probe is one of them", _other_digits(0), trials=600)
+    yield Observer(
+        ("sternberg",),
+        "4 digits",
+        "first display (first digit)",
+        "whether the probe is one of the others",
+        _other_digits(1),
+        four,
+        trials=600,
+    )
+    yield Observer(
+        ("sternberg",), "", "order of digits", "whether the probe is one of them", _other_digits(0), trials=600
+    )
     yield Observer(("sternberg",), "", "whole list", "the probe alone", _probe, trials=600)
-    yield Observer(("delayed_match",), "", "first display (sample)", "in which of the two more filled cells are neighbours", texture, trials=600)
+    yield Observer(
+        ("delayed_match",),
+        "",
+        "first display (sample)",
+        "in which of the two more filled cells are neighbours",
+        texture,
+        trials=600,
+    )
     yield Observer(("delayed_match",), "", "last display (both patterns)", "nothing", nothing(), trials=600)
 
 

@@ -1,4 +1,5 @@
-"""Evaluations beyond single sessions: sets of sessions, and the probabilities that models give to the answers of others."""
+"""Evaluations beyond single sessions: sets of sessions, and the probabilities that models give to
+the answers of others."""
 
 from ...core.doors import door
 

@@ -1,7 +1,10 @@
-"""The probability that a chat model gives to a person's answers, after all that the person had seen and answered before: a measure of models of cognition.
+"""The probability that a chat model gives to a person's answers, after all that the person had seen
+and answered before: a measure of models of cognition.
 
-One folder for each session and model: ``choices.json`` (who, with which settings, what it took), ``transcripts.jsonl`` (every reply that was paid for, on the
-disk before it is used) and, when all is scored, ``choices.csv`` (a line an answer). It is no session, and nothing reads it as one: the model gives no answers.
+One folder for each session and model: ``choices.json`` (who, with which settings, what it took),
+``transcripts.jsonl`` (every reply that was paid for, on the disk before it is used) and, when all
+is scored, ``choices.csv`` (a line an answer). It is no session, and nothing reads it as one: the
+model gives no answers.
 """
 
 from __future__ import annotations
@@ -64,7 +67,8 @@ class ScoredChoice:
     logprob : of this answer (and its end), as the server told it
     log_probability : the same among the allowed answers alone
     mass : the probability of all allowed answers together
-    at_most : whether the answer is not among those that the server told, so that ``log_probability`` is the most that it can be
+    at_most : whether the answer is not among those that the server told, so that
+        ``log_probability`` is the most that it can be
     left_out : why it is not scored; empty where it is
     """
 
@@ -110,8 +114,11 @@ class _Followed:
     before: Before
 
 
-def score_choices(session: str | Path, agent: ChatAgent, output: Path | None = None, watcher: Watcher | None = None) -> ChoiceScores:
-    """Score the answers of a session by a chat model, and record the result; replies that an earlier attempt paid for are not requested again.
+def score_choices(
+    session: str | Path, agent: ChatAgent, output: Path | None = None, watcher: Watcher | None = None
+) -> ChoiceScores:
+    """Score the answers of a session by a chat model, and record the result; replies that an
+    earlier attempt paid for are not requested again.
 
     Parameters
     ----------
@@ -122,7 +129,8 @@ def score_choices(session: str | Path, agent: ChatAgent, output: Path | None = N
     Raises
     ------
     SpanLabError
-        when the session cannot be read or holds nothing to score, and when something has stopped it; what was paid for is kept.
+        when the session cannot be read or holds nothing to score, and when something has stopped
+        it; what was paid for is kept.
     """
     watcher = watcher or Watcher()
     scoring = _Scoring(Path(session), agent, output)
@@ -130,9 +138,13 @@ def score_choices(session: str | Path, agent: ChatAgent, output: Path | None = N
         with only_writer(scoring.folder):
             return scoring.run(watcher)
     except KeyboardInterrupt:
-        raise SpanLabError(f"interrupted; the replies so far are kept in {scoring.folder}. The same command goes on") from None
+        raise SpanLabError(
+            f"interrupted; the replies so far are kept in {scoring.folder}. The same command goes on"
+        ) from None
     except SpanLabError as error:
-        raise SpanLabError(f"{error}\nReplies so far are kept in {scoring.folder}; run the same command to continue.") from None
+        raise SpanLabError(
+            f"{error}\nReplies so far are kept in {scoring.folder}; run the same command to continue."
+        ) from None
 
 
 def note_summary(scored: ChoiceScores, summary: Mapping[str, Any]) -> ChoiceScores:
@@ -147,9 +159,14 @@ class _Scoring:
         self._session, self._agent = same_trials(folder), agent
         info = self._session.info
         if agent.examples:
-            raise SpanLabError("answers are scored given what the person had seen, which had no worked examples: leave out examples")
+            raise SpanLabError(
+                "answers are scored given what the person had seen, which had no worked examples: leave out examples"
+            )
         if PARTS in info:
-            raise SpanLabError(f"{folder} is a large session: its answers are in its table, and its trials were not recorded one by one")
+            raise SpanLabError(
+                f"{folder} is a large session: its answers are in its table, and its trials were not recorded one"
+                " by one"
+            )
         self._events = read_events(folder)
         self._taken = list(taken_trials(self._session, self._events, practice=agent.practises))
         if not any(not is_practice(followed.key) for followed in self._taken):
@@ -165,14 +182,22 @@ class _Scoring:
             "paradigm_hash": info["paradigm_hash"],
             # whose answers they are, whatever the folder is called
             "answers_hash": digest(
-                [[followed.key, followed.start["trial_id"], [line["value"] for line in followed.questions]] for followed in self._taken], length=16
+                [
+                    [followed.key, followed.start["trial_id"], [line["value"] for line in followed.questions]]
+                    for followed in self._taken
+                ],
+                length=16,
             ),
             "agent": agent.name,
             "agent_settings": settings_of(agent),
             "agent_settings_hash": settings_hash(agent),
         }
         self._who = who
-        self.folder = output or folder.resolve().parent / f"{info['session']}-choices-{_slug(agent.name)}-{who['agent_settings_hash'][:6]}"
+        self.folder = (
+            output
+            or folder.resolve().parent
+            / f"{info['session']}-choices-{_slug(agent.name)}-{who['agent_settings_hash'][:6]}"
+        )
         self._check_folder()
 
     def _check_folder(self) -> None:
@@ -191,15 +216,25 @@ class _Scoring:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise SpanLabError(f"cannot write to {self.folder}: {error.strerror or error}; give another folder with -o") from None
+                raise SpanLabError(
+                    f"cannot write to {self.folder}: {error.strerror or error}; give another folder with -o"
+                ) from None
             return
-        answers = "other answers than those of this session, which may have continued since (delete the folder to score them all)"
-        for name, what in (("answers_hash", answers), ("agent", "another model"), ("agent_settings_hash", "other chat settings")):
+        answers = (
+            "other answers than those of this session, which may have continued since (delete the folder to score them"
+            " all)"
+        )
+        for name, what in (
+            ("answers_hash", answers),
+            ("agent", "another model"),
+            ("agent_settings_hash", "other chat settings"),
+        ):
             if self._before.get(name) != self._who[name]:
                 raise SpanLabError(f"{self.folder} was made with {what}: give another folder with -o")
 
     def _followed(self) -> list[_Followed]:
-        """Every trial with what came before it: practice where the settings have it, and the trials before where they are one conversation."""
+        """Every trial with what came before it: practice where the settings have it, and the trials
+        before where they are one conversation."""
         memory, followed = self._agent.memory(), list[_Followed]()
         language = "en" if "en" in self._session.paradigm.instructions else str(self._session.info["language"])
         for text in said_after(self._session.paradigm, None, self._taken[0], language):
@@ -234,13 +269,21 @@ class _Scoring:
         self._attempt = 1 + max((line["attempt"] for line in lines), default=0)
         to_score = [followed for followed in self._plan if not followed.context.practice]
         if left := trials_left(self._session.info, self._events):
-            watcher.say(f"{self._who['session']} is not finished: {left:,} {'trial' if left == 1 else 'trials'} of it cannot be scored yet")
+            watcher.say(
+                f"{self._who['session']} is not finished: {left:,} {'trial' if left == 1 else 'trials'} of it cannot be"
+                " scored yet"
+            )
         if self._agent.practises and len(to_score) == len(self._plan):
             watcher.say(f"{self._who['session']} had no practice, so that none comes first")
         if self._before is None or "account" not in self._before:
             estimate = self._estimate(to_score)
             watcher.say(f"{self._agent.name}: {estimate}")
-            info: dict[str, Any] = {**self._who, "created": utc_now(), **self._agent.recorded_options(), "estimate": estimate.to_record()}
+            info: dict[str, Any] = {
+                **self._who,
+                "created": utc_now(),
+                **self._agent.recorded_options(),
+                "estimate": estimate.to_record(),
+            }
             info |= {"history": self._history()}
             self._before = {**info, **({"created": self._before["created"]} if self._before else {})}
             write_json(self.folder / INFO, self._before)
@@ -309,7 +352,9 @@ class _Scoring:
 
     async def _all(self, to_score: Sequence[_Followed]) -> None:
         try:
-            await self._agent.setup(TrialJournal(self._recorder, _NO_TRIAL, self._attempt, self._replies.get(_NO_TRIAL, [])))
+            await self._agent.setup(
+                TrialJournal(self._recorder, _NO_TRIAL, self._attempt, self._replies.get(_NO_TRIAL, []))
+            )
             await several(self._agent, to_score, self._take)
         finally:
             await self._agent.teardown()
@@ -334,7 +379,13 @@ class _Scoring:
                 continue
             kind, answer = percept.ask.kind, _given(line)
             answers = kind.written_answers()
-            choice = ScoredChoice(int(key), line["ask"], "" if answer is None else kind.write(answer), len(answers), canonical(list(answers)))
+            choice = ScoredChoice(
+                int(key),
+                line["ask"],
+                "" if answer is None else kind.write(answer),
+                len(answers),
+                canonical(list(answers)),
+            )
             if not answers or answer is None:
                 follower.conversation.ask(kind, follower.conversation.prompt_of(percept.ask))
                 choices.append(replace(choice, left_out=_SEVERAL if not answers else _NONE))
@@ -355,7 +406,8 @@ def _scored(choice: ScoredChoice, likelihoods: Likelihoods | None) -> ScoredChoi
         return replace(choice, left_out=_SHARED)
     by_answer = likelihoods.logprobs
     missing = likelihoods.at_most if likelihoods.missing else None
-    # of those that are missing nothing is known but a bound: the answer has at most its own, and all that is known may be all that there is
+    # of those that are missing nothing is known but a bound: the answer has at most its own, and
+    # all that is known may be all that there is
     likelihood = by_answer.get(choice.answer, missing)
     assert likelihood is not None
     others = [value for answer, value in by_answer.items() if answer != choice.answer]
@@ -379,7 +431,9 @@ def _write_table(path: Path, choices: Sequence[ScoredChoice]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([field.name for field in fields(ScoredChoice)])
         for choice in choices:
-            writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in asdict(choice).values()])
+            writer.writerow(
+                [str(value).lower() if isinstance(value, bool) else value for value in asdict(choice).values()]
+            )
 
 
 def _read_info(path: Path) -> dict[str, Any] | None:
@@ -388,7 +442,9 @@ def _read_info(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise SpanLabError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}): give another folder with -o") from None
+        raise SpanLabError(
+            f"{path} cannot be read ({getattr(error, 'strerror', None) or error}): give another folder with -o"
+        ) from None
     return as_object(info)
 
 

@@ -1,7 +1,8 @@
 """A set of sessions: models x paradigms x settings x repeats, with one budget.
 
-The progress of a set is read from its sessions: the record of each says to which set and which entry it belongs. So the file may grow, and nothing can
-contradict the sessions. What is over stays, what was begun goes on, and what is new begins.
+The progress of a set is read from its sessions: the record of each says to which set and which
+entry it belongs. So the file may grow, and nothing can contradict the sessions. What is over stays,
+what was begun goes on, and what is new begins.
 """
 
 from __future__ import annotations
@@ -51,9 +52,13 @@ class ParadigmEntry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     set: dict[str, Any] = Field(default={}, description="levels of factors, each one level or a list, as with --set")
-    trials: int | None = Field(default=None, ge=1, le=1_000_000, description="number of trials, distributed over the factor levels")
+    trials: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="number of trials, distributed over the factor levels"
+    )
     design: str | None = Field(default=None, description="design in the paradigm's file; human when not given")
-    generator: Literal["corrected", "published"] | None = Field(default=None, description="corrected or published trials")
+    generator: Literal["corrected", "published"] | None = Field(
+        default=None, description="corrected or published trials"
+    )
 
 
 class SetBudget(BaseModel):
@@ -61,8 +66,12 @@ class SetBudget(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    max_cost: float | None = Field(default=None, gt=0, description="the set stops before it costs more, in the currency of the prices")
-    max_tokens: int | None = Field(default=None, ge=1, description="the set stops before it uses more tokens, read and written")
+    max_cost: float | None = Field(
+        default=None, gt=0, description="the set stops before it costs more, in the currency of the prices"
+    )
+    max_tokens: int | None = Field(
+        default=None, ge=1, description="the set stops before it uses more tokens, read and written"
+    )
 
 
 class SetFile(BaseModel):
@@ -71,18 +80,26 @@ class SetFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     agents: list[str] = Field(min_length=1, description="who takes the trials, as with --agent; one name, or a list")
-    paradigms: dict[str, ParadigmEntry] = Field(min_length=1, description="names in the library or files, each with set, trials, design and generator")
-    settings: dict[str, dict[str, Any]] = Field(default={"": {}}, min_length=1, description="settings of chat models by a name of yours, as with --chat")
+    paradigms: dict[str, ParadigmEntry] = Field(
+        min_length=1, description="names in the library or files, each with set, trials, design and generator"
+    )
+    settings: dict[str, dict[str, Any]] = Field(
+        default={"": {}}, min_length=1, description="settings of chat models by a name of yours, as with --chat"
+    )
     wordings: dict[str, dict[str, Any]] = Field(
         default={"": {}},
         min_length=1,
-        description="the same task in other words, by a name of yours: settings of chat models that are sentences, or how options are written; "
-        "each is crossed with settings and repeats",
+        description=(
+            "the same task in other words, by a name of yours: settings of chat models that are sentences, or how"
+            " options are written; each is crossed with settings and repeats"
+        ),
     )
     repeats: int = Field(default=1, ge=1, le=1000, description="how often chat models take the same trials")
     seed: int = Field(default=1, ge=0, description="seed of the sessions")
     budget: SetBudget = Field(default=SetBudget(), description="max_cost and max_tokens of all sessions together")
-    prices: dict[str, Prices] = Field(default={}, description="price of a million tokens by agent: input and output (and cached_input)")
+    prices: dict[str, Prices] = Field(
+        default={}, description="price of a million tokens by agent: input and output (and cached_input)"
+    )
     care: dict[str, Any] = Field(default={}, description="limits for requests, as with --care")
 
     @field_validator("agents", mode="before")
@@ -97,7 +114,8 @@ class SetFile(BaseModel):
 
 
 def read_set(document: Document) -> tuple[SetFile, dict[str, YamlPath]]:
-    """The content of a set file, in which paradigms may be one name, a list, or names with keys below them; and where each paradigm stands in it.
+    """The content of a set file, in which paradigms may be one name, a list, or names with keys
+    below them; and where each paradigm stands in it.
 
     Raises
     ------
@@ -119,7 +137,11 @@ def read_set(document: Document) -> tuple[SetFile, dict[str, YamlPath]]:
                 continue
             ((name, below),) = entry.items()
             if name in named:
-                problems.append(document.problem(path, f"each paradigm can be named once, and '{name}' is named twice; give its levels as a list"))
+                problems.append(
+                    document.problem(
+                        path, f"each paradigm can be named once, and '{name}' is named twice; give its levels as a list"
+                    )
+                )
             named[name] = below
             places[name] = path if isinstance(item, str) else (*path, name)
         data = {**data, "paradigms": named or None}
@@ -127,7 +149,9 @@ def read_set(document: Document) -> tuple[SetFile, dict[str, YamlPath]]:
     for path, message in wrong:
         match path:
             case ("paradigms", str() as name) if name in ParadigmEntry.model_fields:
-                stray = f"'{name}' stands where names of paradigms stand: indent it further than the name of its paradigm"
+                stray = (
+                    f"'{name}' stands where names of paradigms stand: indent it further than the name of its paradigm"
+                )
                 problems.append(document.problem(path, stray))
             case ("paradigms", str() as name, *below):
                 problems.append(document.problem((*places.get(name, ("paradigms", name)), *below), message))
@@ -145,13 +169,17 @@ def _not_one(item: Any) -> str:
     beside_name = [key for key in as_object(item) if key in ParadigmEntry.model_fields]
     name = next((key for key in as_object(item) if key not in beside_name), None)
     if name is not None and beside_name:
-        return f"'{beside_name[0]}' stands beside '{name}' and not below it: indent it further than the name of its paradigm"
+        return (
+            f"'{beside_name[0]}' stands beside '{name}' and not below it: indent it further than the name of its"
+            " paradigm"
+        )
     if name is not None:
         return "there are several paradigms in one item: begin each of them with '- '"
     return f"expected the name of a paradigm; found {show(item)}"
 
 
-#: the settings that a wording may have: sentences, where they stand, in which order and by which signs options are named, and protocols with a name or a file
+#: the settings that a wording may have: sentences, where they stand, in which order and by which
+#: signs options are named, and protocols with a name or a file
 WORDS = frozenset(
     (
         "preset",
@@ -264,42 +292,73 @@ class EvaluationSet:
         shapes: dict[str, str] = {}
         for name, settings in declared.settings.items() if with_settings else ():
             if "repeat" in settings:
-                problems.append(document.problem(("settings", name, "repeat"), "repeat is counted by repeats of this file: leave it out"))
+                problems.append(
+                    document.problem(
+                        ("settings", name, "repeat"), "repeat is counted by repeats of this file: leave it out"
+                    )
+                )
             alike = shapes.setdefault(digest(_shaping(settings)), name)
             if alike != name:
-                problems.append(document.problem(("settings", name), f"these are the same settings as '{alike}': leave them out, or use repeats"))
+                problems.append(
+                    document.problem(
+                        ("settings", name), f"these are the same settings as '{alike}': leave them out, or use repeats"
+                    )
+                )
         problems += self._faults_of_wordings()
         if problems:
             raise ParadigmError(in_order(problems))
         self.entries = list(self._entries())
 
     def _faults_of_wordings(self) -> Iterator[Problem]:
-        """Yield what is wrong with wordings: settings that are no sentences, or that the settings of the file have as well, and two that are alike."""
+        """Yield what is wrong with wordings: settings that are no sentences, or that the settings
+        of the file have as well, and two that are alike."""
         shapes: dict[str, str] = {}
         chosen = {name for settings in self.file.settings.values() for name in settings}
         for name, words in self.file.wordings.items():
             for key in words:
                 if key not in WORDS:
                     yield self._document.problem(
-                        ("wordings", name, key), f"a wording has sentences and how options are written ({', '.join(sorted(WORDS))}): move '{key}' to settings"
+                        ("wordings", name, key),
+                        f"a wording has sentences and how options are written ({', '.join(sorted(WORDS))}): move"
+                        f" '{key}' to settings",
                     )
                 elif key in chosen:
-                    yield self._document.problem(("wordings", name, key), f"'{key}' stands in settings, too: leave it out of one of them")
+                    yield self._document.problem(
+                        ("wordings", name, key), f"'{key}' stands in settings, too: leave it out of one of them"
+                    )
             alike = shapes.setdefault(digest(words), name)
             if alike != name:
-                yield self._document.problem(("wordings", name), f"this is the same wording as '{alike}': leave it out, or use repeats")
+                yield self._document.problem(
+                    ("wordings", name), f"this is the same wording as '{alike}': leave it out, or use repeats"
+                )
 
     def _entries(self) -> Iterator[SetEntry]:
         file = self.file
         for paradigm, agent in itertools.product(file.paradigms, file.agents):
             chat = bool(options_of(agent))
-            for settings, words, repeat in itertools.product(file.settings, file.wordings, range(1, file.repeats + 1)) if chat else [("", "", 1)]:
+            for settings, words, repeat in (
+                itertools.product(file.settings, file.wordings, range(1, file.repeats + 1)) if chat else [("", "", 1)]
+            ):
                 chat_settings = {**file.settings[settings], **file.wordings[words]} if chat else {}
                 number = {"repeat": repeat} if repeat > 1 else {}
-                key = digest([agent, paradigm, file.paradigms[paradigm].model_dump(), {**_shaping(chat_settings), **number}, repeat, file.seed], length=16)
+                key = digest(
+                    [
+                        agent,
+                        paradigm,
+                        file.paradigms[paradigm].model_dump(),
+                        {**_shaping(chat_settings), **number},
+                        repeat,
+                        file.seed,
+                    ],
+                    length=16,
+                )
                 name = str(chat_settings.get("label") or (settings if len(file.settings) > 1 else ""))
                 label = ", ".join(filter(None, (name, words, f"repeat {repeat}" if file.repeats > 1 else "")))
-                chosen = {**beside(self._folder, chat_settings), **number, **({"label": label} if label else {})} if chat else {}
+                chosen = (
+                    {**beside(self._folder, chat_settings), **number, **({"label": label} if label else {})}
+                    if chat
+                    else {}
+                )
                 yield SetEntry(agent, paradigm, settings, repeat, chosen, key, words)
 
     def progress(self) -> list[SetProgress]:
@@ -310,10 +369,13 @@ class EvaluationSet:
         return [self._of(entry, begun.get(entry.id)) for entry in self.entries]
 
     def removed(self) -> list[SetProgress]:
-        """Sessions of this set whose entries are not in the file any more; what they took counts for the budget."""
+        """Sessions of this set whose entries are not in the file any more; what they took counts
+        for the budget."""
         ids = {entry.id for entry in self.entries}
         return [
-            self._of(SetEntry(info["agent"], info["paradigm"], link["settings"], link["repeat"], {}, link["entry"]), folder)
+            self._of(
+                SetEntry(info["agent"], info["paradigm"], link["settings"], link["repeat"], {}, link["entry"]), folder
+            )
             for info, folder in self._recorded()
             if (link := info[KEY])["set"] == self._name and link["entry"] not in ids
         ]
@@ -333,7 +395,8 @@ class EvaluationSet:
         # of a session that was killed the replies tell, and not the account of an earlier part
         by_replies = kind_named(info["agent_kind"]).converses and not (over and "account" in info)
         account = Transcript(folder).account() if by_replies else info.get("account", {})
-        # what the model has taken, what the one that reads its replies has taken, and what is in a batch
+        # what the model has taken, what the one that reads its replies has taken, and what is in a
+        # batch
         parts = [part for part in (account, account.get("judge"), account.get("in_batches")) if part]
         costs = [part["cost_at_most"] for part in parts if part.get("cost_at_most") is not None]
         ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
@@ -345,18 +408,30 @@ class EvaluationSet:
             len(failed_trials(events)),
             len(info["plan"]),
             math.fsum(costs) if costs else None,
-            sum(part.get(name, 0) for part in parts for name in ("prompt_tokens", "completion_tokens", "tokens_at_most")),
-            "" if over or ended is None or ended["event"] != "interrupted" else self._in_words(str(ended.get("why", ""))),
+            sum(
+                part.get(name, 0) for part in parts for name in ("prompt_tokens", "completion_tokens", "tokens_at_most")
+            ),
+            (
+                ""
+                if over or ended is None or ended["event"] != "interrupted"
+                else self._in_words(str(ended.get("why", "")))
+            ),
         )
 
     def chosen(self, paradigm: str) -> ChosenTrials:
-        """The trials of a paradigm, the same for everybody; a file of one's own lies beside the set file."""
+        """The trials of a paradigm, the same for everybody; a file of one's own lies beside the set
+        file."""
         if paradigm not in self._trials:
             entry = self.file.paradigms[paradigm]
             levels = {name: as_levels(value) for name, value in entry.set.items()}
             source = paradigm if in_library(paradigm) else str(self._folder / paradigm)
             self._trials[paradigm] = choose_trials(
-                source, seed=self.file.seed, levels=levels, trials=entry.trials, design=entry.design, generator=entry.generator
+                source,
+                seed=self.file.seed,
+                levels=levels,
+                trials=entry.trials,
+                design=entry.design,
+                generator=entry.generator,
             )
         return self._trials[paradigm]
 
@@ -371,7 +446,8 @@ class EvaluationSet:
         return {**self.file.care, **limits}
 
     def _in_words(self, why: str) -> str:
-        """Why a session stopped, in words; a limit that was the rest of the budget is reported as the set's."""
+        """Why a session stopped, in words; a limit that was the rest of the budget is reported as
+        the set's."""
         for option, name in (("--max-cost", "max_cost"), ("--max-tokens", "max_tokens")):
             limit = getattr(self.file.budget, name)
             if limit is not None and why.startswith(f"{option} "):
@@ -392,7 +468,8 @@ class EvaluationSet:
         return make_machine(entry.agent, self.file.seed, say, self.chosen(entry.paradigm), **chosen)
 
     def check(self, watcher: Watcher) -> dict[str, float]:
-        """Make every agent of what has not begun, and try out and estimate its session, before the first one begins: a slip in the last entry shows at once.
+        """Make every agent of what has not begun, and try out and estimate its session, before the
+        first one begins: a slip in the last entry shows at once.
 
         Returns
         -------
@@ -408,11 +485,15 @@ class EvaluationSet:
         progress = self.progress()
         waiting = [standing.entry for standing in progress if standing.state == "waiting"]
         self._check_parts(waiting)
-        begun = [(standing.entry, read_session(standing.folder)) for standing in progress if standing.folder is not None]
+        begun = [
+            (standing.entry, read_session(standing.folder)) for standing in progress if standing.folder is not None
+        ]
         forecast = {"sessions": 0.0, "requests": 0.0, "tokens": 0.0, "cost": 0.0}
         quiet = replace(watcher, say=_silent)
         # repeats are alike
-        for _, repeats in itertools.groupby(waiting, lambda entry: (entry.paradigm, entry.agent, entry.settings, entry.wording)):
+        for _, repeats in itertools.groupby(
+            waiting, lambda entry: (entry.paradigm, entry.agent, entry.settings, entry.wording)
+        ):
             entry, *others = repeats
             chosen = self.chosen(entry.paradigm)
             try:
@@ -457,8 +538,11 @@ class EvaluationSet:
         if problems:
             raise ParadigmError(in_order(problems))
 
-    def _check_alike(self, entry: SetEntry, settings: Mapping[str, Any], other: SetEntry, info: Mapping[str, Any]) -> None:
-        """Make sure that a session which is to begin has what is the same in one that has begun: paradigms and settings are also in files, which may change.
+    def _check_alike(
+        self, entry: SetEntry, settings: Mapping[str, Any], other: SetEntry, info: Mapping[str, Any]
+    ) -> None:
+        """Make sure that a session which is to begin has what is the same in one that has begun:
+        paradigms and settings are also in files, which may change.
 
         Parameters
         ----------
@@ -472,21 +556,31 @@ class EvaluationSet:
         """
         if entry.paradigm == other.paradigm and info["paradigm_hash"] != self.chosen(entry.paradigm).paradigm.hash:
             raise SpanLabError(
-                f"{named(entry)}: the paradigm {entry.paradigm} has changed since {info['session']} began, so that trials would not be the same for all. "
-                "Restore the file, or begin the set in another folder (--data)"
+                f"{named(entry)}: the paradigm {entry.paradigm} has changed since {info['session']} began, so that"
+                " trials would not be the same for all. Restore the file, or begin the set in another folder (--data)"
             )
-        if (entry.agent, entry.settings, entry.wording) == (other.agent, other.settings, other.wording) and options_of(entry.agent):
-            now, then = ({name: standing[name] for name in _shaping(standing) if name not in IN_NAME} for standing in (settings, info["agent_settings"]))
-            changed = [name for name in now if name in then and canonical(now[name]) != canonical(then[name]) and name not in ("preset", "repeat")]
+        if (entry.agent, entry.settings, entry.wording) == (other.agent, other.settings, other.wording) and options_of(
+            entry.agent
+        ):
+            now, then = (
+                {name: standing[name] for name in _shaping(standing) if name not in IN_NAME}
+                for standing in (settings, info["agent_settings"])
+            )
+            changed = [
+                name
+                for name in now
+                if name in then and canonical(now[name]) != canonical(then[name]) and name not in ("preset", "repeat")
+            ]
             if changed:
                 raise SpanLabError(
-                    f"{named(entry)}: {' and '.join(changed)} changed since {info['session']} began (a preset, or another file that the settings name). "
-                    "Restore the file, or begin the set in another folder (--data)"
+                    f"{named(entry)}: {' and '.join(changed)} changed since {info['session']} began (a preset, or"
+                    " another file that the settings name). Restore the file, or begin the set in another folder"
+                    " (--data)"
                 )
 
     def run(self, watcher: Watcher) -> Sequence[SetProgress]:
-        """Take every session that is not over. One that a model refuses is left behind with its reason, and the others go on; a budget that is reached ends the
-        set.
+        """Take every session that is not over. One that a model refuses is left behind with its
+        reason, and the others go on; a budget that is reached ends the set.
 
         Returns
         -------
@@ -501,7 +595,9 @@ class EvaluationSet:
         try:
             lock.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise SpanLabError(f"cannot write sessions to {self._data}: {error.strerror or error}; choose another folder with --data") from None
+            raise SpanLabError(
+                f"cannot write sessions to {self._data}: {error.strerror or error}; choose another folder with --data"
+            ) from None
         with ExitStack() as stack:
             try:
                 stack.enter_context(only_writer(lock))
@@ -534,20 +630,30 @@ class EvaluationSet:
                 reasons[entry.id] = self._in_words(str(error).partition("\n")[0])
                 watcher.say(f"{named(entry)}: {reasons[entry.id]}")
             progress[entry.id] = self._of(entry, folder if folder is not None and folder.exists() else None)
-        return [replace(standing, why=standing.why or reasons.get(standing.entry.id, "")) for standing in progress.values()]
+        return [
+            replace(standing, why=standing.why or reasons.get(standing.entry.id, "")) for standing in progress.values()
+        ]
 
     def _opened(self, standing: SetProgress, care: Mapping[str, Any], watcher: Watcher) -> tuple[Session, Agent, bool]:
-        """The session of an entry with its agent: a new one, or the one that was begun; and whether it is new."""
+        """The session of an entry with its agent: a new one, or the one that was begun; and whether
+        it is new."""
         if standing.folder is not None:
             values = {"care": care, "price": self.file.prices.get(standing.entry.agent)}
             session, agent = agent_again(
-                reopen(standing.folder), {name: value for name, value in values.items() if name in options_of(standing.entry.agent)}, watcher.say
+                reopen(standing.folder),
+                {name: value for name, value in values.items() if name in options_of(standing.entry.agent)},
+                watcher.say,
             )
             return session, agent, False
         chosen = self.chosen(standing.entry.paradigm)
         agent = self._agent(standing.entry, care, watcher.say)
         request = prepare(agent, chosen, chosen.request(), watcher.say)
-        link = {"set": self._name, "entry": standing.entry.id, "settings": standing.entry.settings, "repeat": standing.entry.repeat}
+        link = {
+            "set": self._name,
+            "entry": standing.entry.id,
+            "settings": standing.entry.settings,
+            "repeat": standing.entry.repeat,
+        }
         link |= {"wording": standing.entry.wording} if standing.entry.wording else {}
         request = replace(request, extra={**request.extra, KEY: link})
         return begin(self._data, chosen.paradigm, agent, chosen.plan, request), agent, True
@@ -560,5 +666,11 @@ def _path(entry: SetEntry) -> YamlPath:
 
 def named(entry: SetEntry) -> str:
     """An entry in words."""
-    parts = [entry.agent, entry.paradigm, entry.settings, entry.wording, f"repeat {entry.repeat}" if entry.repeat > 1 else ""]
+    parts = [
+        entry.agent,
+        entry.paradigm,
+        entry.settings,
+        entry.wording,
+        f"repeat {entry.repeat}" if entry.repeat > 1 else "",
+    ]
     return ", ".join(filter(None, parts))

@@ -1,4 +1,5 @@
-"""The record of a session: its files, how they are written, and how they are read back. It imports nothing but the core."""
+"""The record of a session: its files, how they are written, and how they are read back. It imports
+nothing but the core."""
 
 from ...core.doors import door
 

@@ -1,4 +1,5 @@
-"""The response table: its columns, as the models of the record declare them, and its rows, as the events of a session give them.
+"""The response table: its columns, as the models of the record declare them, and its rows, as the
+events of a session give them.
 
 Some columns say which displays had a time to last, and how they were shown.
 """
@@ -21,13 +22,15 @@ from .session_info import SessionInfo, in_browser
 
 #: why a trial was cut off whose page was loaded anew
 RELOADED = "reloaded"
-#: An answer is followed by the end of its display within so many refreshes, where it ends the display; and what late frames and a late press took.
+#: An answer is followed by the end of its display within so many refreshes, where it ends the
+#: display; and what late frames and a late press took.
 _REFRESHES_AFTER_ANSWER = 3
 
 
 @dataclass(frozen=True, slots=True)
 class TimedDisplay:
-    """A display with a planned duration that was shown to its end: not cut off by an answer or a pause.
+    """A display with a planned duration that was shown to its end: not cut off by an answer or a
+    pause.
 
     Parameters
     ----------
@@ -36,7 +39,8 @@ class TimedDisplay:
     planned_ms, planned_frames : how long it was to last
     shown_ms, shown_frames : how long it lasted
     dropped : refreshes at which a frame was missing
-    waited : refreshes that were added on purpose, because the answer decides what comes next and the window was still open
+    waited : refreshes that were added on purpose, because the answer decides what comes next and
+        the window was still open
     """
 
     trial: tuple[str, int]
@@ -66,12 +70,15 @@ class Displays:
 
     Parameters
     ----------
-    runs : displays with a given time that followed one another without anything else between them, each run within one trial
+    runs : displays with a given time that followed one another without anything else between them,
+        each run within one trial
     cut : how many had a time to last and were ended by an answer
     paused : how many had a time to last and were covered by a pause
-    frames, dropped : refreshes of all displays, self-paced ones among them, and those at which a frame was missing
+    frames, dropped : refreshes of all displays, self-paced ones among them, and those at which a
+        frame was missing
     drops : of each trial in order
-    early_ms : of every display, with or without a time to last, by how much its picture can have come on before its onset, at most
+    early_ms : of every display, with or without a time to last, by how much its picture can have
+        come on before its onset, at most
     """
 
     runs: tuple[tuple[TimedDisplay, ...], ...]
@@ -112,7 +119,13 @@ def read_displays(events: Iterable[Mapping[str, Any]]) -> Displays:
             runs.append([])
         else:
             waited = int(_notes_of(event).get("waited_frames", 0)) if last else 0
-            values = (float(shown["onset_ms"]), float(shown["planned_ms"]), int(shown["planned_frames"]), float(shown["shown_ms"]), int(shown["shown_frames"]))
+            values = (
+                float(shown["onset_ms"]),
+                float(shown["planned_ms"]),
+                int(shown["planned_frames"]),
+                float(shown["shown_ms"]),
+                int(shown["shown_frames"]),
+            )
             runs[-1].append(TimedDisplay(trial, str(event.get("phase", "")), *values, late, waited))
     return Displays(tuple(tuple(run) for run in runs if run), cut, paused, frames, dropped, drops, tuple(early))
 
@@ -142,8 +155,13 @@ def _ended_by_answer(event: Mapping[str, Any], shown: Mapping[str, Any]) -> bool
 
 
 def refresh_ms(displays: Displays) -> float | None:
-    """The time from one refresh to the next, from the onsets of displays: the most precise measure in a session. None for too few displays."""
-    gaps = [(later.onset_ms - earlier.onset_ms, earlier.shown_frames) for run in displays.runs for earlier, later in pairwise(run)]
+    """The time from one refresh to the next, from the onsets of displays: the most precise measure
+    in a session. None for too few displays."""
+    gaps = [
+        (later.onset_ms - earlier.onset_ms, earlier.shown_frames)
+        for run in displays.runs
+        for earlier, later in pairwise(run)
+    ]
     if len(gaps) < 10:
         return None
     return sum(ms for ms, _ in gaps) / sum(frames for _, frames in gaps)
@@ -154,33 +172,58 @@ class TrialTiming(TypedDict):
 
     trial_off_ms: Annotated[
         float | None,
-        Holds("largest deviation of a display of the trial from its planned duration; null if no display had one", "ms", measured=True),
+        Holds(
+            "largest deviation of a display of the trial from its planned duration; null if no display had one",
+            "ms",
+            measured=True,
+        ),
         InTable(),
     ]
     trial_dropped_frames: Annotated[
         int | None,
-        Holds("number of late frames in displays of the trial with a planned duration; null if no display had one", "frames", measured=True),
+        Holds(
+            "number of late frames in displays of the trial with a planned duration; null if no display had one",
+            "frames",
+            measured=True,
+        ),
         InTable(),
     ]
-    trial_paused_ms: Annotated[float | None, Holds("time for which the trial was paused; null except in a window", "ms", measured=True), InTable()]
+    trial_paused_ms: Annotated[
+        float | None,
+        Holds("time for which the trial was paused; null except in a window", "ms", measured=True),
+        InTable(),
+    ]
     trial_unfocused_ms: Annotated[
-        float | None, Holds("time for which another window had the focus in the trial; null if this was not monitored", "ms", measured=True), InTable()
+        float | None,
+        Holds(
+            "time for which another window had the focus in the trial; null if this was not monitored",
+            "ms",
+            measured=True,
+        ),
+        InTable(),
     ]
     trial_implausible: Annotated[
         str | None,
         Holds(
-            "why times of the trial cannot be true by the server's own clock, separated by commas; empty if nothing speaks against them; null except at a page "
-            "in a browser whose server kept its own time",
+            "why times of the trial cannot be true by the server's own clock, separated by commas; empty if nothing"
+            " speaks against them; null except at a page in a browser whose server kept its own time",
             measured=True,
         ),
         InTable(),
     ]
     trial_cuts: Annotated[
         int | None,
-        Holds("how many times the trial was begun before: cut off, and replaced by another one; null except in a window", measured=True),
+        Holds(
+            "how many times the trial was begun before: cut off, and replaced by another one; null except in a window",
+            measured=True,
+        ),
         InTable(),
     ]
-    trial_reloads: Annotated[int | None, Holds("how many of these times the page was loaded anew; null except in a browser", measured=True), InTable()]
+    trial_reloads: Annotated[
+        int | None,
+        Holds("how many of these times the page was loaded anew; null except in a browser", measured=True),
+        InTable(),
+    ]
 
 
 #: What :func:`trial_timing` tells of each trial: columns of the response table.
@@ -218,11 +261,15 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
                 timing["trial_implausible"] = _joined(timing["trial_implausible"], implausible_in(event))
             timing["trial_paused_ms"] = round((timing["trial_paused_ms"] or 0.0) + _away(notes.get("paused")), 1)
             if watched:
-                timing["trial_unfocused_ms"] = round((timing["trial_unfocused_ms"] or 0.0) + _away(notes.get("focus_lost")), 1)
+                timing["trial_unfocused_ms"] = round(
+                    (timing["trial_unfocused_ms"] or 0.0) + _away(notes.get("focus_lost")), 1
+                )
     for display in read_displays(events).timed:
         timing = timings[display.trial]
         on_purpose = display.waited * display.shown_ms / display.shown_frames
-        timing["trial_off_ms"] = max(timing["trial_off_ms"] or 0.0, round(abs(display.shown_ms - on_purpose - display.planned_ms), 3))
+        timing["trial_off_ms"] = max(
+            timing["trial_off_ms"] or 0.0, round(abs(display.shown_ms - on_purpose - display.planned_ms), 3)
+        )
         timing["trial_dropped_frames"] = int(timing["trial_dropped_frames"] or 0) + display.dropped
     return timings
 
@@ -254,7 +301,8 @@ def _away(times: Any) -> float:
     return sum(float(absence.get("for_ms") or 0.0) for absence in times or ())
 
 
-#: The declared columns in their order: the session, the trial and its question, the item, the answer and its score, times, cost.
+#: The declared columns in their order: the session, the trial and its question, the item, the
+#: answer and its score, times, cost.
 ORDER = (
     *("session", "participant", "group", "agent_kind", "agent", "agent_settings_hash", "oracle"),
     *("paradigm", "paradigm_version", "paradigm_hash", "generator", "keys"),
@@ -269,10 +317,13 @@ ORDER = (
     *("latency_ms", "prompt_tokens", "completion_tokens", "started_at"),
 )
 
-#: The columns as their models declare them. Factors that are not among them follow as ``factor_<name>``, further values that a
-#: paradigm records as ``record_<name>``, those that a kind of question adds to its scores as ``score_<name>``, and those of events of
-#: other packages as ``event_<event>_<field>`` (type ``json``).
-COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming), ORDER)
+#: The columns as their models declare them. Factors that are not among them follow as
+#: ``factor_<name>``, further values that a paradigm records as ``record_<name>``, those that a kind
+#: of question adds to its scores as ``score_<name>``, and those of events of other packages as
+#: ``event_<event>_<field>`` (type ``json``).
+COLUMNS, _SOURCES = columns_of(
+    (SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming), ORDER
+)
 _OF_SESSION, _OF_TRIAL, _OF_QUESTION, _, _OF_SCORE, _OF_NOTES, _OF_DISPLAY, _TIMING = _SOURCES
 
 #: how columns begin that are not declared here
@@ -285,7 +336,8 @@ Row = dict[str, Cell]
 
 
 def response_rows(session: Mapping[str, Any], events: Iterable[Event]) -> list[Row]:
-    """The rows of the response table of one session: one per answered item, finished trials only, in the order of the plan (practice first)."""
+    """The rows of the response table of one session: one per answered item, finished trials only,
+    in the order of the plan (practice first)."""
     events = list(events)
     done, timing = finished_trials(events), trial_timing(session, events)
     of_session = _OF_SESSION.fill(session)
@@ -295,7 +347,10 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Event]) -> list[R
     for event in events:
         if event["event"] == "trial_start":
             if done.get(key := event["trial"]) == event["attempt"]:
-                heads[key], rows[key] = (event, {**of_session, **_OF_TRIAL.fill(event), **_named(event["levels"], "factor")}), []
+                heads[key], rows[key] = (
+                    (event, {**of_session, **_OF_TRIAL.fill(event), **_named(event["levels"], "factor")}),
+                    [],
+                )
         elif (key := event.get("trial", "")) not in heads or done.get(key) != event.get("attempt"):
             continue
         elif event["event"] not in OWN_EVENTS:
@@ -311,7 +366,9 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Event]) -> list[R
             for row in rows[key]:
                 if row["ask"] == last:
                     row["feedback_shown"] = feedback
-    ordered = sorted(rows, key=lambda key: (not heads[key][0]["practice"], heads[key][0]["block"], int(key.removeprefix("p"))))
+    ordered = sorted(
+        rows, key=lambda key: (not heads[key][0]["practice"], heads[key][0]["block"], int(key.removeprefix("p")))
+    )
     for key, cells in further.items():
         for row in rows[key]:
             row.update(cells)
@@ -336,5 +393,8 @@ def _named(values: Mapping[str, Any], prefix: str) -> Row:
 
 def _of_score(score: Score, before: Row) -> Row:
     """Return the cells of one score. If an item has no position, the question's holds."""
-    shared = {name: before.get(name) if value is None and name in OWN_COLUMNS else value for name, value in _OF_SCORE.fill(score).items()}
+    shared = {
+        name: before.get(name) if value is None and name in OWN_COLUMNS else value
+        for name, value in _OF_SCORE.fill(score).items()
+    }
     return {**shared, **{f"score_{name}": value for name, value in score.get("more", {}).items()}}

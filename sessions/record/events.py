@@ -1,6 +1,8 @@
-"""The events of a session: one model for each event of ``events.jsonl``, and a description of each field.
+"""The events of a session: one model for each event of ``events.jsonl``, and a description of each
+field.
 
-To record a value, add a field here, and the line that fills it where the event happens. With ``InTable`` the field is also a column of the response table.
+To record a value, add a field here, and the line that fills it where the event happens. With
+``InTable`` the field is also a column of the response table.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ def _dropped(shown: list[ShownDisplay]) -> Cell:
 
 #: How events name a trial.
 TrialKey = Annotated[str, StringConstraints(pattern="^p?[0-9]{1,9}$")]
-#: An item's answer, as a scalar; the first type that fits is the right one, which is known sooner than the best.
+#: An item's answer, as a scalar; the first type that fits is the right one, which is known sooner
+#: than the best.
 Answer = Annotated[str | int | float | None, Field(union_mode="left_to_right")]
 At = Annotated[str, Holds("wall-clock time (UTC, ISO 8601)", measured=True)]
 
@@ -44,7 +47,7 @@ class OfTrial(TypedDict):
     attempt: Annotated[int, Holds("number of the attempt at the trial, from 1")]
 
 
-# -- the session ---------------------------------------------------------------------------------------------------------------------------------
+# -- the session -----------------------------------------------------------------------------------
 
 
 @final
@@ -62,14 +65,39 @@ class Resumed(TypedDict):
     """the session is resumed after an interruption"""
 
     event: Literal["resumed"]
-    paid_twice_at_most: NotRequired[Annotated[int, Holds("number of requests to a chat model that were sent but whose replies were not saved", measured=True)]]
+    paid_twice_at_most: NotRequired[
+        Annotated[
+            int,
+            Holds("number of requests to a chat model that were sent but whose replies were not saved", measured=True),
+        ]
+    ]
     constants: NotRequired[
-        Annotated[dict[str, Any], Holds("constants in which this version of SpanLab differs from the one that began the session: old value, new value")]
+        Annotated[
+            dict[str, Any],
+            Holds(
+                "constants in which this version of SpanLab differs from the one that began the session: old value, new"
+                " value"
+            ),
+        ]
     ]
     settings: NotRequired[
-        Annotated[dict[str, Any], Holds("settings that were chosen anew when the session was resumed, such as the `screen`: old value, new value")]
+        Annotated[
+            dict[str, Any],
+            Holds(
+                "settings that were chosen anew when the session was resumed, such as the `screen`: old value, new"
+                " value"
+            ),
+        ]
     ]
-    sentences: NotRequired[Annotated[str, Holds("where the wording of questions comes from if the record does not have it: `of the transcripts` or `of now`")]]
+    sentences: NotRequired[
+        Annotated[
+            str,
+            Holds(
+                "where the wording of questions comes from if the record does not have it: `of the transcripts` or `of"
+                " now`"
+            ),
+        ]
+    ]
     at: NotRequired[At]
 
 
@@ -130,12 +158,16 @@ class Note(TypedDict):
     at: NotRequired[At]
     after_trial: NotRequired[
         Annotated[
-            list[dict[str, Any]], Holds("keys pressed after a trial, which had no effect, with times in ms from the onset of its last step", measured=True)
+            list[dict[str, Any]],
+            Holds(
+                "keys pressed after a trial, which had no effect, with times in ms from the onset of its last step",
+                measured=True,
+            ),
         ]
     ]
 
 
-# -- trials --------------------------------------------------------------------------------------------------------------------------------------
+# -- trials ----------------------------------------------------------------------------------------
 
 
 class PairedWith(TypedDict, total=False):
@@ -143,7 +175,9 @@ class PairedWith(TypedDict, total=False):
 
     paired: Annotated[
         str,
-        Holds("trial_id of the trial of another paradigm with the same draws (--paired-with); empty for all other trials"),
+        Holds(
+            "trial_id of the trial of another paradigm with the same draws (--paired-with); empty for all other trials"
+        ),
         InTable(name="paired_trial_id", missing=""),
     ]
 
@@ -160,10 +194,15 @@ class TrialStart(OfTrial, PairedWith):
     seed: Annotated[int | None, Holds("seed of the trial; null for an import without seeds"), InTable()]
     trial_id: Annotated[
         str,
-        Holds("hash of paradigm, version, generator, factor levels, seed and streams (and of given draws); empty for an import without seeds"),
+        Holds(
+            "hash of paradigm, version, generator, factor levels, seed and streams (and of given draws); empty for an"
+            " import without seeds"
+        ),
         InTable(loaded=True),
     ]
-    set_size: Annotated[int | None, Holds("number of items to be held in memory, as the paradigm defines it"), InTable(loaded=True)]
+    set_size: Annotated[
+        int | None, Holds("number of items to be held in memory, as the paradigm defines it"), InTable(loaded=True)
+    ]
     list_length: Annotated[int | None, Holds("number of items presented one after another"), InTable(loaded=True)]
     started_at: Annotated[str, Holds("wall-clock time of the trial's start (UTC, ISO 8601)", measured=True), InTable()]
 
@@ -173,13 +212,24 @@ class ShownDisplay(TypedDict):
     """one display of a step, as it was actually shown"""
 
     planned_ms: NotRequired[Annotated[float | None, Holds("planned duration; null if self-paced", "ms")]]
-    onset_ms: Annotated[float | None, Holds("onset of the step's first display on the session's clock", "ms", measured=True), InTable()]
+    onset_ms: Annotated[
+        float | None, Holds("onset of the step's first display on the session's clock", "ms", measured=True), InTable()
+    ]
     shown_ms: Annotated[float | None, Holds("duration as shown", "ms", measured=True), InTable()]
-    planned_frames: Annotated[int | None, Holds("planned duration at the measured refresh rate", "frames", measured=True), InTable()]
+    planned_frames: Annotated[
+        int | None, Holds("planned duration at the measured refresh rate", "frames", measured=True), InTable()
+    ]
     shown_frames: Annotated[int | None, Holds("duration as shown, in frames", "frames", measured=True), InTable()]
     dropped_frames: Annotated[int, Holds("number of late frames", "frames", measured=True)]
     onset_bound_ms: NotRequired[
-        Annotated[float | None, Holds("the longest time by which its picture may have appeared before that onset; null if unknown", "ms", measured=True)]
+        Annotated[
+            float | None,
+            Holds(
+                "the longest time by which its picture may have appeared before that onset; null if unknown",
+                "ms",
+                measured=True,
+            ),
+        ]
     ]
 
 
@@ -201,7 +251,9 @@ class _Step(OfTrial, Feedback):
     event: Literal["step"]
     step: Annotated[int, Holds("step of the trial, from 1"), InTable(loaded=True)]
     phase: Annotated[str, Holds("phase of the step, such as probe"), InTable(loaded=True)]
-    planned_ms: Annotated[float | None, Holds("planned duration of the step's first display; null if self-paced", "ms"), InTable()]
+    planned_ms: Annotated[
+        float | None, Holds("planned duration of the step's first display; null if self-paced", "ms"), InTable()
+    ]
     shown: NotRequired[
         Annotated[
             list[ShownDisplay],
@@ -225,13 +277,23 @@ class Notes(TypedDict, total=False):
 
     extraction: Annotated[
         str,
-        Holds("how the answer was read from the reply: exact, first_character, tolerant, constrained, model or unread; empty except for chat models"),
+        Holds(
+            "how the answer was read from the reply: exact, first_character, tolerant, constrained, model or unread;"
+            " empty except for chat models"
+        ),
         InTable(missing=""),
     ]
-    attempts: Annotated[int | None, Holds("number of replies to this question: 1, and 1 more for each repeat; null except for chat models"), InTable()]
+    attempts: Annotated[
+        int | None,
+        Holds("number of replies to this question: 1, and 1 more for each repeat; null except for chat models"),
+        InTable(),
+    ]
     warm_up: Annotated[
         bool,
-        Holds("whether the question was a warm-up question at the start of a conversation; such rows are left out of curves"),
+        Holds(
+            "whether the question was a warm-up question at the start of a conversation; such rows are left out of"
+            " curves"
+        ),
         InTable(loaded=True, cell=bool, missing=False),
     ]
     latency_ms: Annotated[
@@ -239,9 +301,15 @@ class Notes(TypedDict, total=False):
         Holds("time from the request to the reply that was used; null except for chat models", "ms", measured=True),
         InTable(),
     ]
-    prompt_tokens: Annotated[int | None, Holds("input tokens for this answer, over all attempts, as counted by the server", "tokens", measured=True), InTable()]
+    prompt_tokens: Annotated[
+        int | None,
+        Holds("input tokens for this answer, over all attempts, as counted by the server", "tokens", measured=True),
+        InTable(),
+    ]
     completion_tokens: Annotated[
-        int | None, Holds("output tokens for this answer, over all attempts, as counted by the server", "tokens", measured=True), InTable()
+        int | None,
+        Holds("output tokens for this answer, over all attempts, as counted by the server", "tokens", measured=True),
+        InTable(),
     ]
 
 
@@ -250,16 +318,26 @@ class Score(TypedDict):
     """one answered item"""
 
     answer: Annotated[Answer, Holds("the answer given; null if there was none"), InTable(loaded=True)]
-    correct_answer: Annotated[Answer, Holds("the correct answer; null for an intrusion and a rating"), InTable(loaded=True)]
-    correct: Annotated[bool | None, Holds("whether the item was answered correctly; null where there is no right answer (ratings)"), InTable(loaded=True)]
-    serial_position: Annotated[int | None, Holds("serial position of the tested item in the list, from 1"), InTable(loaded=True)]
-    output_position: Annotated[int | None, Holds("output position of the item in the answer, from 1"), InTable(loaded=True)]
+    correct_answer: Annotated[
+        Answer, Holds("the correct answer; null for an intrusion and a rating"), InTable(loaded=True)
+    ]
+    correct: Annotated[
+        bool | None,
+        Holds("whether the item was answered correctly; null where there is no right answer (ratings)"),
+        InTable(loaded=True),
+    ]
+    serial_position: Annotated[
+        int | None, Holds("serial position of the tested item in the list, from 1"), InTable(loaded=True)
+    ]
+    output_position: Annotated[
+        int | None, Holds("output position of the item in the answer, from 1"), InTable(loaded=True)
+    ]
     edit_distance: NotRequired[
         Annotated[
             int,
             Holds(
-                "sequences and texts: smallest number of insertions, deletions and substitutions of single items or characters that turn the whole answer "
-                "into the right one; the same in all rows of the question"
+                "sequences and texts: smallest number of insertions, deletions and substitutions of single items or"
+                " characters that turn the whole answer into the right one; the same in all rows of the question"
             ),
             InTable(loaded=True),
         ]
@@ -268,8 +346,8 @@ class Score(TypedDict):
         Annotated[
             float | None,
             Holds(
-                "continuous report: signed distance from the correct answer to the answer, clockwise positive, the shorter way round; null without an answer, "
-                "and for all other questions",
+                "continuous report: signed distance from the correct answer to the answer, clockwise positive, the"
+                " shorter way round; null without an answer, and for all other questions",
                 "degrees",
             ),
             InTable(loaded=True),
@@ -278,25 +356,46 @@ class Score(TypedDict):
     period: NotRequired[
         Annotated[
             float | None,
-            Holds("continuous report: after how many degrees answers repeat (180 for orientations, 360 for colours and locations)", "degrees"),
+            Holds(
+                "continuous report: after how many degrees answers repeat (180 for orientations, 360 for colours and"
+                " locations)",
+                "degrees",
+            ),
             InTable(loaded=True),
         ]
     ]
     tolerance: NotRequired[
         Annotated[
             float | None,
-            Holds("continuous report: `correct` says whether the error is at most this, as the paradigm declares", "degrees"),
+            Holds(
+                "continuous report: `correct` says whether the error is at most this, as the paradigm declares",
+                "degrees",
+            ),
             InTable(loaded=True),
         ]
     ]
-    scale_from: NotRequired[Annotated[int | None, Holds("ratings: the lowest number of the scale; null for all other questions"), InTable(loaded=True)]]
-    scale_to: NotRequired[Annotated[int | None, Holds("ratings: the highest number of the scale"), InTable(loaded=True)]]
-    more: NotRequired[Annotated[dict[str, Any], Holds("values that only this kind of question has, as it declares them: columns `score_<name>`")]]
+    scale_from: NotRequired[
+        Annotated[
+            int | None,
+            Holds("ratings: the lowest number of the scale; null for all other questions"),
+            InTable(loaded=True),
+        ]
+    ]
+    scale_to: NotRequired[
+        Annotated[int | None, Holds("ratings: the highest number of the scale"), InTable(loaded=True)]
+    ]
+    more: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Holds("values that only this kind of question has, as it declares them: columns `score_<name>`"),
+        ]
+    ]
 
 
 @with_config(OPEN)
 class Given(TypedDict):
-    """what an agent returned, checked when it is written because agents may come from other packages"""
+    """what an agent returned, checked when it is written because agents may come from other
+    packages"""
 
     outcome: Annotated[
         Literal["answered", "omitted", "invalid"],
@@ -316,7 +415,8 @@ class Given(TypedDict):
 @final
 @with_config(CLOSED)
 class AskedStep(_Step, Given):
-    """a step with a question ends: each of its scores is a row of the response table; it has all keys of a step, and these"""
+    """a step with a question ends: each of its scores is a row of the response table; it has all
+    keys of a step, and these"""
 
     ask: Annotated[int, Holds("number of the question in the trial, from 1"), InTable(loaded=True)]
     chance: Annotated[
@@ -328,7 +428,8 @@ class AskedStep(_Step, Given):
         Annotated[
             float | None,
             Holds(
-                "the same probability for the best blind guess: by somebody who knows paradigm, condition and question but saw nothing; null in older records"
+                "the same probability for the best blind guess: by somebody who knows paradigm, condition and question"
+                " but saw nothing; null in older records"
             ),
             InTable(loaded=True),
         ]
@@ -342,12 +443,17 @@ class OwnColumns(TypedDict, total=False):
 
     set_size: int
     list_length: int
-    retention_steps: Annotated[int, Holds("number of empty steps between the last item and the probe"), InTable(loaded=True)]
+    retention_steps: Annotated[
+        int, Holds("number of empty steps between the last item and the probe"), InTable(loaded=True)
+    ]
     serial_position: int
     output_position: int
     non_targets: Annotated[
         list[Any],
-        Holds("correct answers of the other items, about which the question could have been asked instead, as a list; null where the paradigm does not say"),
+        Holds(
+            "correct answers of the other items, about which the question could have been asked instead, as a list;"
+            " null where the paradigm does not say"
+        ),
         InTable(loaded=True),
     ]
 
@@ -355,7 +461,8 @@ class OwnColumns(TypedDict, total=False):
 @final
 @with_config(CLOSED)
 class TrialEnd(OfTrial):
-    """the trial ends; a trial without this line, or with fewer steps in the file, does not count and is repeated"""
+    """the trial ends; a trial without this line, or with fewer steps in the file, does not count
+    and is repeated"""
 
     event: Literal["trial_end"]
     steps: Annotated[int, Holds("number of steps of the trial")]
@@ -377,7 +484,11 @@ class TrialCutOff(OfTrial):
 
     event: Literal["trial_cut"]
     why: Annotated[
-        str, Holds("the reason: `paused`; in a browser also `hidden`, `reloaded` and `page and server disagree`; `unknown` where an imported data set has none")
+        str,
+        Holds(
+            "the reason: `paused`; in a browser also `hidden`, `reloaded` and `page and server disagree`; `unknown`"
+            " where an imported data set has none"
+        ),
     ]
     step: NotRequired[Annotated[int, Holds("number of the step; an imported data set does not say it")]]
     phase: NotRequired[Annotated[str, Holds("phase of the step")]]
@@ -388,14 +499,17 @@ class TrialCutOff(OfTrial):
 @final
 @with_config(CLOSED)
 class KeptReply(OfTrial):
-    """a reply that was paid for (chat models), in sessions of older versions; newer ones have `transcripts.jsonl`"""
+    """a reply that was paid for (chat models), in sessions of older versions; newer ones have
+    `transcripts.jsonl`"""
 
     event: Literal["reply"]
     reply: Annotated[dict[str, Any], Holds("the reply, with the request that it answers")]
 
 
 #: ``for`` is a keyword in Python
-_For = TypedDict("_For", {"for": Annotated[str, Holds("what the code marks: trial_start, phase, response, verdict or trial_end")]})
+_For = TypedDict(
+    "_For", {"for": Annotated[str, Holds("what the code marks: trial_start, phase, response, verdict or trial_end")]}
+)
 
 
 @final
@@ -408,13 +522,21 @@ class Trigger(OfTrial, _For):
     code: Annotated[int, Holds("the trigger code")]
     what: Annotated[str, Holds("the phase, answer or verdict")]
     flip_ms: Annotated[float | None, Holds("onset of the step on the session's clock", "ms", measured=True)]
-    sent_ms: Annotated[float | None, Holds("time of sending on the session's clock; null if the port did not accept it", "ms", measured=True)]
+    sent_ms: Annotated[
+        float | None,
+        Holds("time of sending on the session's clock; null if the port did not accept it", "ms", measured=True),
+    ]
     delay_ms: Annotated[float | None, Holds("time from the marked event to sending", "ms", measured=True)]
     lsl_s: NotRequired[Annotated[float, Holds("time of sending on LSL's clock", "s", measured=True)]]
-    over: NotRequired[Annotated[dict[str, Any], Holds("the code whose pulse it cut short, and how long after that code it came", measured=True)]]
+    over: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Holds("the code whose pulse it cut short, and how long after that code it came", measured=True),
+        ]
+    ]
 
 
-# -- people --------------------------------------------------------------------------------------------------------------------------------------
+# -- people ----------------------------------------------------------------------------------------
 
 
 @final

@@ -1,7 +1,9 @@
-"""The events of other packages: models as those of SpanLab, in the entry-point group ``spanlab.events``.
+"""The events of other packages: models as those of SpanLab, in the entry-point group
+``spanlab.events``.
 
-An agent writes one with :meth:`.Journal.note`: ``journal.note({"event": "blinks", "count": 3})``. Its fields with ``InTable`` are columns
-``event_<event>_<field>`` of the response table. All rows of a trial have the values of the last such event in it.
+An agent writes one with :meth:`.Journal.note`: ``journal.note({"event": "blinks", "count": 3})``.
+Its fields with ``InTable`` are columns ``event_<event>_<field>`` of the response table. All rows of
+a trial have the values of the last such event in it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class EventModels(Declarations[type]):
     def name_of(self, value: Any) -> str:
         name, fields = tag_of(value), {field.name for field in fields_of(value)}
         if not name.isidentifier() or not fields >= OfTrial.__annotations__.keys():
-            raise ValueError(f"{value.__name__} is not an event of a trial: a subclass of OfTrial with event: Literal['its_name']")
+            raise ValueError(
+                f"{value.__name__} is not an event of a trial: a subclass of OfTrial with event: Literal['its_name']"
+            )
         if name in OWN_EVENTS:
             raise ValueError(f"SpanLab has an event '{name}' of its own")
         if not hasattr(value, "__pydantic_config__"):
@@ -48,12 +52,17 @@ FURTHER_EVENTS = EventModels("event", "spanlab.events")
 
 @cache
 def event_columns(name: str) -> Mapping[str, Field]:
-    """The fields of an event that are columns, by the columns' names; none where its package is not installed."""
+    """The fields of an event that are columns, by the columns' names; none where its package is not
+    installed."""
     try:
         fields = fields_of(FURTHER_EVENTS.get(name))
     except SpanLabError:
         return {}
-    return {f"event_{name}_{field.name}": field for field in fields if field.in_table and field.name not in OfTrial.__annotations__}
+    return {
+        f"event_{name}_{field.name}": field
+        for field in fields
+        if field.in_table and field.name not in OfTrial.__annotations__
+    }
 
 
 def event_cells(event: Mapping[str, Any]) -> dict[str, Cell]:
@@ -72,4 +81,7 @@ def event_cells(event: Mapping[str, Any]) -> dict[str, Cell]:
 def event_meaning(column: str) -> Holds:
     """Return the declared meaning of a column of an event."""
     declared = (event_columns(name).get(column) for name in FURTHER_EVENTS.known())
-    return next((field.holds for field in declared if field is not None), Holds("recorded by a package that is not installed here"))
+    return next(
+        (field.holds for field in declared if field is not None),
+        Holds("recorded by a package that is not installed here"),
+    )

@@ -1,8 +1,8 @@
-"""Declarations of the fields of a record. Columns, checks, the columns that the analysis loads and the tables of the
-documentation follow from them.
+"""Declarations of the fields of a record. Columns, checks, the columns that the analysis loads and
+the tables of the documentation follow from them.
 
-A model is a ``TypedDict`` that pydantic checks: what is written and read is plain JSON, so a model costs nothing where a trial is timed, and no byte of a file
-depends on it.
+A model is a ``TypedDict`` that pydantic checks: what is written and read is plain JSON, so a model
+costs nothing where a trial is timed, and no byte of a file depends on it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Holds:
     ----------
     meaning : in words, for the documentation
     unit : of a number
-    measured : whether it is what the machine or the person happened to take; all other fields are the same whenever the same session is run again
+    measured : whether it is what the machine or the person happened to take; all other fields are
+        the same whenever the same session is run again
     """
 
     meaning: str
@@ -82,8 +83,10 @@ class Field:
 class Column:
     """One column of the response table.
 
-    ``measured`` columns hold what the machine or the person happened to take (times, frames, latency); all others are the same in every run of the same
-    session. Columns of type ``json`` hold a scalar of any type as JSON text (answers may be numbers or words). ``loaded`` ones are read by the analysis.
+    ``measured`` columns hold what the machine or the person happened to take (times, frames,
+    latency); all others are the same in every run of the same session. Columns of type ``json``
+    hold a scalar of any type as JSON text (answers may be numbers or words). ``loaded`` ones are
+    read by the analysis.
     """
 
     name: str
@@ -102,7 +105,8 @@ def fields_of(model: type) -> tuple[Field, ...]:
 
 
 def keys_of(model: type) -> frozenset[str]:
-    """The keys that a model declares as required; those that are marked otherwise one by one are among them."""
+    """The keys that a model declares as required; those that are marked otherwise one by one are
+    among them."""
     return getattr(model, "__required_keys__", frozenset())
 
 
@@ -128,7 +132,9 @@ def inner_models(type_: Any) -> Iterator[type]:
 def _column_type(type_: Any) -> ColumnType:
     if get_origin(type_) is Literal:
         return "string"
-    types: set[ColumnType] = {_TYPES.get(member, "json") for member in (get_args(type_) or (type_,)) if member is not NoneType}
+    types: set[ColumnType] = {
+        _TYPES.get(member, "json") for member in get_args(type_) or (type_,) if member is not NoneType
+    }
     return types.pop() if len(types) == 1 else "json"
 
 
@@ -171,11 +177,19 @@ def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Colu
             marks, holds = field.in_table, field.holds
             if marks is None or (name := marks.name or field.name) in columns:
                 continue
-            columns[name] = Column(name, marks.type or _column_type(field.type), marks.meaning or holds.meaning, holds.unit, holds.measured, marks.loaded)
+            columns[name] = Column(
+                name,
+                marks.type or _column_type(field.type),
+                marks.meaning or holds.meaning,
+                holds.unit,
+                holds.measured,
+                marks.loaded,
+            )
             cells.append((name, field.name, marks.cell, marks.missing))
         sources.append(ColumnSource(tuple(cells)))
     if columns.keys() != set(order) or len(order) != len(columns):
         raise TypeError(
-            f"columns without a place in the order, or in it without a field: {', '.join(sorted(columns.keys() ^ set(order))) or 'one of them twice'}"
+            "columns without a place in the order, or in it without a field:"
+            f" {', '.join(sorted(columns.keys() ^ set(order))) or 'one of them twice'}"
         )
     return tuple(columns[name] for name in order), tuple(sources)

@@ -1,4 +1,5 @@
-"""The attempts at a quiz, from finished trials: whether its criterion was reached, and whether it is over. A session that goes on counts the same attempts."""
+"""The attempts at a quiz, from finished trials: whether its criterion was reached, and whether it
+is over. A session that goes on counts the same attempts."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ VERDICTS = (
         name="a quiz was passed",
         says=("quiz passed (…)", "quiz not passed… (…)", "the quiz was not passed: … of … right in attempt …"),
         rests_on="the share of right answers in the last finished attempt, against the criterion",
-        says_no_when="the share is below the criterion; the words that follow say whether the participant went on, left or waits",
+        says_no_when=(
+            "the share is below the criterion; the words that follow say whether the participant went on, left or waits"
+        ),
         tests=(
             "tests/sessions/studies/test_quiz.py::test_a_quiz_is_taken_again_until_it_is_passed",
             "tests/sessions/studies/test_quiz.py::test_without_success_the_session_goes_on_and_the_record_says_so",
@@ -85,7 +88,8 @@ class QuizState:
 
     @property
     def trials_left(self) -> int:
-        """Trials of this attempt that are left; where an assistant has to decide, as many as another attempt has."""
+        """Trials of this attempt that are left; where an assistant has to decide, as many as
+        another attempt has."""
         return 0 if self.over else self.trials - self.finished
 
     def describe(self) -> str:
@@ -104,7 +108,9 @@ class QuizState:
         return f"quiz not passed{', waits for the assistant' if self.undecided else ''} ({how})"
 
 
-def quiz_of(session: Mapping[str, Any], scores: Mapping[str, Sequence[Mapping[str, Any]]], events: Iterable[Mapping[str, Any]]) -> QuizState | None:
+def quiz_of(
+    session: Mapping[str, Any], scores: Mapping[str, Sequence[Mapping[str, Any]]], events: Iterable[Mapping[str, Any]]
+) -> QuizState | None:
     """The state of a quiz; None for other sessions.
 
     Parameters
@@ -123,7 +129,9 @@ def quiz_of(session: Mapping[str, Any], scores: Mapping[str, Sequence[Mapping[st
             of_attempts.setdefault((int(key) - 1) // trials, []).append(of_trial)
     attempts: list[Attempt] = []
     while len(some := of_attempts.get(len(attempts), [])) == trials:
-        items = [bool(score["correct"]) for of_trial in some for score in of_trial if score["correct_answer"] is not None]
+        items = [
+            bool(score["correct"]) for of_trial in some for score in of_trial if score["correct_answer"] is not None
+        ]
         attempts.append(Attempt(sum(items), len(items)))
     decided = tuple(event["decided"] for event in events if event["event"] == "quiz_decision")
     return QuizState(rule, trials, tuple(attempts), len(of_attempts.get(len(attempts), [])), decided)
@@ -137,7 +145,10 @@ def attention_checks(session: Mapping[str, Any], events: Iterable[Event]) -> tup
     correct = [
         bool(score["correct"])
         for event in events
-        if event["event"] == "step" and "ask" in event and event["phase"] in phases and (event["trial"], event["attempt"]) in done
+        if event["event"] == "step"
+        and "ask" in event
+        and event["phase"] in phases
+        and (event["trial"], event["attempt"]) in done
         for score in event["scores"]
         if score["correct_answer"] is not None
     ]

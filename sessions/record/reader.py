@@ -1,19 +1,23 @@
-"""The record of a session: its folder, its columns, and how to read it back. Everything that reads sessions starts here.
+"""The record of a session: its folder, its columns, and how to read it back. Everything that reads
+sessions starts here.
 
 A session is one folder:
 
 ``session.json``
-    who, what, the paradigm with its hash, seed, design, the planned trials, versions, display and agent settings; no secrets.
+    who, what, the paradigm with its hash, seed, design, the planned trials, versions, display and
+    agent settings; no secrets.
 ``events.jsonl``
     one line a step; the truth of what happened, from which everything else can be rebuilt.
 ``transcripts.jsonl``
-    of chat models: one line a reply, with what was sent since the one before; on the disk before a reply is used.
+    of chat models: one line a reply, with what was sent since the one before; on the disk before a
+    reply is used.
 ``responses.parquet``, ``responses.csv``
     one row per answered item, written when the session is finished.
 ``parts/``
     of large sessions: that table in parts, in place of both.
 
-Here is the one border to pyarrow and pandas, which have no types: what the models declare goes over it as rows of plain values.
+Here is the one border to pyarrow and pandas, which have no types: what the models declare goes over
+it as rows of plain values.
 """
 
 # pyright: basic
@@ -136,11 +140,18 @@ def _arrow_types() -> Mapping[str, Any]:
     """Arrow's names of the types of columns."""
     import pyarrow
 
-    return {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}
+    return {
+        "string": pyarrow.string(),
+        "integer": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "boolean": pyarrow.bool_(),
+        "json": pyarrow.string(),
+    }
 
 
 def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
-    """Rows as a table: the declared columns in order, then the further ones (``factor_``, ``record_``, ``score_``, ``event_``) by name.
+    """Rows as a table: the declared columns in order, then the further ones (``factor_``,
+    ``record_``, ``score_``, ``event_``) by name.
 
     Raises
     ------
@@ -161,12 +172,15 @@ def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
         try:
             arrays.append(pyarrow.array(cells, types[column.type]))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
-            raise SpanLabError(f"the column {column.name} of the record takes only values of type {column.type}: {error}") from None
+            raise SpanLabError(
+                f"the column {column.name} of the record takes only values of type {column.type}: {error}"
+            ) from None
     return pyarrow.table(arrays, names=[column.name for column in columns])
 
 
 def write_responses(folder: str | Path) -> ResponseTable:
-    """Write ``responses.parquet`` and ``responses.csv`` from the session's events; each appears whole or not at all.
+    """Write ``responses.parquet`` and ``responses.csv`` from the session's events; each appears
+    whole or not at all.
 
     Raises
     ------
@@ -180,7 +194,8 @@ def write_responses(folder: str | Path) -> ResponseTable:
 
 
 def write_table(folder: Path, table: Any) -> None:
-    """Write a response table as ``responses.parquet`` and ``responses.csv``; each appears whole or not at all.
+    """Write a response table as ``responses.parquet`` and ``responses.csv``; each appears whole or
+    not at all.
 
     Raises
     ------
@@ -195,8 +210,11 @@ def write_table(folder: Path, table: Any) -> None:
             write(table, partial)
 
 
-def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> Iterator[ResponseTable]:
-    """The response table of one session in the chunks in which it is stored: the parts of a large one, one at a time, else all at once.
+def read_chunks(
+    folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None
+) -> Iterator[ResponseTable]:
+    """The response table of one session in the chunks in which it is stored: the parts of a large
+    one, one at a time, else all at once.
 
     Parameters
     ----------
@@ -233,7 +251,8 @@ def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts:
 
 
 def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str]) -> ResponseTable:
-    """A stored table from before trials had these columns, with them, as the events tell; as it is where there was no window, or the events cannot be read."""
+    """A stored table from before trials had these columns, with them, as the events tell; as it is
+    where there was no window, or the events cannot be read."""
     import pyarrow
     import pyarrow.parquet
 
@@ -253,8 +272,11 @@ def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str
     return table.select([*declared, *(name for name in table.column_names if name not in declared)])
 
 
-def read_table(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> ResponseTable:
-    """The response table of one session, as an Arrow table; of an unfinished one what its finished trials (of a large one: its finished parts) hold.
+def read_table(
+    folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None
+) -> ResponseTable:
+    """The response table of one session, as an Arrow table; of an unfinished one what its finished
+    trials (of a large one: its finished parts) hold.
 
     Parameters
     ----------
@@ -271,15 +293,19 @@ def read_table(folder: str | Path, columns: Sequence[str] | None = None, parts: 
 
 
 def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pandas.DataFrame:
-    """The response tables of sessions, or of data folders full of sessions, as one data frame (columns: :data:`COLUMNS`, then factors and recorded values).
+    """The response tables of sessions, or of data folders full of sessions, as one data frame
+    (columns: :data:`COLUMNS`, then factors and recorded values).
 
     Parameters
     ----------
-    columns : those to read, such as ``["correct", "set_size"]``; all when not given. Of a large session, nothing else is loaded then
+    columns : those to read, such as ``["correct", "set_size"]``; all when not given. Of a large
+        session, nothing else is loaded then
     """
     import pyarrow
 
-    tables = [read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)]
+    tables = [
+        read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)
+    ]
     frame = pyarrow.concat_tables(tables, promote_options="permissive").to_pandas()
     if "correct" in frame.columns and frame["correct"].dtype == object:
         frame["correct"] = frame["correct"].astype("boolean")  # ratings have none: still something to take means of
@@ -287,7 +313,10 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
 
 
 def read_parts(
-    folder: str | Path, session: Mapping[str, Any], columns: Sequence[str] | None = None, parts: Sequence[int] | None = None
+    folder: str | Path,
+    session: Mapping[str, Any],
+    columns: Sequence[str] | None = None,
+    parts: Sequence[int] | None = None,
 ) -> Iterator[ResponseTable]:
     """The parts of a large session that are there, in the order of its trials, one at a time.
 
@@ -308,12 +337,21 @@ def read_parts(
     for path in paths:
         try:
             with pyarrow.parquet.ParquetFile(path) as file:
-                table = file.read(None if columns is None else [name for name in columns if name in file.schema_arrow.names])
-                if file.schema_arrow.metadata is None or file.schema_arrow.metadata.get(b"session") != session["session"].encode():
-                    raise SpanLabError(f"{path} belongs to another session; put it back there, and make this part again with: spanlab resume {folder}")
+                table = file.read(
+                    None if columns is None else [name for name in columns if name in file.schema_arrow.names]
+                )
+                if (
+                    file.schema_arrow.metadata is None
+                    or file.schema_arrow.metadata.get(b"session") != session["session"].encode()
+                ):
+                    raise SpanLabError(
+                        f"{path} belongs to another session; put it back there, and make this part again with: spanlab"
+                        f" resume {folder}"
+                    )
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
             raise SpanLabError(
-                f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it, and make it again with: spanlab resume {folder}"
+                f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it, and make it again"
+                f" with: spanlab resume {folder}"
             ) from None
         yield table
 
@@ -324,7 +362,9 @@ def joined(parts: Sequence[pyarrow.Table], declared: Sequence[str]) -> ResponseT
 
     table = pyarrow.concat_tables(parts, promote_options="default")
     others = sorted(set(table.column_names) - set(declared))
-    return table.select([*(name for name in declared if name in table.column_names), *others]).replace_schema_metadata(None)
+    return table.select([*(name for name in declared if name in table.column_names), *others]).replace_schema_metadata(
+        None
+    )
 
 
 #: the key under which is kept what an agent asks before the first trial
@@ -370,7 +410,8 @@ class SessionState:
         ----------
         events : of ``events.jsonl``
         lines : of ``transcripts.jsonl``
-        moved : whether a trial that failed is asked for again at another place of its conversation, so that its replies do not count
+        moved : whether a trial that failed is asked for again at another place of its conversation,
+            so that its replies do not count
         """
         attempts: dict[str, int] = {}
         for event in events:
@@ -380,7 +421,10 @@ class SessionState:
         replies = replies_by_trial(events, lines)
         if moved:
             ends = {event["trial"]: event["attempt"] for event in events if event["event"] == "trial_failed"}
-            replies = {key: [line for line in of_trial if line.get("attempt", 1) > ends.get(key, 0)] for key, of_trial in replies.items()}
+            replies = {
+                key: [line for line in of_trial if line.get("attempt", 1) > ends.get(key, 0)]
+                for key, of_trial in replies.items()
+            }
         return cls(
             events,
             finished_trials(events),

@@ -1,6 +1,7 @@
 """Reading ``session.json`` and ``events.jsonl``, and how far a session has come according to them.
 
-The models declare what a file must hold; this is checked before anything relies on it, so that damage is reported in a sentence.
+The models declare what a file must hold; this is checked before anything relies on it, so that
+damage is reported in a sentence.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from .quiz import quiz_of
 from .session_info import CompactPlan, PlanEntry, SessionInfo
 from .staircase import Staircase, StaircaseRule
 
-#: The version of this format. Readers accept this one and all older ones. Sessions whose trials come from the second version of random streams need 3; of
-#: those with the first, large ones (whose table is in parts) need 2, and others are written as 1.
+#: The version of this format. Readers accept this one and all older ones. Sessions whose trials
+#: come from the second version of random streams need 3; of those with the first, large ones (whose
+#: table is in parts) need 2, and others are written as 1.
 FORMAT_VERSION = 3
 
-#: of large sessions, the key of ``session.json`` and the folder of their table in parts: how many ``trials`` a part has (a fixed range), and whether hidden
-#: ``states`` are kept beside. A part is there, whole, or it is not.
+#: of large sessions, the key of ``session.json`` and the folder of their table in parts: how many
+#: ``trials`` a part has (a fixed range), and whether hidden ``states`` are kept beside. A part is
+#: there, whole, or it is not.
 PARTS = "parts"
 #: how many folders deep sessions are looked for
 _DEEPEST = 5
@@ -59,7 +62,10 @@ def read_session(folder: str | Path) -> SessionInfo:
     if not isinstance(version, int):
         raise SpanLabError(f"{path} is not the record of a session (it has no format_version)")
     if version > FORMAT_VERSION:
-        raise SpanLabError(f"{path} was written by a newer spanlab (format {version}, this one reads up to {FORMAT_VERSION}): update spanlab")
+        raise SpanLabError(
+            f"{path} was written by a newer spanlab (format {version}, this one reads up to {FORMAT_VERSION}): update"
+            " spanlab"
+        )
     damage = session_damage(content)
     if damage:
         raise SpanLabError(f"{path} is damaged ({damage}); restore it from a copy")
@@ -67,8 +73,8 @@ def read_session(folder: str | Path) -> SessionInfo:
 
 
 def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
-    """Session folders among ``paths`` and, for data folders, in them and up to five levels below (studies keep theirs deeper); sorted, each once. Hidden
-    folders are skipped.
+    """Session folders among ``paths`` and, for data folders, in them and up to five levels below
+    (studies keep theirs deeper); sorted, each once. Hidden folders are skipped.
 
     Raises
     ------
@@ -95,7 +101,8 @@ def sessions_below(path: Path) -> Iterator[Path]:
 
 
 def read_events(folder: str | Path) -> list[Event]:
-    """Everything in ``events.jsonl``, in order. A last line that was cut off by a kill is left out; any other unreadable line is an error.
+    """Everything in ``events.jsonl``, in order. A last line that was cut off by a kill is left out;
+    any other unreadable line is an error.
 
     Raises
     ------
@@ -118,31 +125,39 @@ def read_events(folder: str | Path) -> list[Event]:
             try:
                 _model(tag)
             except SpanLabError as error:
-                raise SpanLabError(f"{path}:{number}: {error}; install the package, or the newer spanlab, that has written it") from None
+                raise SpanLabError(
+                    f"{path}:{number}: {error}; install the package, or the newer spanlab, that has written it"
+                ) from None
         damage = event_damage(content)
         if damage is not None:
             fault = fault or f"{path}:{number} is damaged{f' ({damage})' if content else ''}"
             continue
         event = cast(Event, content)
-        # A kill may leave a half-written line; what is appended after it begins on a new line, and says so.
+        # A kill may leave a half-written line; what is appended after it begins on a new line, and
+        # says so.
         if fault and event["event"] not in ("resumed", "session_start"):
-            raise SpanLabError(f"{fault}; restore the file from a copy, or remove this line (its trial then counts as unfinished, and is run again)")
+            raise SpanLabError(
+                f"{fault}; restore the file from a copy, or remove this line (its trial then counts as unfinished, and"
+                " is run again)"
+            )
         fault = ""
         events.append(event)
     return events
 
 
 def streams_of(session: Mapping[str, Any]) -> int:
-    """The version of the random streams of a session's trials; records that name none are older than the second."""
+    """The version of the random streams of a session's trials; records that name none are older
+    than the second."""
     return session.get("streams", 1)
 
 
 def seed_independent(session: Mapping[str, Any]) -> bool:
-    """Return whether nothing about a participant can be read from the seed of a session, and from the identifiers of
-    its trials.
+    """Return whether nothing about a participant can be read from the seed of a session, and from
+    the identifiers of its trials.
 
-    Seeds of people used to follow from their identifiers and numbers, and a seed that somebody gives may do so, too. Records of seeds that were drawn at random
-    say so. A machine that repeats the trials of a session, or is paired with one, has that session's seeds.
+    Seeds of people used to follow from their identifiers and numbers, and a seed that somebody
+    gives may do so, too. Records of seeds that were drawn at random say so. A machine that repeats
+    the trials of a session, or is paired with one, has that session's seeds.
     """
     pairing, origin = as_object(session.get("paired_with")), as_object(session.get("seed_from"))
     if pairing.get("session") and not pairing.get("independent"):
@@ -155,7 +170,9 @@ def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
     events = list(events)
     staircase = staircase_of(session, events)
     if staircase is not None:
-        return 0 if staircase.over else max(0, staircase.rule.trials - len(staircase.levels) - len(failed_trials(events)))
+        return (
+            0 if staircase.over else max(0, staircase.rule.trials - len(staircase.levels) - len(failed_trials(events)))
+        )
     if (quiz := quiz_of(session, finished_scores(events), events)) is not None:
         return quiz.trials_left
     over = {*finished_trials(events), *failed_trials(events)}
@@ -177,7 +194,10 @@ def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Stairca
     scores, starts = finished_scores(events), trials_taken(events)
     for key in sorted((key for key in scores if not is_practice(key)), key=int):
         if starts[key]["levels"].get(staircase.rule.factor) != staircase.level:
-            raise SpanLabError(f"the record of {session['session']} is damaged: trial {key} does not have the level that the staircase gives")
+            raise SpanLabError(
+                f"the record of {session['session']} is damaged: trial {key} does not have the level that the staircase"
+                " gives"
+            )
         staircase.take(staircase.rule.correct(scores[key]))
     return staircase
 
@@ -237,16 +257,23 @@ def finished_trials(events: Iterable[Event]) -> dict[str, int]:
             steps[event["trial"], event["attempt"]] = 0
         elif event["event"] == "step" and (attempt := (event["trial"], event["attempt"])) in steps:
             steps[attempt] += 1
-        elif event["event"] == "trial_end" and steps.get(attempt := (event["trial"], event["attempt"])) == event["steps"]:
+        elif (
+            event["event"] == "trial_end" and steps.get(attempt := (event["trial"], event["attempt"])) == event["steps"]
+        ):
             done.setdefault(*attempt)
     return done
 
 
 def trials_taken(events: Iterable[Event]) -> dict[str, TrialStart]:
-    """The start event of each finished trial in its valid attempt: levels, seed, number of the attempt."""
+    """The start event of each finished trial in its valid attempt: levels, seed, number of the
+    attempt."""
     events = list(events)
     done = finished_trials(events)
-    return {event["trial"]: event for event in events if event["event"] == "trial_start" and done.get(event["trial"]) == event["attempt"]}
+    return {
+        event["trial"]: event
+        for event in events
+        if event["event"] == "trial_start" and done.get(event["trial"]) == event["attempt"]
+    }
 
 
 def finished_scores(events: Iterable[Event]) -> dict[str, list[Score]]:
@@ -264,7 +291,11 @@ def failed_trials(events: Iterable[Event]) -> dict[str, str]:
     """The reason, as a sentence, for each trial that failed and was not finished later."""
     events = list(events)
     done = finished_trials(events)
-    return {event["trial"]: event["why"] for event in events if event["event"] == "trial_failed" and event["trial"] not in done}
+    return {
+        event["trial"]: event["why"]
+        for event in events
+        if event["event"] == "trial_failed" and event["trial"] not in done
+    }
 
 
 #: a step that asked something is of another model than one that did not
@@ -327,7 +358,8 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
 
 
 def misfit(model: Any, value: object) -> str | None:
-    """Return why a value does not fit a model: a key that is missing, of a wrong type, or unknown. None when it fits."""
+    """Return why a value does not fit a model: a key that is missing, of a wrong type, or unknown.
+    None when it fits."""
     validator = _validator(model)
     if validator.isinstance_python(value):
         return None

@@ -1,7 +1,8 @@
-"""``session.json``: the agent, the paradigm and the plan of a session, with a description of each key;
-and the browser in which a session was taken.
+"""``session.json``: the agent, the paradigm and the plan of a session, with a description of each
+key; and the browser in which a session was taken.
 
-Other keys may stand beside these. What a study, a trigger port or a cost estimate records is checked by the code that reads it.
+Other keys may stand beside these. What a study, a trigger port or a cost estimate records is
+checked by the code that reads it.
 """
 
 from __future__ import annotations
@@ -55,14 +56,26 @@ class StaircasePlan(TypedDict):
     stairs: Annotated[list[Any], Holds("its levels, in ascending order")]
     start: Annotated[float, Holds("the level of the first trial")]
     share: Annotated[float, Holds("the proportion of items that must be right for a trial to count as correct")]
-    up_after: NotRequired[Annotated[int, Holds("of a staircase: number of correct trials in a row after which the level goes up")]]
-    down_after: NotRequired[Annotated[int, Holds("of a staircase: number of other trials in a row after which the level goes down")]]
+    up_after: NotRequired[
+        Annotated[int, Holds("of a staircase: number of correct trials in a row after which the level goes up")]
+    ]
+    down_after: NotRequired[
+        Annotated[int, Holds("of a staircase: number of other trials in a row after which the level goes down")]
+    ]
     trials: Annotated[int, Holds("largest number of trials")]
-    leave_out: NotRequired[Annotated[int, Holds("of a staircase: number of first reversals that are left out of the estimate")]]
-    reversals: NotRequired[Annotated[int | None, Holds("of a staircase: number of reversals after which the session ends; null for no such rule")]]
+    leave_out: NotRequired[
+        Annotated[int, Holds("of a staircase: number of first reversals that are left out of the estimate")]
+    ]
+    reversals: NotRequired[
+        Annotated[
+            int | None, Holds("of a staircase: number of reversals after which the session ends; null for no such rule")
+        ]
+    ]
     rule: NotRequired[Annotated[str, Holds("`span` for the rule of span tests; a staircase if missing")]]
     lists: NotRequired[Annotated[int, Holds("of a span test: number of trials at each level")]]
-    failures: NotRequired[Annotated[int, Holds("of a span test: number of wrong trials at one level after which the session ends")]]
+    failures: NotRequired[
+        Annotated[int, Holds("of a span test: number of wrong trials at one level after which the session ends")]
+    ]
 
 
 #: ``pass`` is a keyword in Python
@@ -74,7 +87,10 @@ class QuizRule(_Pass):
     """the criterion of a quiz"""
 
     attempts: Annotated[int, Holds("largest number of attempts, before an assistant decides")]
-    otherwise: Annotated[str, Holds("what happens after the last attempt without success: `go_on`, `stop` (an assistant decides) or `leave`")]
+    otherwise: Annotated[
+        str,
+        Holds("what happens after the last attempt without success: `go_on`, `stop` (an assistant decides) or `leave`"),
+    ]
 
 
 @with_config(OPEN)
@@ -115,8 +131,12 @@ class SessionInfo(TypedDict):
     group: NotRequired[Annotated[str, Holds("studies with groups: the group of the participant"), InTable(loaded=True)]]
     agent_kind: Annotated[str, Holds(_KINDS), InTable(loaded=True)]
     agent: Annotated[str, Holds("the agent as named by the user, such as network:laptop"), InTable(loaded=True)]
-    agent_settings_hash: Annotated[str, Holds("hash of all settings that affect the agent's answers"), InTable(loaded=True)]
-    oracle: Annotated[bool, Holds("whether the agent was given the correct answers (a simulated observer)"), InTable(loaded=True)]
+    agent_settings_hash: Annotated[
+        str, Holds("hash of all settings that affect the agent's answers"), InTable(loaded=True)
+    ]
+    oracle: Annotated[
+        bool, Holds("whether the agent was given the correct answers (a simulated observer)"), InTable(loaded=True)
+    ]
     agent_settings: Annotated[dict[str, Any], Holds("all settings that affect the agent's answers; no secrets")]
     label: NotRequired[Annotated[str, Holds("remark on this agent in figures, such as `scripted server, not a model`")]]
     paradigm: Annotated[str, Holds("short name of the paradigm"), InTable(loaded=True)]
@@ -124,7 +144,9 @@ class SessionInfo(TypedDict):
     paradigm_hash: Annotated[str, Holds("hash of the whole paradigm file"), InTable(loaded=True)]
     paradigm_title: NotRequired[Annotated[str, Holds("title of the paradigm")]]
     paradigm_source: Annotated[str, Holds("name of the paradigm in the library, or its file")]
-    paradigm_own_hash: NotRequired[Annotated[str, Holds("for the user's own file: hash of its content, without the paradigm that it extends")]]
+    paradigm_own_hash: NotRequired[
+        Annotated[str, Holds("for the user's own file: hash of its content, without the paradigm that it extends")]
+    ]
     paradigm_data: Annotated[dict[str, Any], Holds("the complete paradigm")]
     human: NotRequired[Annotated[str | None, Holds("the published human data that belong to the paradigm")]]
     generator: Annotated[str, Holds("trial generator: corrected or published"), InTable(loaded=True)]
@@ -136,58 +158,111 @@ class SessionInfo(TypedDict):
                 type="string",
                 cell=_sides,
                 missing="",
-                meaning="whether the keys of two words were as in the paradigm (standard) or on opposite sides (swapped); empty for machines",
+                meaning=(
+                    "whether the keys of two words were as in the paradigm (standard) or on opposite sides (swapped);"
+                    " empty for machines"
+                ),
             ),
         ]
     ]
     streams: NotRequired[
         Annotated[
             int,
-            Holds("version of the random streams from which the trial was drawn; 1 in older records, where trials with the same seed were alike"),
+            Holds(
+                "version of the random streams from which the trial was drawn; 1 in older records, where trials with"
+                " the same seed were alike"
+            ),
             InTable(missing=1),
         ]
     ]
     seed: Annotated[int | None, Holds("seed of the session; null for an import without seeds")]
     design: Annotated[str, Holds("name of the design")]
     language: Annotated[str, Holds("language of the instructions")]
-    instructions: NotRequired[Annotated[str, Holds("the instructions before the first trial; they may change with the levels of factors")]]
+    instructions: NotRequired[
+        Annotated[str, Holds("the instructions before the first trial; they may change with the levels of factors")]
+    ]
     sentences: NotRequired[Annotated[dict[str, Any], Holds("all other sentences that the agent reads")]]
     pilot: Annotated[bool, Holds("whether the session was marked as a pilot"), InTable(loaded=True)]
     practice: Annotated[bool, Holds("whether the session begins with practice")]
-    chosen_levels: NotRequired[Annotated[dict[str, Any], Holds("sessions of people: the levels chosen for the session, by factor")]]
+    chosen_levels: NotRequired[
+        Annotated[dict[str, Any], Holds("sessions of people: the levels chosen for the session, by factor")]
+    ]
     practice_levels: NotRequired[
-        Annotated[list[dict[str, Any]], MinLen(1), Holds("sessions of people: the combinations of levels from which practice is drawn")]
+        Annotated[
+            list[dict[str, Any]],
+            MinLen(1),
+            Holds("sessions of people: the combinations of levels from which practice is drawn"),
+        ]
     ]
     like: Annotated[str, Holds("the session whose trials were repeated; empty for new trials")]
     created: Annotated[str, Holds("wall-clock time of the start (UTC, ISO 8601)", measured=True)]
     versions: NotRequired[Annotated[dict[str, str], Holds("versions of the software", measured=True)]]
-    apparatus: NotRequired[Annotated[dict[str, Any], Holds("the equipment in use: display, keyboard, processor", measured=True)]]
-    account: NotRequired[Annotated[dict[str, Any], Holds("chat models: requests, tokens and cost of the session", measured=True)]]
+    apparatus: NotRequired[
+        Annotated[dict[str, Any], Holds("the equipment in use: display, keyboard, processor", measured=True)]
+    ]
+    account: NotRequired[
+        Annotated[dict[str, Any], Holds("chat models: requests, tokens and cost of the session", measured=True)]
+    ]
     care: NotRequired[Annotated[dict[str, Any], Holds("chat models: request settings, such as rate limits")]]
     estimate: NotRequired[Annotated[dict[str, Any], Holds("chat models: the estimate of requests, tokens and cost")]]
     prices: NotRequired[Annotated[dict[str, Any], Holds("chat models: prices of tokens")]]
-    seed_from: NotRequired[Annotated[dict[str, Any], Holds("where the seed comes from; `independent`: nothing about the participant can be read from it")]]
-    study: NotRequired[Annotated[dict[str, Any], Holds("sessions of a study: the study, and the participant's place in it")]]
-    set_aside: NotRequired[
-        Annotated[dict[str, Any], Holds("sessions of a study that were taken again: the `reason`, and when that was decided (`at`)", measured=True)]
+    seed_from: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Holds("where the seed comes from; `independent`: nothing about the participant can be read from it"),
+        ]
     ]
-    rescored: NotRequired[Annotated[dict[str, Any], Holds("copies whose stored replies were read again: the `reader`, and what it read differently")]]
-    evaluation: NotRequired[Annotated[dict[str, Any], Holds("sessions of a set file: the set, the entry, its settings, its wording and its repeat")]]
+    study: NotRequired[
+        Annotated[dict[str, Any], Holds("sessions of a study: the study, and the participant's place in it")]
+    ]
+    set_aside: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Holds(
+                "sessions of a study that were taken again: the `reason`, and when that was decided (`at`)",
+                measured=True,
+            ),
+        ]
+    ]
+    rescored: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Holds("copies whose stored replies were read again: the `reader`, and what it read differently"),
+        ]
+    ]
+    evaluation: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Holds("sessions of a set file: the set, the entry, its settings, its wording and its repeat"),
+        ]
+    ]
     triggers: NotRequired[Annotated[dict[str, Any], Holds("trigger port and codes")]]
-    paired_with: NotRequired[Annotated[dict[str, Any], Holds("the session or paradigm that it is paired with, and the shared draws")]]
+    paired_with: NotRequired[
+        Annotated[dict[str, Any], Holds("the session or paradigm that it is paired with, and the shared draws")]
+    ]
     trials_from: NotRequired[Annotated[dict[str, Any], Holds("imported trials: their file")]]
-    fresh_of: NotRequired[Annotated[dict[str, Any], Holds("the session or the file with whose levels its trials were made anew")]]
+    fresh_of: NotRequired[
+        Annotated[dict[str, Any], Holds("the session or the file with whose levels its trials were made anew")]
+    ]
     published: NotRequired[Annotated[dict[str, Any], Holds("published results: their file")]]
     parts: NotRequired[Annotated[Parts, Holds("large sessions: how the table is stored")]]
     score_fields: NotRequired[
-        Annotated[dict[str, Any], Holds("what its kinds of questions add to their scores: type, meaning and unit of each column `score_<name>`")]
+        Annotated[
+            dict[str, Any],
+            Holds(
+                "what its kinds of questions add to their scores: type, meaning and unit of each column `score_<name>`"
+            ),
+        ]
     ]
     adaptive: NotRequired[Annotated[StaircasePlan, Holds("adaptive sessions: the rule of the staircase")]]
-    quiz: NotRequired[Annotated[QuizRule, Holds("quizzes of people: the criterion; the plan has the trials of one attempt")]]
+    quiz: NotRequired[
+        Annotated[QuizRule, Holds("quizzes of people: the criterion; the plan has the trials of one attempt")]
+    ]
     plan: Annotated[Any, Holds("the planned trials: a list, or for a large session its compact form")]
 
 
-#: Keys that only some planned trials have: imported trials, those of an adaptive session, and those paired with trials of another paradigm.
+#: Keys that only some planned trials have: imported trials, those of an adaptive session, and those
+#: paired with trials of another paradigm.
 OF_SOME_TRIALS = frozenset(("draws", "name", "varies", "paired"))
 
 
@@ -220,16 +295,18 @@ class Browser:
 
     @property
     def described(self) -> str:
-        """As a browser would describe itself, in short: from this, :func:`browser_of` reads it again."""
+        """As a browser would describe itself, in short: from this, :func:`browser_of` reads it
+        again."""
         return f"{self.name}/{self.version} ({self.system})"
 
     @override
     def __str__(self) -> str:
-        return f"{self.name or 'a browser'}{' ' * bool(self.version)}{self.version}{f' on {self.system}' if self.system else ''}"
+        return f"{self.name or 'a browser'}{' ' * bool(self.version)}{self.version}{f' on {self.system}' if self.system else ''}"  # noqa: E501
 
 
 def in_browser(info: Mapping[str, Any]) -> bool:
-    """Return whether a session is one at a page in a browser (``spanlab serve``), from its ``session.json``."""
+    """Return whether a session is one at a page in a browser (``spanlab serve``), from its
+    ``session.json``."""
     return any(as_object(info.get(name)).get("window") == "browser" for name in ("agent_settings", "apparatus"))
 
 
@@ -238,5 +315,7 @@ def browser_of(info: Mapping[str, Any]) -> Browser | None:
     if not in_browser(info):
         return None
     description = str(as_object(info.get("apparatus")).get("browser") or "")
-    name, version = next(((name, match[1]) for name, pattern in _BROWSERS if (match := re.search(pattern, description))), ("", ""))
+    name, version = next(
+        ((name, match[1]) for name, pattern in _BROWSERS if (match := re.search(pattern, description))), ("", "")
+    )
     return Browser(name, version, next((system for system, pattern in _SYSTEMS if re.search(pattern, description)), ""))

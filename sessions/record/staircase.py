@@ -1,5 +1,6 @@
-"""The staircase of an adaptive session, or its span test: which level comes next, when it is over, and the span that follows from it. Decided from finished
-trials alone, so that a session that goes on after an interruption climbs the very same stairs."""
+"""The staircase of an adaptive session, or its span test: which level comes next, when it is over,
+and the span that follows from it. Decided from finished trials alone, so that a session that goes
+on after an interruption climbs the very same stairs."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ FORMULA = (
 
 
 #: The same of a span test.
-SPAN_FORMULA = "highest level at which at least {least} of {lists} trials counted as correct, as at every level before it"
+SPAN_FORMULA = (
+    "highest level at which at least {least} of {lists} trials counted as correct, as at every level before it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,15 @@ class StaircaseRule:
     factor : whose levels are the stairs
     stairs : the levels, the lowest first
     start : the first trial's
-    up_after, down_after : so many correct, or other, trials in a row lead to the next level, or the one before
+    up_after, down_after : so many correct, or other, trials in a row lead to the next level, or the
+        one before
     trials : at most so many
     reversals : over after so many changes of direction, unless None
     share : of a trial's items that makes it a correct one
     leave_out : first reversals that are left out of the estimate
     rule : ``staircase`` or ``span``
-    lists, failures : of a span test, the trials at each level, and how many of one level end it when they are not correct
+    lists, failures : of a span test, the trials at each level, and how many of one level end it
+        when they are not correct
     """
 
     factor: str
@@ -65,10 +70,14 @@ class StaircaseRule:
     def correct(self, scores: Iterable[Mapping[str, Any]]) -> bool:
         """Return whether a trial with these scores was a correct one.
 
-        In free recall, answers beyond the presented items do not count. In a sequence they count as wrong: a list with an item too many was not repeated
-        correctly.
+        In free recall, answers beyond the presented items do not count. In a sequence they count as
+        wrong: a list with an item too many was not repeated correctly.
         """
-        items = [bool(score["correct"]) for score in scores if score["correct_answer"] is not None or score.get("edit_distance") is not None]
+        items = [
+            bool(score["correct"])
+            for score in scores
+            if score["correct_answer"] is not None or score.get("edit_distance") is not None
+        ]
         return bool(items) and sum(items) >= self.share * len(items) - 1e-9
 
 
@@ -102,7 +111,9 @@ class Staircase:
     @property
     def over(self) -> bool:
         """True if the session is over: no further trial follows."""
-        return len(self.levels) >= self.rule.trials or (self.rule.reversals is not None and len(self.turned_at) >= self.rule.reversals)
+        return len(self.levels) >= self.rule.trials or (
+            self.rule.reversals is not None and len(self.turned_at) >= self.rule.reversals
+        )
 
     def take(self, correct: bool) -> None:
         """Take in the result of a trial at :attr:`level`."""
@@ -115,7 +126,8 @@ class Staircase:
         self._run = 0
         direction = 1 if correct else -1
         if 0 <= self._step + direction < len(self.rule.stairs):
-            # At the highest or lowest level there is no way on, and so no change of direction either.
+            # At the highest or lowest level there is no way on, and so no change of direction
+            # either.
             if self._direction == -direction:
                 self.turned_at.append(self.level)
             self._direction = direction
@@ -143,7 +155,10 @@ class Staircase:
             "trials": len(self.levels),
             "correct_trials": sum(self.correct),
             "highest_reached": max(self.levels, default=None),
-            "at_limit": {"lowest": self.levels.count(self.rule.stairs[0]), "highest": self.levels.count(self.rule.stairs[-1])},
+            "at_limit": {
+                "lowest": self.levels.count(self.rule.stairs[0]),
+                "highest": self.levels.count(self.rule.stairs[-1]),
+            },
         }
         if self.rule.rule != "staircase":
             summed["rule"] = self.rule.rule
@@ -152,7 +167,8 @@ class Staircase:
 
 @dataclass(slots=True)
 class SpanTest(Staircase):
-    """A span test under way: some trials at each level, one level after another, until too many of one level are not correct."""
+    """A span test under way: some trials at each level, one level after another, until too many of
+    one level are not correct."""
 
     _passed: Level | None = None
     _failed: bool = False

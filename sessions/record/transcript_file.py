@@ -1,9 +1,12 @@
-"""``transcripts.jsonl``: what was said to and by a chat model, a line a reply; each was on the disk before the reply was used.
+"""``transcripts.jsonl``: what was said to and by a chat model, a line a reply; each was on the disk
+before the reply was used.
 
-A line says of which trial, attempt and question it is, gives the identifier of the request, the messages that were new in it (``sent``) and the reply. Before a
-request leaves, and again whenever it is repeated, a line with ``begun`` is written, and one with ``gone`` when all of it has left, so that those in flight when
-a program is killed are known. One that came to nothing has a further line that says so: ``refused`` by the server, ``lost`` (a reply may have been under way,
-which has to be paid for; ``in_doubt`` where the request itself may not have reached the server) or ``unsent``.
+A line says of which trial, attempt and question it is, gives the identifier of the request, the
+messages that were new in it (``sent``) and the reply. Before a request leaves, and again whenever
+it is repeated, a line with ``begun`` is written, and one with ``gone`` when all of it has left, so
+that those in flight when a program is killed are known. One that came to nothing has a further line
+that says so: ``refused`` by the server, ``lost`` (a reply may have been under way, which has to be
+paid for; ``in_doubt`` where the request itself may not have reached the server) or ``unsent``.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ class SentLine(TypedDict):
 
     trial: Annotated[TrialKey, Holds("trial to which the request belongs; `0` before the first trial")]
     attempt: Annotated[int, Holds("number of the attempt, from 1")]
-    ask: Annotated[int, Holds("question to which the request belongs, from 1; 0 for notes and sums before the first question")]
+    ask: Annotated[
+        int, Holds("question to which the request belongs, from 1; 0 for notes and sums before the first question")
+    ]
     request: Annotated[str, Holds("identifier of the request")]
     begun: NotRequired[Annotated[bool, Holds("the request is about to be sent")]]
     gone: NotRequired[Annotated[bool, Holds("the whole request was sent")]]
@@ -40,7 +45,12 @@ class SentLine(TypedDict):
     in_doubt: NotRequired[Annotated[bool, Holds("the request may not have reached the server")]]
     fault: NotRequired[Annotated[str, Holds("the kind of fault")]]
     scores: NotRequired[Annotated[bool, Holds("the request asks for the probabilities of answers, not for an answer")]]
-    anew: NotRequired[Annotated[bool, Holds("the conversation started afresh with this request: the model's notes replaced what was sent before")]]
+    anew: NotRequired[
+        Annotated[
+            bool,
+            Holds("the conversation started afresh with this request: the model's notes replaced what was sent before"),
+        ]
+    ]
 
 
 @with_config(OPEN)
@@ -55,7 +65,9 @@ class ReplyLine(SentLine):
     """a reply was kept"""
 
     sent: Annotated[list[Any], Holds("the messages that were new in the request")]
-    reply: Annotated[SavedReply, Holds("the reply, with its tokens, latency, faults and whatever else the server reported")]
+    reply: Annotated[
+        SavedReply, Holds("the reply, with its tokens, latency, faults and whatever else the server reported")
+    ]
 
 
 @with_config(OPEN)
@@ -123,7 +135,8 @@ def transcript_damage(line: Mapping[str, Any]) -> str | None:
 
 
 def read_transcript(folder: str | Path) -> list[dict[str, Any]]:
-    """The lines of ``transcripts.jsonl``, in order; none when the session has no such file. A last line that was cut off by a kill is left out.
+    """The lines of ``transcripts.jsonl``, in order; none when the session has no such file. A last
+    line that was cut off by a kill is left out.
 
     Raises
     ------
@@ -134,7 +147,10 @@ def read_transcript(folder: str | Path) -> list[dict[str, Any]]:
     lines = read_lines(path)
     for number, line in enumerate(lines, start=1):
         if damage := transcript_damage(line):
-            raise SpanLabError(f"{path}:{number} is damaged ({damage}); restore the file from a copy, or remove this line and those of its trial after it")
+            raise SpanLabError(
+                f"{path}:{number} is damaged ({damage}); restore the file from a copy, or remove this line and those of"
+                " its trial after it"
+            )
     return lines
 
 
@@ -143,9 +159,11 @@ def is_reply(line: Mapping[str, Any]) -> bool:
     return "reply" in line
 
 
-def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the saved requests and replies of every trial, in order. Sessions of older versions have them among the
-    events."""
+def replies_by_trial(
+    events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]
+) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the saved requests and replies of every trial, in order. Sessions of older versions
+    have them among the events."""
     replies: dict[str, list[Mapping[str, Any]]] = {}
     for event in events:
         if event["event"] == "reply":

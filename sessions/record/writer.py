@@ -1,4 +1,5 @@
-"""Writing the record while a session runs: a thread writes, so that no timed frame ever waits for the disk."""
+"""Writing the record while a session runs: a thread writes, so that no timed frame ever waits for
+the disk."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from .session_files import event_damage, fitting, misfit
 from .transcript_file import TRANSCRIPTS
 
 EVENTS = "events.jsonl"
-#: Whether every event is held against its model before it is written, as tests do. Types see to it for all but what agents give, which is checked always.
+#: Whether every event is held against its model before it is written, as tests do. Types see to it
+#: for all but what agents give, which is checked always.
 CHECK_ALL = False
 #: the file that a line goes to, and the line
 _Line = tuple[str, Any]
@@ -30,7 +32,8 @@ _BLOCK = 65_536
 
 
 class _Soon:
-    """Somebody for whom everything before, and some lines more, is to be put on the disk, and who does not wait."""
+    """Somebody for whom everything before, and some lines more, is to be put on the disk, and who
+    does not wait."""
 
     lines: Sequence[tuple[str, Mapping[str, Any]]] = ()
 
@@ -72,22 +75,26 @@ class _Stop(_Soon):
 
 
 class Recorder:
-    """Appends events to ``events.jsonl``, and what was said to and by a chat model to ``transcripts.jsonl``; without ``events`` to the latter alone.
+    """Appends events to ``events.jsonl``, and what was said to and by a chat model to
+    ``transcripts.jsonl``; without ``events`` to the latter alone.
 
-    ``write`` never waits, nor does ``note`` for the disk; ``commit``, ``committed`` and ``keep`` return when everything before them is on the disk for sure.
-    Whoever waits at the same time waits for the same writing: the disk is not asked once for each.
+    ``write`` never waits, nor does ``note`` for the disk; ``commit``, ``committed`` and ``keep``
+    return when everything before them is on the disk for sure. Whoever waits at the same time waits
+    for the same writing: the disk is not asked once for each.
 
     Raises
     ------
     SpanLabError
-        from any call, when the disk refuses, or an event is not what its model declares or not fit for JSON; nothing that was committed is lost.
+        from any call, when the disk refuses, or an event is not what its model declares or not fit
+        for JSON; nothing that was committed is lost.
     """
 
     def __init__(self, folder: Path, events: bool = True) -> None:
         self.path = folder / (EVENTS if events else TRANSCRIPTS)
         self._folder = folder
         self._files: dict[str, IO[bytes]] = {}
-        # lines are written whole: by the thread, and those that must be there before a request leaves by whoever sends it
+        # lines are written whole: by the thread, and those that must be there before a request
+        # leaves by whoever sends it
         self._writing = threading.Lock()
         try:
             if events:
@@ -96,7 +103,9 @@ class Recorder:
                 self._files[TRANSCRIPTS] = _opened(folder / TRANSCRIPTS)
             sync_folder(folder)
         except OSError as error:
-            raise UnwritableError(f"cannot write {self.path}: {error.strerror or error}; free some space, or check the disk") from None
+            raise UnwritableError(
+                f"cannot write {self.path}: {error.strerror or error}; free some space, or check the disk"
+            ) from None
         self._unsynced: set[str] = set()
         self._queue: queue.SimpleQueue[_Line | _Soon] = queue.SimpleQueue()
         self._is_given = fitting(Given)
@@ -119,7 +128,8 @@ class Recorder:
                     waiting.append(item)
                     lines += item.lines
             over = any(isinstance(item, _Stop) for item in waiting)
-            # After a failure nothing more is written: the file stays the beginning of what happened, without holes.
+            # After a failure nothing more is written: the file stays the beginning of what
+            # happened, without holes.
             if not self._failure:
                 self._put(lines, sync=bool(waiting))
             for entry in waiting:
@@ -130,7 +140,9 @@ class Recorder:
         try:
             texts: defaultdict[str, list[str]] = defaultdict(list)
             for name, line in lines:
-                if name == EVENTS and (CHECK_ALL or line.get("event") not in OWN_EVENTS or ("ask" in line and not self._is_given(line))):
+                if name == EVENTS and (
+                    CHECK_ALL or line.get("event") not in OWN_EVENTS or ("ask" in line and not self._is_given(line))
+                ):
                     _check_event(line)
                 texts[name].append(json_text(line))
             for name, several in texts.items():
@@ -142,7 +154,9 @@ class Recorder:
         except OSError as error:
             self._fail(name, error)
         except (TypeError, ValueError) as error:
-            self._failure = SpanLabError(f"what the agent gave cannot be recorded ({error}); this is a fault of the agent")
+            self._failure = SpanLabError(
+                f"what the agent gave cannot be recorded ({error}); this is a fault of the agent"
+            )
 
     def _append(self, name: str, lines: bytes) -> None:
         with self._writing:
@@ -155,7 +169,9 @@ class Recorder:
                 rest = rest[self._files[name].write(rest) :]
 
     def _fail(self, name: str, error: OSError) -> None:
-        self._failure = UnwritableError(f"cannot write {self._folder / name}: {error.strerror or error}; free some space, or check the disk")
+        self._failure = UnwritableError(
+            f"cannot write {self._folder / name}: {error.strerror or error}; free some space, or check the disk"
+        )
 
     def write(self, event: Event) -> None:
         """Queue one event."""
@@ -164,7 +180,8 @@ class Recorder:
         self._queue.put((EVENTS, event))
 
     def note(self, line: Mapping[str, Any]) -> None:
-        """Add one line to the transcript at once. It is not on the disk yet, but outlasts this program, however that ends."""
+        """Add one line to the transcript at once. It is not on the disk yet, but outlasts this
+        program, however that ends."""
         self._check()
         try:
             self._append(TRANSCRIPTS, json_line(line))
@@ -214,15 +231,17 @@ class Recorder:
 
 
 def _check_event(event: Event) -> None:
-    """Raise ValueError where an event of another package, or what an agent gave in one of ours, is not what its model declares."""
+    """Raise ValueError where an event of another package, or what an agent gave in one of ours, is
+    not what its model declares."""
     whole = CHECK_ALL or event["event"] not in OWN_EVENTS
     if damage := event_damage(event) if whole else misfit(Given, event):
         raise ValueError(damage)
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """A file to append lines to. A kill may have cut the last line: what follows the events begins on a line of its own, and says that the session was
-    resumed. Of transcripts nobody has been told that such a line is there, and it goes."""
+    """A file to append lines to. A kill may have cut the last line: what follows the events begins
+    on a line of its own, and says that the session was resumed. Of transcripts nobody has been told
+    that such a line is there, and it goes."""
     file = path.open("ab+", buffering=0)
     end = file.tell()
     if end:
@@ -248,31 +267,36 @@ def _last_line_end(file: IO[bytes], end: int) -> int:
 
 
 class TrialJournal:
-    """The journal of one trial: what an episode paid for is on the disk before it is used, and comes back after a kill."""
+    """The journal of one trial: what an episode paid for is on the disk before it is used, and
+    comes back after a kill."""
 
     def __init__(self, recorder: Recorder, key: str, attempt: int, earlier: Sequence[Mapping[str, Any]]) -> None:
         self._recorder, self._key, self._attempt, self._earlier = recorder, key, attempt, list(earlier)
 
     def replies(self) -> Sequence[Mapping[str, Any]]:
-        """The replies saved in earlier attempts at this trial, in order: a line each, with at least ``request`` and
-        ``reply``."""
+        """The replies saved in earlier attempts at this trial, in order: a line each, with at least
+        ``request`` and ``reply``."""
         return self._earlier
 
     def begun(self, line: Mapping[str, Any]) -> None:
-        """Note that a request leaves (``ask``, ``request``): without a line that keeps its reply, it may have been paid for in vain."""
+        """Note that a request leaves (``ask``, ``request``): without a line that keeps its reply,
+        it may have been paid for in vain."""
         self._note(line, "begun")
 
     def gone(self, line: Mapping[str, Any]) -> None:
-        """Note that all of a request has left (``ask``, ``request``): it reaches the server whatever becomes of this program."""
+        """Note that all of a request has left (``ask``, ``request``): it reaches the server
+        whatever becomes of this program."""
         self._note(line, "gone")
 
     def refused(self, line: Mapping[str, Any]) -> None:
-        """Note that the server refused a request that had left (``ask``, ``request``, ``fault``): it was not paid for."""
+        """Note that the server refused a request that had left (``ask``, ``request``, ``fault``):
+        it was not paid for."""
         self._note(line, "refused")
 
     def lost(self, line: Mapping[str, Any]) -> None:
-        """Note that a request that had left came to nothing (``ask``, ``request``, ``fault``, tokens ``taken`` where told,
-        ``in_doubt`` where the server may not have it at all): it may have been paid for."""
+        """Note that a request that had left came to nothing (``ask``, ``request``, ``fault``,
+        tokens ``taken`` where told, ``in_doubt`` where the server may not have it at all): it may
+        have been paid for."""
         self._note(line, "lost")
 
     def unsent(self, line: Mapping[str, Any]) -> None:
@@ -283,7 +307,8 @@ class TrialJournal:
         self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, what: True})
 
     async def keep(self, line: Mapping[str, Any]) -> None:
-        """Keep a reply (``ask``, ``request``, ``sent``, ``reply``); it is on the disk when this returns."""
+        """Keep a reply (``ask``, ``request``, ``sent``, ``reply``); it is on the disk when this
+        returns."""
         await self._recorder.keep({"trial": self._key, "attempt": self._attempt, **line})
 
     def trigger(self, sent: Mapping[str, Any]) -> None:

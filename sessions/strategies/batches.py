@@ -17,19 +17,30 @@ AddStates = Callable[[Sequence[Percept], Any], None]
 
 
 def run_batch(
-    agent: BatchAgent, source: TrialSource, log: SessionLog, planned: Sequence[PlannedTrial], add_states: AddStates | None = None
+    agent: BatchAgent,
+    source: TrialSource,
+    log: SessionLog,
+    planned: Sequence[PlannedTrial],
+    add_states: AddStates | None = None,
 ) -> list[PlannedTrial]:
     """Take trials together and log them.
 
     Returns
     -------
-    the trials that were left out: feedback depends on the answers, so trials with feedback must be taken step by step
+    the trials that were left out: feedback depends on the answers, so trials with feedback must be
+    taken step by step
     """
     trials = [(each, source.compile(each)) for each in planned]
-    together = [(each, trial, source.steps(trial)) for each, trial in trials if all(step.feedback is None for step in trial.steps)]
+    together = [
+        (each, trial, source.steps(trial))
+        for each, trial in trials
+        if all(step.feedback is None for step in trial.steps)
+    ]
     contexts = [source.context(each, trial) for each, trial, _ in together]
     percepts = [[step.percept for step in steps] for _, _, steps in together]
-    for (each, trial, steps), responses in zip(together, answers_of(agent, contexts, percepts, add_states), strict=True):
+    for (each, trial, steps), responses in zip(
+        together, answers_of(agent, contexts, percepts, add_states), strict=True
+    ):
         trial_log = log.start(each, trial)
         for step, response in zip(steps, responses, strict=True):
             trial_log.step(step, step.percept, response)
@@ -37,7 +48,9 @@ def run_batch(
     return [each for each, trial in trials if any(step.feedback is not None for step in trial.steps)]
 
 
-async def in_batches(agent: BatchAgent, taker: TrialTaker, pending: Sequence[PlannedTrial], tell: Callable[[], None]) -> None:
+async def in_batches(
+    agent: BatchAgent, taker: TrialTaker, pending: Sequence[PlannedTrial], tell: Callable[[], None]
+) -> None:
     """Take trials in batches as large as the agent takes them, and those with feedback one by one."""
     for start in range(0, len(pending), agent.batch_size):
         batch = pending[start : start + agent.batch_size]

@@ -22,14 +22,19 @@ _Trial = TypeVar("_Trial")
 
 
 async def practise_and_recall(agent: ConcurrentAgent, taker: TrialTaker) -> None:
-    """Lead a machine through practice where it takes some, and through what it remembers of an earlier part of the session."""
+    """Lead a machine through practice where it takes some, and through what it remembers of an
+    earlier part of the session."""
     session, state = taker.session, taker.state
 
     async def practise(planned: PlannedTrial) -> list[Judged]:
-        return await (taker.recall(planned) if trial_key(True, planned.trial) in taker.log.done else taker.take(planned))
+        return await (
+            taker.recall(planned) if trial_key(True, planned.trial) in taker.log.done else taker.take(planned)
+        )
 
     if agent.practises and taker.source.apart is not None:
-        await MachinePractice(session, agent, state.practised, taker.recorder.write).lead(session, practise, taker.source.apart)
+        await MachinePractice(session, agent, state.practised, taker.recorder.write).lead(
+            session, practise, taker.source.apart
+        )
     if agent.remembers:
         planned = {trial_key(False, each.trial): each for each in session.plan}
         for key in taker.log.done:
@@ -37,8 +42,11 @@ async def practise_and_recall(agent: ConcurrentAgent, taker: TrialTaker) -> None
                 await taker.recall(planned[key])
 
 
-async def concurrently(agent: ConcurrentAgent, taker: TrialTaker, pending: Sequence[PlannedTrial], tell: Callable[[], None]) -> None:
-    """Take trials, as many at once as the agent has places for; those of one conversation in sequence."""
+async def concurrently(
+    agent: ConcurrentAgent, taker: TrialTaker, pending: Sequence[PlannedTrial], tell: Callable[[], None]
+) -> None:
+    """Take trials, as many at once as the agent has places for; those of one conversation in
+    sequence."""
 
     async def take(conversation: Sequence[PlannedTrial]) -> None:
         for planned in conversation:
@@ -48,8 +56,11 @@ async def concurrently(agent: ConcurrentAgent, taker: TrialTaker, pending: Seque
     await several(agent, _in_conversations(agent, pending, taker.state.failed), take)
 
 
-def _in_conversations(agent: ConcurrentAgent, pending: Sequence[PlannedTrial], failed_before: Mapping[str, str]) -> list[list[PlannedTrial]]:
-    """Group trials that must be taken in sequence: those of a block, where the agent remembers them; trials that failed before then come last."""
+def _in_conversations(
+    agent: ConcurrentAgent, pending: Sequence[PlannedTrial], failed_before: Mapping[str, str]
+) -> list[list[PlannedTrial]]:
+    """Group trials that must be taken in sequence: those of a block, where the agent remembers
+    them; trials that failed before then come last."""
     if not agent.remembers:
         return [[planned] for planned in pending]
     blocks: dict[int, list[PlannedTrial]] = {}
@@ -61,12 +72,14 @@ def _in_conversations(agent: ConcurrentAgent, pending: Sequence[PlannedTrial], f
 async def several(agent: ConcurrentAgent, trials: Sequence[_Trial], take: Callable[[_Trial], Awaitable[None]]) -> None:
     """Take trials in order, as many at once as the agent has places for.
 
-    When one of them fails, no other begins and the agent is told to ask nothing new; what is under way ends, and is kept.
+    When one of them fails, no other begins and the agent is told to ask nothing new; what is under
+    way ends, and is kept.
 
     Raises
     ------
     Exception
-        the first that a trial has raised; those that were stopped because of it come back when the session goes on.
+        the first that a trial has raised; those that were stopped because of it come back when the
+        session goes on.
     """
     faults: list[Exception] = []
 
@@ -102,9 +115,11 @@ async def several(agent: ConcurrentAgent, trials: Sequence[_Trial], take: Callab
 
 
 async def interruptible(agent: ConcurrentAgent, session: Coroutine[Any, Any, None], say: Callable[[str], None]) -> None:
-    """Run a session, so that Ctrl-C finishes what is under way: once, and nothing new begins; twice, and it stops at once.
+    """Run a session, so that Ctrl-C finishes what is under way: once, and nothing new begins;
+    twice, and it stops at once.
 
-    So it is when a system or a scheduler ends the program (SIGTERM), or its terminal goes away (SIGHUP).
+    So it is when a system or a scheduler ends the program (SIGTERM), or its terminal goes away
+    (SIGHUP).
 
     Raises
     ------
@@ -128,7 +143,9 @@ async def interruptible(agent: ConcurrentAgent, session: Coroutine[Any, Any, Non
 
 
 @contextmanager
-def _counting(agent: ConcurrentAgent, running: asyncio.Future[None], say: Callable[[str], None]) -> Generator[list[int]]:
+def _counting(
+    agent: ConcurrentAgent, running: asyncio.Future[None], say: Callable[[str], None]
+) -> Generator[list[int]]:
     """Counter of Ctrl-C presses, and of signals with the same meaning, with their consequences."""
     loop = asyncio.get_running_loop()
     pressed: list[int] = []

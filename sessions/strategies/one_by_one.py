@@ -41,7 +41,8 @@ async def one_by_one(
 
 
 def at_levels(staircase: Staircase | None, trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
-    """The trials of a session; those of an adaptive one have the level that the answers before ask for, and end with the staircase."""
+    """The trials of a session; those of an adaptive one have the level that the answers before ask
+    for, and end with the staircase."""
     for planned in trials:
         if staircase is None:
             yield planned

@@ -15,7 +15,8 @@ from .taker import TrialTaker
 
 
 async def take_quiz(taker: TrialTaker, flow: ParticipantFlow, tell: Callable[[], None]) -> QuizState:
-    """Take a quiz, attempt by attempt, until it is over. Every attempt has the trials of the plan, with numbers of their own; ``block`` counts attempts.
+    """Take a quiz, attempt by attempt, until it is over. Every attempt has the trials of the plan,
+    with numbers of their own; ``block`` counts attempts.
 
     Trials that an earlier part of the session finished are not taken again, and its decisions hold.
 
@@ -37,14 +38,21 @@ async def take_quiz(taker: TrialTaker, flow: ParticipantFlow, tell: Callable[[],
         for number in range(recorded + 1, len(state.attempts) + 1):
             recorded, attempt = number, state.attempts[number - 1]
             reached = state.reached(attempt)
-            flow.note({"event": "quiz", "attempt": number, "right": attempt.right, "items": attempt.items, "passed": reached})
+            flow.note(
+                {"event": "quiz", "attempt": number, "right": attempt.right, "items": attempt.items, "passed": reached}
+            )
         if state.over:
             return state
         if state.undecided:
-            decided.append({"event": "quiz_decision", "attempt": len(state.attempts), "decided": flow.decide_quiz(state)})
+            decided.append(
+                {"event": "quiz_decision", "attempt": len(state.attempts), "decided": flow.decide_quiz(state)}
+            )
             continue
         number = len(state.attempts)
-        trials = [replace(planned, trial=planned.trial + number * len(session.plan), block=number + 1) for planned in session.plan]
+        trials = [
+            replace(planned, trial=planned.trial + number * len(session.plan), block=number + 1)
+            for planned in session.plan
+        ]
         if number and not state.finished:
             flow.ask_quiz_again(trials[0], state.attempts[-1])
         pending = [taker.unseen(planned) for planned in trials if trial_key(False, planned.trial) not in finished]

@@ -1,4 +1,5 @@
-"""Planned trials as an agent takes them: compiled, introduced, run, recorded, and replaced where they were cut off."""
+"""Planned trials as an agent takes them: compiled, introduced, run, recorded, and replaced where
+they were cut off."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from ..run_trial import Cues, WindowCues, run_trial
 from ..session import Session, brief, write_info
 from ..trial_log import Judged, SessionLog
 
-#: after so many failed trials, and none that succeeded, no more are tried; or after as many as were under way at once, since a refusal comes before an answer
+#: after so many failed trials, and none that succeeded, no more are tried; or after as many as were
+#: under way at once, since a refusal comes before an answer
 _NONE_AT_ALL = 3
 
 
@@ -31,7 +33,8 @@ class TrialSource:
     Parameters
     ----------
     sentences : about each kind of question, where they are those of the record
-    apart : worked examples and practice that share no list with the session's trials; None where there are none
+    apart : worked examples and practice that share no list with the session's trials; None where
+        there are none
     """
 
     session: Session
@@ -47,7 +50,9 @@ class TrialSource:
         """The context that the agent gets before this trial."""
         session = self.session
         seed = int(digest(["agent", session.seed, planned.practice, planned.trial], length=12), 16)
-        context = brief(self.agent, session.paradigm, session.info["language"], trial, seed, session.answer_keys, self.sentences)
+        context = brief(
+            self.agent, session.paradigm, session.info["language"], trial, seed, session.answer_keys, self.sentences
+        )
         context = replace(context, block=planned.block, practice=planned.practice)
         return context if self.apart is None else with_examples(context, self.agent, self.apart, trial.levels)
 
@@ -89,11 +94,19 @@ class TrialTaker:
         self._apparatus_noted = False
 
     def unseen(self, planned: PlannedTrial) -> PlannedTrial:
-        """The trial; for people its replacement, where an earlier attempt at it was cut short: who has seen half of it is not to see it again."""
+        """The trial; for people its replacement, where an earlier attempt at it was cut short: who
+        has seen half of it is not to see it again."""
         attempts = self.log.attempts(planned)
         if self._window is None or not attempts:
             return planned
-        return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1, self.session.design, self.session.info["generator"])
+        return replacement(
+            self.session.paradigm,
+            planned,
+            self.session.seed,
+            attempts + 1,
+            self.session.design,
+            self.session.info["generator"],
+        )
 
     async def take(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged]:
         """Take a trial; one that is cut off is replaced, until one is whole.
@@ -128,8 +141,9 @@ class TrialTaker:
             failed, count = len(self.log.failed), len(self.session.plan)
             if failed > reason.bearable * count or (failed >= max(_NONE_AT_ALL, self._together) and not self.log.done):
                 raise SpanLabError(
-                    f"{failed} of {count} trials failed, the last one because {reason}. That is too many to go on (--fail-on-error {reason.bearable:g}); "
-                    "with a higher share the session goes on without them, and --retry-failed asks for them again"
+                    f"{failed} of {count} trials failed, the last one because {reason}. That is too many to go on"
+                    f" (--fail-on-error {reason.bearable:g}); with a higher share the session goes on without them, and"
+                    " --retry-failed asks for them again"
                 ) from None
             return None
         finally:
@@ -139,16 +153,23 @@ class TrialTaker:
         """Go through a trial again that an earlier part of the session finished."""
         start = self.state.starts[key := trial_key(planned.practice, planned.trial)]
         trial = self.source.compile(planned := replace(planned, levels=start["levels"], seed=start["seed"], varies=""))
-        return await walk(self.agent, self.source.context(planned, trial), self.source.steps(trial), Recalled(key, self.state.replies.get(key, [])))
+        return await walk(
+            self.agent,
+            self.source.context(planned, trial),
+            self.source.steps(trial),
+            Recalled(key, self.state.replies.get(key, [])),
+        )
 
     def first_is_over(self) -> None:
-        """Note the apparatus after the first trial, when the agent knows it: a kill must not lose that."""
+        """Note the apparatus after the first trial, when the agent knows it: a kill must not lose
+        that."""
         if not self._apparatus_noted:
             self._apparatus_noted = True
             note_apparatus(self.session, self.agent)
 
     async def _attempt(self, planned: PlannedTrial, interval_ms: float | None) -> list[Judged] | None:
-        """Make one attempt at a trial; None when it was cut off. It is made ready within the interval before it, where the agent rests between trials."""
+        """Make one attempt at a trial; None when it was cut off. It is made ready within the
+        interval before it, where the agent rests between trials."""
         ready: list[tuple[Trial, list[Step], Episode]] = []
         if interval_ms is not None and self._window is not None:
             self._window.rest(interval_ms, lambda: ready.append(self._made_ready(planned)))
@@ -157,14 +178,18 @@ class TrialTaker:
         ((trial, steps, episode),) = ready
         key, trial_ids = trial_key(planned.practice, planned.trial), self.state.trial_ids
         if (replies := self.state.replies.get(key, [])) and trial_ids.get(key, trial.trial_id) != trial.trial_id:
-            raise SpanLabError(f"the saved replies of trial {key} belong to another trial: {trial_ids[key]} then, {trial.trial_id} now")
+            raise SpanLabError(
+                f"the saved replies of trial {key} belong to another trial: {trial_ids[key]} then, {trial.trial_id} now"
+            )
         log = self.log.start(planned, trial)
         if self._window is not None:
             self.recorder.sync()  # what was seen is known after any end, so that it is not shown again
         journal = TrialJournal(self.recorder, log.key, log.attempt, replies)
         episode.attach(journal)
         try:
-            judged = await run_trial(steps, episode, log, self._cues(planned, steps, episode, journal), self.agent.kind.oracle)
+            judged = await run_trial(
+                steps, episode, log, self._cues(planned, steps, episode, journal), self.agent.kind.oracle
+            )
         except TrialCut:
             await self.recorder.committed()
             return None
@@ -185,8 +210,8 @@ class TrialTaker:
         return trial, steps, episode
 
     def _cues(self, planned: PlannedTrial, steps: Sequence[Step], episode: Episode, journal: TrialJournal) -> Cues:
-        """Return the hooks of a trial besides its percepts. Machines learn nothing in advance, nor what became of an
-        answer."""
+        """Return the hooks of a trial besides its percepts. Machines learn nothing in advance, nor
+        what became of an answer."""
         if self._window is None or not isinstance(episode, WindowEpisode):
             return Cues()
         if self._codes is not None and (self._codes.practice or not planned.practice):

@@ -1,4 +1,5 @@
-"""A session of a study from its first page to its last: consent, one paradigm after the other with breaks between them, debriefing."""
+"""A session of a study from its first page to its last: consent, one paradigm after the other with
+breaks between them, debriefing."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ _LOOKED_AT_S = 1.0
 class EndedEarlyError(SpanLabError):
     """The session of the study is over before its end.
 
-    ``page`` is the sentence about it on the participant's last page, by its key, and ``ending`` names how the visit ends.
+    ``page`` is the sentence about it on the participant's last page, by its key, and ``ending``
+    names how the visit ends.
     """
 
     page: ClassVar[str] = ""
@@ -47,7 +49,10 @@ class QuizLeftError(EndedEarlyError):
     page: ClassVar[str] = "session.quiz_left"
 
     def __init__(self, person: str, paradigm: str, how: str) -> None:
-        super().__init__(f"{paradigm}: {how}. The session of {person} is over, as the paradigm says (quiz: otherwise: leave); all data are kept")
+        super().__init__(
+            f"{paradigm}: {how}. The session of {person} is over, as the paradigm says (quiz: otherwise: leave); all"
+            " data are kept"
+        )
 
 
 class NoConsentError(EndedEarlyError):
@@ -57,12 +62,18 @@ class NoConsentError(EndedEarlyError):
     ending: ClassVar[EndingName] = "no_consent"
 
     def __init__(self, person: str) -> None:
-        super().__init__(f"{person} does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)")
+        super().__init__(
+            f"{person} does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)"
+        )
 
 
 def ask_for_consent(agent: WindowAgent, text: str, language: str) -> str:
-    """Show a consent text with two buttons; returns ``agree`` or ``refuse``, and nothing for an agent without a page."""
-    options = [Option(name, sentence(f"study.{name}", language), sentence(f"study.{name}_key", language)) for name in ("agree", "refuse")]
+    """Show a consent text with two buttons; returns ``agree`` or ``refuse``, and nothing for an
+    agent without a page."""
+    options = [
+        Option(name, sentence(f"study.{name}", language), sentence(f"study.{name}_key", language))
+        for name in ("agree", "refuse")
+    ]
     return agent.choose(sentence("study.consent", language), text, options, usual="agree")
 
 
@@ -77,8 +88,10 @@ class Battery:
     extra : given a paradigm, what else its record is to say
     progress : given a session, what is told after each of its trials
     now : the wall clock
-    decided : what the participant has decided about consent (``agree`` or ``refuse``), where that was asked before there was a place
-    ask : asks the questions of the study about a participant who has agreed to take part; where there is none, the answers are those of the visit
+    decided : what the participant has decided about consent (``agree`` or ``refuse``), where that
+        was asked before there was a place
+    ask : asks the questions of the study about a participant who has agreed to take part; where
+        there is none, the answers are those of the visit
     """
 
     def __init__(
@@ -105,7 +118,8 @@ class Battery:
         Raises
         ------
         SpanLabError
-            what the agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
+            what the agent or the disk reports, and when another process is running the session;
+            everything up to the last finished trial is safe then.
         """
         with ending_as_ctrl_c(), only_writer(self.visit.folder, patience_s=_LOOKED_AT_S):
             try:
@@ -122,9 +136,11 @@ class Battery:
         return self.visit.folder, self.visit.person.number, self.visit.person.group
 
     def try_out(self) -> None:
-        """Compile every trial that is left before anybody sits down: a fault in the last paradigm must not show when the others have been taken.
+        """Compile every trial that is left before anybody sits down: a fault in the last paradigm
+        must not show when the others have been taken.
 
-        Nothing is written, so that it may be done for a session that is only foreseen (:func:`.visit.foresee`).
+        Nothing is written, so that it may be done for a session that is only foreseen
+        (:func:`.visit.foresee`).
         """
         if self._tried != self._for:
             self._plans, self._seeds = {}, {}
@@ -132,7 +148,8 @@ class Battery:
         gone = skipped(self.visit.folder)
         kinds: list[ResponseKind] = []
         for paradigm in study.paradigms_in_use:
-            # Those of other sessions tell which answers the study has, where it gives keys to some of them.
+            # Those of other sessions tell which answers the study has, where it gives keys to some
+            # of them.
             if study.keys.own or (paradigm.name in order and paradigm.name not in begun and paradigm.name not in gone):
                 kinds += try_out(paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm))
         if study.keys.own:
@@ -187,7 +204,8 @@ class Battery:
         leave(self.visit.folder.parent.parent, self.visit.person, why, self.now)
 
     def _ask_for_consent(self, text: str) -> None:
-        """Two buttons, and nothing else that means yes; not asked where the participant has agreed to this very text in an earlier session.
+        """Two buttons, and nothing else that means yes; not asked where the participant has agreed
+        to this very text in an earlier session.
 
         Raises
         ------
@@ -211,7 +229,10 @@ class Battery:
     def _ask_about_participant(self, head: Mapping[str, Any]) -> None:
         """Once the participant has agreed: ask what the study asks, and only now keep the answers."""
         fields = dict(self._ask(self.visit) if self._ask is not None else self.visit.fields)
-        write_json(self.visit.folder / HEAD, {**{key: value for key, value in head.items() if key != "fields_later"}, "fields": fields})
+        write_json(
+            self.visit.folder / HEAD,
+            {**{key: value for key, value in head.items() if key != "fields_later"}, "fields": fields},
+        )
         self.visit = replace(self.visit, fields=fields)
 
     def _farewell(self) -> None:
@@ -228,7 +249,9 @@ class Battery:
         if paradigm.name not in self._seeds:
             visit = self.visit
             seeds_in_use = seeds_taken(session_names(visit.data), paradigm.paradigm.name) | set(self._seeds.values())
-            seeds = visit.study.seeds_for(visit.person.number, visit.session, paradigm.name, visit.run, visit.person.kind)
+            seeds = visit.study.seeds_for(
+                visit.person.number, visit.session, paradigm.name, visit.run, visit.person.kind
+            )
             self._seeds[paradigm.name] = next(seed for seed in seeds if seed not in seeds_in_use)
         return self._seeds[paradigm.name]
 
@@ -239,7 +262,9 @@ class Battery:
         return self._plans[paradigm.name]
 
     def _begin(self, paradigm: StudyParadigm) -> Session:
-        return begin(self.visit.folder, paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm), self.now)
+        return begin(
+            self.visit.folder, paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm), self.now
+        )
 
     def _request(self, paradigm: StudyParadigm) -> Request:
         visit, order = self.visit, list(self.visit.names)
@@ -268,7 +293,13 @@ class Battery:
             practice=paradigm.entry.practice,
             levels=paradigm.entry.set_,
             source=paradigm.source,
-            extra={"study": study, **origin, **group, "keys": visit.study.keys_for(person, visit.person.turn), **self._extra(paradigm)},
+            extra={
+                "study": study,
+                **origin,
+                **group,
+                "keys": visit.study.keys_for(person, visit.person.turn),
+                **self._extra(paradigm),
+            },
         )
 
     def _break(self, done: int) -> None:
@@ -277,7 +308,9 @@ class Battery:
             return
         parts = self._say("parts", done=done, all=len(self.visit.order))
         progress = done / len(self.visit.order)
-        self._page("break", f"{breaks.text[self.visit.language]}\n\n{parts}", "go_on", progress=progress, least=breaks.seconds)
+        self._page(
+            "break", f"{breaks.text[self.visit.language]}\n\n{parts}", "go_on", progress=progress, least=breaks.seconds
+        )
 
     def _page(self, title: str, text: str, footer: str, progress: float | None = None, least: float = 0.0) -> None:
         self.agent.page(PageContent(text, self._say(title), self._say(footer), progress=progress, least=least))

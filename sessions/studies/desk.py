@@ -1,4 +1,5 @@
-"""What an assistant decides about a session of a study that is not running: a paradigm is skipped, or taken again. The reason is on record."""
+"""What an assistant decides about a session of a study that is not running: a paradigm is skipped,
+or taken again. The reason is on record."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from .visit_files import JOURNAL, read_head, states
 
 
 def skip(visit: Path, paradigm: str, reason: str, now: Callable[[], str] = utc_now) -> None:
-    """Skip a paradigm of a session: what is finished of it stays, and the session goes on with the next one.
+    """Skip a paradigm of a session: what is finished of it stays, and the session goes on with the
+    next one.
 
     Parameters
     ----------
@@ -25,7 +27,8 @@ def skip(visit: Path, paradigm: str, reason: str, now: Callable[[], str] = utc_n
     Raises
     ------
     SpanLabError
-        for an unknown paradigm, one that is finished, or an empty reason, and while the session is running.
+        for an unknown paradigm, one that is finished, or an empty reason, and while the session is
+        running.
     """
     _check(visit, paradigm, reason, "--skip")
     with only_writer(visit):
@@ -36,7 +39,8 @@ def skip(visit: Path, paradigm: str, reason: str, now: Callable[[], str] = utc_n
 
 
 def repeat(visit: Path, paradigm: str, reason: str, now: Callable[[], str] = utc_now) -> None:
-    """Have a paradigm of a session taken again, from its beginning and with other trials: its session is set aside, and kept.
+    """Have a paradigm of a session taken again, from its beginning and with other trials: its
+    session is set aside, and kept.
 
     Parameters
     ----------
@@ -54,13 +58,24 @@ def repeat(visit: Path, paradigm: str, reason: str, now: Callable[[], str] = utc
             raise SpanLabError(f"--repeat: {paradigm} has not begun, so it cannot be repeated")
         with only_writer(state.folder):
             at = now()
-            append_line(visit / JOURNAL, {"event": "repeated", "paradigm": paradigm, "session": state.folder.name, "reason": reason.strip(), "at": at})
+            append_line(
+                visit / JOURNAL,
+                {
+                    "event": "repeated",
+                    "paradigm": paradigm,
+                    "session": state.folder.name,
+                    "reason": reason.strip(),
+                    "at": at,
+                },
+            )
             write_info(state.folder, {**read_session(state.folder), "set_aside": {"reason": reason.strip(), "at": at}})
 
 
 def _check(visit: Path, paradigm: str, reason: str, option: str) -> None:
     order = read_head(visit)["order"]
     if paradigm not in order:
-        raise SpanLabError(f"{option}: the session has no paradigm '{paradigm}'{nearest(paradigm, order)}; it has {', '.join(order)}")
+        raise SpanLabError(
+            f"{option}: the session has no paradigm '{paradigm}'{nearest(paradigm, order)}; it has {', '.join(order)}"
+        )
     if not reason.strip():
         raise SpanLabError(f"{option} needs --reason TEXT, which is recorded")

@@ -31,7 +31,9 @@ class FieldPart(BaseModel):
     name: Name = Field(description="short name, for the record and for --field NAME=VALUE")
     label: Texts = Field(description="what the dialog asks, by language")
     type: Literal["text", "whole", "number", "choice", "yes_no"] = Field(default="text", description="what is expected")
-    range: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = Field(default=None, description="lowest and highest value, of numbers")
+    range: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="lowest and highest value, of numbers"
+    )
     choices: Annotated[list[StrictStr], Field(min_length=2, max_length=50)] | dict[str, Texts] | None = Field(
         default=None, description="for type choice: the values, or what the dialog calls each value, by language"
     )
@@ -96,7 +98,12 @@ class FieldPart(BaseModel):
 
 
 def _common_choice(name: str, *values: str) -> FieldPart:
-    return FieldPart(name=name, label=by_language(f"fields.{name}"), type="choice", choices={value: by_language(f"fields.{name}_{value}") for value in values})
+    return FieldPart(
+        name=name,
+        label=by_language(f"fields.{name}"),
+        type="choice",
+        choices={value: by_language(f"fields.{name}_{value}") for value in values},
+    )
 
 
 #: fields that many studies ask, by a short name
@@ -122,7 +129,8 @@ def read_typed(
     Parameters
     ----------
     typed : by field; empty text is not an answer
-    earlier : values from earlier sessions; a field that is asked once needs no answer when it is among them
+    earlier : values from earlier sessions; a field that is asked once needs no answer when it is
+        among them
     language : of who reads what is wrong
     """
     values: dict[str, Any] = {}
@@ -130,7 +138,10 @@ def read_typed(
     names = [field.name for field in fields]
     for name in typed:
         if name not in names:
-            wrong[name] = f"the study does not ask '{name}'{nearest(name, names) or ('; it asks ' + ', '.join(names) if names else '; it asks nothing')}"
+            wrong[name] = (
+                "the study does not ask"
+                f" '{name}'{nearest(name, names) or ('; it asks ' + ', '.join(names) if names else '; it asks nothing')}"  # noqa: E501
+            )
     for field in fields:
         text = typed.get(field.name, "")
         if text.strip():

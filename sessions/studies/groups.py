@@ -1,4 +1,5 @@
-"""Places of a study: how many people may take part, in which group each is, and whose place is free again; balanced over everybody who takes part."""
+"""Places of a study: how many people may take part, in which group each is, and whose place is free
+again; balanced over everybody who takes part."""
 
 from __future__ import annotations
 
@@ -31,15 +32,18 @@ class StudyFullError(SpanLabError):
 
 @dataclass(frozen=True, slots=True)
 class Assigner:
-    """Assigns participants to the places of a study, and to its groups. Called under the lock that gives numbers, so that nobody else takes the same place.
+    """Assigns participants to the places of a study, and to its groups. Called under the lock that
+    gives numbers, so that nobody else takes the same place.
 
     Parameters
     ----------
     groups : of the study; none in a study without groups
     study, seed : name and seed of the study
     people : at most so many take part; None for everybody who comes
-    folder : data folder of the study, in which the signs of its people are looked for; None where nobody leaves a place
-    drop_out_s : who has not finished and gives no sign for so long has dropped out; None where nobody does
+    folder : data folder of the study, in which the signs of its people are looked for; None where
+        nobody leaves a place
+    drop_out_s : who has not finished and gives no sign for so long has dropped out; None where
+        nobody does
     clock : seconds since the epoch
     """
 
@@ -54,13 +58,16 @@ class Assigner:
     def __call__(self, everybody: Iterable[Person], kind: Kind, number: int) -> tuple[str, int]:
         """The group of the next participant, and the place in it (from 1).
 
-        The group with the fewest people gets the next one (where every group has a number of people, the one with the smallest part of it filled). Between
-        groups that are alike in this, the participant's number decides, by a draw. Who withdrew or dropped out leaves a place, which the next one takes.
+        The group with the fewest people gets the next one (where every group has a number of
+        people, the one with the smallest part of it filled). Between groups that are alike in this,
+        the participant's number decides, by a draw. Who withdrew or dropped out leaves a place,
+        which the next one takes.
 
         Returns
         -------
         (group, place)
-            the group is empty in a study without groups; the place is 0 there unless places are counted: the study is for so many people, or people drop out
+            the group is empty in a study without groups; the place is 0 there unless places are
+            counted: the study is for so many people, or people drop out
 
         Raises
         ------
@@ -74,7 +81,11 @@ class Assigner:
         sized = all(group.people is not None for group in self.groups)
         filled = {name: Fraction(_count(here, name), self._size(name) or 1 if sized else 1) for name in vacant}
         least = [name for name, share in filled.items() if share == min(filled.values())]
-        name = least[int(stream(self.study, self.seed, f"group:{kind}:{number}").randint(len(least)))] if self.groups else ""
+        name = (
+            least[int(stream(self.study, self.seed, f"group:{kind}:{number}").randint(len(least)))]
+            if self.groups
+            else ""
+        )
         turns = {person.turn for person in here if person.group == name}
         return name, next(place for place in range(1, len(turns) + 2) if place not in turns)
 
@@ -94,14 +105,21 @@ class Assigner:
         """Return the people who have a place and are gone, with the reasons."""
         if self.folder is None:
             return []
-        looked_at = [(person, self._why_gone(self.folder, person)) for person in everybody if person.kind == "person" and person.takes_part]
+        looked_at = [
+            (person, self._why_gone(self.folder, person))
+            for person in everybody
+            if person.kind == "person" and person.takes_part
+        ]
         return [(person, why) for person, why in looked_at if why]
 
     def as_now(self, everybody: Iterable[Person]) -> list[Person]:
         """Everybody, without a place where somebody is gone; nothing is written."""
         everybody = list(everybody)
         reasons = {person.number: why for person, why in self.leavers(everybody)}
-        return [replace(one, left="now", why=reasons[one.number]) if one.kind == "person" and one.number in reasons else one for one in everybody]
+        return [
+            replace(one, left="now", why=reasons[one.number]) if one.kind == "person" and one.number in reasons else one
+            for one in everybody
+        ]
 
     def _size(self, name: str) -> int | None:
         return next((group.people for group in self.groups if group.name == name), None)
@@ -119,16 +137,21 @@ class Assigner:
             return names
         if self.people is not None and len(here) >= self.people:
             raise StudyFullError(
-                f"{self.study} is full ({len(here)} of {self.people} people); nobody else can take part unless the study file has more 'people'"
+                f"{self.study} is full ({len(here)} of {self.people} people); nobody else can take part unless the"
+                " study file has more 'people'"
             )
         vacant = [name for name in names if (size := self._size(name)) is None or _count(here, name) < size]
         if not vacant:
             full = ", ".join(f"{group.name}: {_count(here, group.name)} of {group.people}" for group in self.groups)
-            raise StudyFullError(f"every group of {self.study} is full ({full}); nobody else can take part unless the study file has more 'people' for a group")
+            raise StudyFullError(
+                f"every group of {self.study} is full ({full}); nobody else can take part unless the study file has"
+                " more 'people' for a group"
+            )
         return vacant
 
     def _why_gone(self, folder: Path, person: Person) -> str:
-        """Why somebody who has a place is gone; empty for who is not: who has finished, gives signs, or is at a page now."""
+        """Why somebody who has a place is gone; empty for who is not: who has finished, gives
+        signs, or is at a page now."""
         began = datetime.fromisoformat(person.since).timestamp()
         if self.drop_out_s is None or self.clock() - began <= self.drop_out_s:
             return ""
@@ -160,8 +183,8 @@ def _in_use(visit: Path) -> bool:
 
 
 def _last_word(journal: Path) -> tuple[bool, str]:
-    """Return whether a session of a study is finished, and when (UTC) its participant refused to take part, if that
-    was final."""
+    """Return whether a session of a study is finished, and when (UTC) its participant refused to
+    take part, if that was final."""
     try:
         stat = journal.stat()
     except OSError:
@@ -184,10 +207,20 @@ def assigner(study: Study, data: Path) -> Assigner:
     ----------
     data : data folder
     """
-    return Assigner(study.groups, study.name, 1 if study.seed is None else study.seed, study.people, data / study.name, study.drop_out_s)
+    return Assigner(
+        study.groups,
+        study.name,
+        1 if study.seed is None else study.seed,
+        study.people,
+        data / study.name,
+        study.drop_out_s,
+    )
 
 
 def group_counts(groups: Sequence[Group], everybody: Iterable[Person]) -> str:
     """Describe the number of people in each group: ``training 5, control 4``."""
     here = _taking_part(everybody, "person")
-    return ", ".join(f"{group.name} {_count(here, group.name)}" + (f" of {group.people}" if group.people is not None else "") for group in groups)
+    return ", ".join(
+        f"{group.name} {_count(here, group.name)}" + (f" of {group.people}" if group.people is not None else "")
+        for group in groups
+    )

@@ -1,5 +1,5 @@
-"""The sessions of a study as they run: progress, accuracy, displays and trigger codes, from the records
-alone, and their table. Nothing is written or locked."""
+"""The sessions of a study as they run: progress, accuracy, displays and trigger codes, from the
+records alone, and their table. Nothing is written or locked."""
 
 from __future__ import annotations
 
@@ -17,12 +17,22 @@ from ...core.verdicts import VerdictRule
 from ..record.columns import implausible_in, read_displays, replacements
 from ..record.events import Event
 from ..record.quiz import quiz_of
-from ..record.reader import failed_trials, finished_scores, finished_trials, is_practice, read_events, read_session, staircase_of, trials_left
+from ..record.reader import (
+    failed_trials,
+    finished_scores,
+    finished_trials,
+    is_practice,
+    read_events,
+    read_session,
+    staircase_of,
+    trials_left,
+)
 from .participants import Person, people
 from .study import Study
 from .visit_files import changed_at, last_sign, read_head, read_journal, refused, runs
 
-#: Without a sign for so long (s), a session that is not over counts as silent: at a page, in a break, or killed.
+#: Without a sign for so long (s), a session that is not over counts as silent: at a page, in a
+#: break, or killed.
 SILENT_S = 120.0
 _UNFINISHED = ("running", "silent", "interrupted", "not begun")
 #: Trials of which the latest accuracy is told.
@@ -52,13 +62,15 @@ class MonitoredSession:
 
     Parameters
     ----------
-    participant, group, session : who, and which session of the study (with its run, where it was begun anew)
+    participant, group, session : who, and which session of the study (with its run, where it was
+        begun anew)
     paradigm : its name in the study; empty where no paradigm has begun
     done, planned : trials, practice apart; an adaptive session has so many at most
     practice : trials of practice that are finished
     right, items : of all finished trials, practice apart
     latest : share of right items in the latest trials; None before the first
-    displays, off, worst_ms : displays with a planned duration, how many had another number of refreshes, and the largest deviation
+    displays, off, worst_ms : displays with a planned duration, how many had another number of
+        refreshes, and the largest deviation
     dropped : refreshes at which a frame was missing
     sent, unsent : trigger codes that the port took, and did not take
     left_s : how long the trials that are left will take at the pace so far; None where nobody knows
@@ -66,7 +78,8 @@ class MonitoredSession:
     note : what somebody should know
     timing : the verdict on the timing of a paradigm that is not running, if somebody judges it
     code : the completion code that was shown, and when
-    standing : how the participant stands in this session of the study, where that is not the state of this paradigm
+    standing : how the participant stands in this session of the study, where that is not the state
+        of this paradigm
     """
 
     participant: str
@@ -129,7 +142,10 @@ class SessionReader:
                 session = _watched(folder, identity, order, sign)
             except SpanLabError as error:
                 return MonitoredSession(*identity, folder.name, "unreadable", sign, note=str(error))
-            latest = self._read[folder] = size, replace(session, timing="" if session.state == "running" else self._timing(folder))
+            latest = self._read[folder] = (
+                size,
+                replace(session, timing="" if session.state == "running" else self._timing(folder)),
+            )
         return _silent(latest[1]) if latest[1].state == "running" and now - sign > SILENT_S else latest[1]
 
     def _timing(self, folder: Path) -> str:
@@ -155,7 +171,9 @@ class ParadigmMonitor:
 
     def look(self, now: float) -> list[MonitoredSession]:
         """Every session that a person has begun, the latest sign last."""
-        folders = [path.parent for path in self._data.glob("[!.]*/session.json") if self._names.fullmatch(path.parent.name)]
+        folders = [
+            path.parent for path in self._data.glob("[!.]*/session.json") if self._names.fullmatch(path.parent.name)
+        ]
         sessions: list[MonitoredSession] = []
         for folder in folders:
             try:
@@ -164,7 +182,9 @@ class ParadigmMonitor:
                 if self._who[folder]:
                     sessions.append(self._reader.look(folder, (self._who[folder], "", ""), (), now))
             except SpanLabError as error:
-                sessions.append(MonitoredSession(folder.name, "", "", "", "unreadable", changed_at(folder), note=str(error)))
+                sessions.append(
+                    MonitoredSession(folder.name, "", "", "", "unreadable", changed_at(folder), note=str(error))
+                )
         return sorted(sessions, key=lambda session: session.sign)
 
 
@@ -198,11 +218,22 @@ class Monitor:
                 try:
                     sessions += self._visit(folder, person, now)
                 except SpanLabError as error:
-                    sessions.append(MonitoredSession(person.name, person.group, folder.name, "", "unreadable", changed_at(folder), note=str(error)))
+                    sessions.append(
+                        MonitoredSession(
+                            person.name,
+                            person.group,
+                            folder.name,
+                            "",
+                            "unreadable",
+                            changed_at(folder),
+                            note=str(error),
+                        )
+                    )
         return sorted(sessions, key=lambda session: session.sign)
 
     def _visit(self, folder: Path, person: Person, now: float) -> list[MonitoredSession]:
-        """The paradigms of one session of the study; one that is over is not read again until something is written in it."""
+        """The paradigms of one session of the study; one that is over is not read again until
+        something is written in it."""
         over = self._over.get(folder)
         if over is not None and over[0] == last_sign(folder):
             return over[1]
@@ -212,17 +243,35 @@ class Monitor:
         number = str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else "")
         identity = (head["participant"], person.group, number)
         order = list(head["order"])
-        sessions = [self._reader.look(path.parent, identity, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
+        sessions = [
+            self._reader.look(path.parent, identity, order, now) for path in sorted(folder.glob("[!.]*/session.json"))
+        ]
         happened = [line["event"] for line in journal]
-        code = next((f"{line['code']}, {line['at'][:16].replace('T', ' ')}" for line in journal if line["event"] == "code"), "")
+        code = next(
+            (f"{line['code']}, {line['at'][:16].replace('T', ' ')}" for line in journal if line["event"] == "code"), ""
+        )
         if date := refused(folder):
-            return [*sessions, MonitoredSession(*identity, "", "refused", changed_at(folder), note=f"consent refused {date}")]
+            return [
+                *sessions,
+                MonitoredSession(*identity, "", "refused", changed_at(folder), note=f"consent refused {date}"),
+            ]
         dropped_out = self._gone(folder, person, now) and "finished" not in happened
         if not sessions:
             begun = f"begun {journal[-1]['at'][:16].replace('T', ' ')}, no trial yet" if journal else "no trial yet"
-            return [MonitoredSession(*identity, "", "dropped out" if dropped_out else "not begun", changed_at(folder), note=begun)]
+            return [
+                MonitoredSession(
+                    *identity, "", "dropped out" if dropped_out else "not begun", changed_at(folder), note=begun
+                )
+            ]
         if dropped_out:
-            return [replace(session, standing="dropped out", state="dropped out" if session.state in _UNFINISHED else session.state) for session in sessions]
+            return [
+                replace(
+                    session,
+                    standing="dropped out",
+                    state="dropped out" if session.state in _UNFINISHED else session.state,
+                )
+                for session in sessions
+            ]
         latest = max(sessions, key=lambda session: session.sign)
         standing: State = latest.state
         if latest.state == "finished" and "finished" not in happened:
@@ -231,7 +280,10 @@ class Monitor:
         flag = next((str(line.get("why", "")) for line in journal if line["event"] in ("flagged", "ended")), "")
         if flag:
             of_latest = [row.paradigm == latest.paradigm for row in rows]
-            rows = [replace(row, note="; ".join(filter(None, (flag, row.note)))) if last else row for row, last in zip(rows, of_latest, strict=True)]
+            rows = [
+                replace(row, note="; ".join(filter(None, (flag, row.note)))) if last else row
+                for row, last in zip(rows, of_latest, strict=True)
+            ]
         if "finished" in happened:
             self._over[folder] = last_sign(folder), rows
         return rows
@@ -244,7 +296,9 @@ class Monitor:
 
 
 def _silent(session: MonitoredSession) -> MonitoredSession:
-    return replace(session, state="silent", note="; ".join(filter(None, (session.note, "at a page or in a break, or killed"))))
+    return replace(
+        session, state="silent", note="; ".join(filter(None, (session.note, "at a page or in a break, or killed")))
+    )
 
 
 def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str], sign: float) -> MonitoredSession:
@@ -257,7 +311,9 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
     done = planned - to_do if staircase is None else len(staircase.levels)
     state, why = _state(events, to_do)
     scores = {key: of_trial for key, of_trial in finished_scores(events).items() if not is_practice(key)}
-    items = [[score["correct"] for score in of_trial if score["correct_answer"] is not None] for of_trial in scores.values()]
+    items = [
+        [score["correct"] for score in of_trial if score["correct_answer"] is not None] for of_trial in scores.values()
+    ]
     latest = [item for of_trial in items[-LATEST:] for item in of_trial]
     shown = read_displays(events)
     triggers = [event["sent_ms"] is not None for event in events if event["event"] == "trigger"]
@@ -286,7 +342,14 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
 
 def _state(events: Sequence[Event], to_do: int) -> tuple[State, str]:
     """The state of a session, and why it was interrupted."""
-    stopped = next((event for event in reversed(events) if event["event"] in ("interrupted", "resumed", "session_start", "session_end")), None)
+    stopped = next(
+        (
+            event
+            for event in reversed(events)
+            if event["event"] in ("interrupted", "resumed", "session_start", "session_end")
+        ),
+        None,
+    )
     if not to_do or any(event["event"] == "session_end" for event in events):
         return "finished", ""
     if stopped is not None and stopped["event"] == "interrupted":
@@ -301,7 +364,9 @@ def _notes(info: Mapping[str, Any], events: Sequence[Event]) -> Iterator[str]:
         yield f"resumed {'once' if resumed == 1 else f'{resumed} times'}"
     if failed := len(failed_trials(events)):
         yield f"{failed} failed"
-    implausible = {(event["trial"], event["attempt"]) for event in events if event["event"] == "step" and implausible_in(event)}
+    implausible = {
+        (event["trial"], event["attempt"]) for event in events if event["event"] == "step" and implausible_in(event)
+    }
     if implausible:
         yield f"{len(implausible)} with times that cannot be true"
     if replaced := replacements(events):
@@ -358,7 +423,10 @@ def table_of(sessions: Sequence[MonitoredSession], now: float, everything: bool)
 
 def standing_by_person(sessions: Iterable[MonitoredSession]) -> dict[str, State]:
     """The state of each person: that of the session of the study with the latest sign."""
-    return {session.participant: session.standing or session.state for session in sorted(sessions, key=lambda session: session.sign)}
+    return {
+        session.participant: session.standing or session.state
+        for session in sorted(sessions, key=lambda session: session.sign)
+    }
 
 
 def standings(sessions: Iterable[MonitoredSession]) -> dict[State, int]:
@@ -389,7 +457,9 @@ def _row(session: MonitoredSession, now: float) -> tuple[str, ...]:
         f"{session.worst_ms:+.1f} ms" if session.displays else "",
         str(session.dropped) if session.displays else "",
         session.timing,
-        f"{session.sent} sent" + (f", {session.unsent} NOT sent" if session.unsent else "") if session.sent or session.unsent else "",
+        f"{session.sent} sent" + (f", {session.unsent} NOT sent" if session.unsent else "")
+        if session.sent or session.unsent
+        else "",
         f"about {duration(session.left_s)}" if session.left_s is not None else "",
         f"{duration(max(0.0, now - session.sign))} ago",
         session.code,

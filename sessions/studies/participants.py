@@ -1,8 +1,10 @@
-"""The participants of a study: identifiers, numbers that are given only once, and people who have withdrawn.
+"""The participants of a study: identifiers, numbers that are given only once, and people who have
+withdrawn.
 
-The file ``participants.jsonl`` in the data folder of the study holds one line for each of these; lines are only ever added (one exception: an identifier that
-is to be forgotten after a withdrawal). Besides, lines say who has left a place to others (a drop-out, or somebody who does not agree to take part), and who
-has come back to one.
+The file ``participants.jsonl`` in the data folder of the study holds one line for each of these;
+lines are only ever added (one exception: an identifier that is to be forgotten after a withdrawal).
+Besides, lines say who has left a place to others (a drop-out, or somebody who does not agree to
+take part), and who has come back to one.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from ...core.locale import sentence
 from ...core.verdicts import VerdictRule
 from ..session import utc_now
 
-#: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the rows of a Latin square.
+#: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the
+#: rows of a Latin square.
 Kind = Literal["person", "pilot", "simulated"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -56,9 +59,11 @@ class Person:
     at : when the number was given (UTC)
     withdrawn : when the person withdrew, or empty
     sessions : how many ordinary sessions were removed then
-    group, place : in a study with groups the person's group, and the place in it (from 1); in a study for so many people, the place in the study
+    group, place : in a study with groups the person's group, and the place in it (from 1); in a
+        study for so many people, the place in the study
     since : when the place was given, for the last time (UTC)
-    left, why : when somebody else might have the place (UTC), and why: the person dropped out, or refused; empty for who has it
+    left, why : when somebody else might have the place (UTC), and why: the person dropped out, or
+        refused; empty for who has it
     """
 
     name: str | None
@@ -80,7 +85,8 @@ class Person:
 
     @property
     def turn(self) -> int:
-        """The number by which orders and keys are balanced: the place in the group, in which they are balanced then, or else the number."""
+        """The number by which orders and keys are balanced: the place in the group, in which they
+        are balanced then, or else the number."""
         return self.place or self.number
 
 
@@ -120,10 +126,20 @@ def people(folder: Path) -> list[Person]:
             key = (line["kind"], line["number"])
             if line["event"] == "registered" and key not in registered:
                 group, place = line.get("group", ""), line.get("place", 0)
-                registered[key] = Person(line["participant"], line["number"], line["kind"], line["at"], group=group, place=place, since=line["at"])
+                registered[key] = Person(
+                    line["participant"],
+                    line["number"],
+                    line["kind"],
+                    line["at"],
+                    group=group,
+                    place=place,
+                    since=line["at"],
+                )
             elif line["event"] == "withdrew":
                 before = registered[key]
-                registered[key] = replace(before, name=line["participant"], withdrawn=line["at"], sessions=line["sessions"])
+                registered[key] = replace(
+                    before, name=line["participant"], withdrawn=line["at"], sessions=line["sessions"]
+                )
             elif line["event"] == "left":
                 registered[key] = replace(registered[key], left=line["at"], why=line["why"])
             elif line["event"] == "returned":
@@ -137,14 +153,21 @@ def people(folder: Path) -> list[Person]:
 
 def find(folder: Path, name: str) -> Person | None:
     """The person with an identifier (in whatever case), or None."""
-    return next((person for person in people(folder) if person.name is not None and person.name.casefold() == name.casefold()), None)
+    return next(
+        (person for person in people(folder) if person.name is not None and person.name.casefold() == name.casefold()),
+        None,
+    )
 
 
 def unknown(folder: Path) -> list[str]:
     """Identifiers with sessions in the folder of the study but no line in ``participants.jsonl``."""
     names = {person.name for person in people(folder)}
     inside = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path.name for path in inside if path.name not in names and not path.name.startswith(".") and any(path.glob("session-*/battery.json")))
+    return sorted(
+        path.name
+        for path in inside
+        if path.name not in names and not path.name.startswith(".") and any(path.glob("session-*/battery.json"))
+    )
 
 
 def named_by_number(kind: Kind, number: int) -> str:
@@ -165,14 +188,18 @@ def number_taken(everybody: Iterable[Person], kind: Kind, number: int, language:
     other = next((person for person in everybody if person.kind == kind and person.number == number), None)
     if other is None:
         return None
-    return sentence("wrong.number_gone" if other.withdrawn else "wrong.number_taken", language, number=number, name=other.name)
+    return sentence(
+        "wrong.number_gone" if other.withdrawn else "wrong.number_taken", language, number=number, name=other.name
+    )
 
 
 class Assign(Protocol):
-    """Gives places. Called under the lock that gives numbers, so that nobody else takes the same place."""
+    """Gives places. Called under the lock that gives numbers, so that nobody else takes the same
+    place."""
 
     def __call__(self, everybody: Iterable[Person], kind: Kind, number: int) -> tuple[str, int]:
-        """The group of the next participant and the place in it, from everybody who has come, the kind and the number."""
+        """The group of the next participant and the place in it, from everybody who has come, the
+        kind and the number."""
         ...
 
     def leavers(self, everybody: Iterable[Person]) -> Iterable[tuple[Person, str]]:
@@ -208,10 +235,19 @@ class AnyNumber:
 ANY_NUMBER = AnyNumber()
 
 
-def register(folder: Path, name: str, kind: Kind, number: int | None = None, now: Callable[[], str] = utc_now, assign: Assign = ANY_NUMBER) -> Person:
-    """Give a person a number once: the requested one, or the next free one. A person who has one keeps it. It is on the disk when this returns.
+def register(
+    folder: Path,
+    name: str,
+    kind: Kind,
+    number: int | None = None,
+    now: Callable[[], str] = utc_now,
+    assign: Assign = ANY_NUMBER,
+) -> Person:
+    """Give a person a number once: the requested one, or the next free one. A person who has one
+    keeps it. It is on the disk when this returns.
 
-    Places of people who have gone become free first. One of them who comes back has the old number, group and place again, if the study is not full.
+    Places of people who have gone become free first. One of them who comes back has the old number,
+    group and place again, if the study is not full.
 
     Parameters
     ----------
@@ -227,7 +263,9 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}; choose another folder with --data") from None
+        raise SpanLabError(
+            f"cannot write {folder}: {error.strerror or error}; choose another folder with --data"
+        ) from None
     with only_writer(folder, _PATIENCE_S):
         _sweep(folder)
         for person, why in [*assign.leavers(people(folder))]:
@@ -241,8 +279,8 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
             return returning
         if lost := unknown(folder):
             raise SpanLabError(
-                f"{folder / _FILE} does not list {', '.join(lost[:5])}, but the folder has data of them, so numbers might be given twice: restore the "
-                "file from a copy, or move those folders elsewhere"
+                f"{folder / _FILE} does not list {', '.join(lost[:5])}, but the folder has data of them, so numbers"
+                " might be given twice: restore the file from a copy, or move those folders elsewhere"
             )
         everybody = people(folder)
         trouble = number_taken(everybody, kind, number) if number is not None else None
@@ -251,8 +289,16 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
         chosen_number = number if number is not None else next_number(everybody, kind)
         group, place = assign(everybody, kind, chosen_number)
         at = now()
-        person = Person(name or named_by_number(kind, chosen_number), chosen_number, kind, at, group=group, place=place, since=at)
-        line = {"event": "registered", "participant": person.name, "number": chosen_number, "kind": kind, "at": person.at}
+        person = Person(
+            name or named_by_number(kind, chosen_number), chosen_number, kind, at, group=group, place=place, since=at
+        )
+        line = {
+            "event": "registered",
+            "participant": person.name,
+            "number": chosen_number,
+            "kind": kind,
+            "at": person.at,
+        }
         append_line(folder / _FILE, {**line, **in_group(person)})
         return person
 
@@ -275,15 +321,26 @@ def leave(folder: Path, person: Person, why: str, now: Callable[[], str] = utc_n
         when the folder cannot be written.
     """
     with only_writer(folder, _PATIENCE_S):
-        current = next((registered for registered in people(folder) if (registered.kind, registered.number) == (person.kind, person.number)), None)
+        current = next(
+            (
+                registered
+                for registered in people(folder)
+                if (registered.kind, registered.number) == (person.kind, person.number)
+            ),
+            None,
+        )
         if current is not None and current.takes_part and current.place:
             append_line(folder / _FILE, {**_note("left", current), "at": now(), "why": why})
 
 
-def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, now: Callable[[], str] = utc_now) -> None:
-    """Remove all data of a person from the study, and note that this was done. The number is not given again.
+def withdraw(
+    folder: Path, person: Person, sessions: int, forget: bool = False, now: Callable[[], str] = utc_now
+) -> None:
+    """Remove all data of a person from the study, and note that this was done. The number is not
+    given again.
 
-    The note comes first and the folder goes away in one step: after a kill nothing is half there for readers, and the next call removes the rest.
+    The note comes first and the folder goes away in one step: after a kill nothing is half there
+    for readers, and the next call removes the rest.
 
     Parameters
     ----------
@@ -306,7 +363,10 @@ def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, 
                 _forget(folder, person)
             _sweep(folder)
         except OSError as error:
-            raise SpanLabError(f"not everything could be removed ({error.filename}: {error.strerror or error}); remove the cause, and withdraw again") from None
+            raise SpanLabError(
+                f"not everything could be removed ({error.filename}: {error.strerror or error}); remove the cause, and"
+                " withdraw again"
+            ) from None
 
 
 def left_over(folder: Path) -> list[Path]:
@@ -321,7 +381,10 @@ def _sweep(folder: Path) -> None:
 
 def _forget(folder: Path, person: Person) -> None:
     lines = read_lines(folder / _FILE)
-    without_name = [{**line, "participant": None} if (line["kind"], line["number"]) == (person.kind, person.number) else line for line in lines]
+    without_name = [
+        {**line, "participant": None} if (line["kind"], line["number"]) == (person.kind, person.number) else line
+        for line in lines
+    ]
     write_whole(folder / _FILE, b"".join(map(json_line, without_name)))
 
 

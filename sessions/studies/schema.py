@@ -1,4 +1,5 @@
-"""The keys of a study file, declared once, validated and documented from here; and the orders of its paradigms."""
+"""The keys of a study file, declared once, validated and documented from here; and the orders of
+its paradigms."""
 
 from __future__ import annotations
 
@@ -21,10 +22,11 @@ Order = Literal["fixed", "latin_square", "shuffled"]
 
 
 def williams(parts: int) -> list[list[int]]:
-    """Williams' design: the rows of one Latin square for an even number of parts, of two for an odd one.
+    """Williams' design: the rows of one Latin square for an even number of parts, of two for an odd
+    one.
 
-    Over all rows, every part stands equally often at every position, and every part follows immediately upon every other one equally often (once in the one
-    square, twice in the two).
+    Over all rows, every part stands equally often at every position, and every part follows
+    immediately upon every other one equally often (once in the one square, twice in the two).
     """
     zigzag = [0]
     for step in range(1, parts):
@@ -39,14 +41,17 @@ def rows(parts: int) -> int:
 
 
 def order_of(order: Order, parts: int, study: str, number: int, session: int, seed: int | None) -> list[int]:
-    """The parts in the order in which a participant takes them, as their numbers in the file (from 0).
+    """The parts in the order in which a participant takes them, as their numbers in the file (from
+    0).
 
     Parameters
     ----------
-    order : ``latin_square`` takes the row of the participant's number, in every session the same one; ``shuffled`` draws anew for each session
+    order : ``latin_square`` takes the row of the participant's number, in every session the same
+        one; ``shuffled`` draws anew for each session
     parts : how many
-    study, number, session, seed : name of the study, number of the participant, number of the session, seed of the study (None: what is shuffled is drawn at
-        random, so that nobody can tell a number from an order)
+    study, number, session, seed : name of the study, number of the participant, number of the
+        session, seed of the study (None: what is shuffled is drawn at random, so that nobody can
+        tell a number from an order)
     """
     if order == "latin_square" and parts:
         return williams(parts)[(number - 1) % rows(parts)]
@@ -73,27 +78,38 @@ class Entry(_StudyModel):
     """One paradigm of a study."""
 
     paradigm: str = Field(description="name in the library, or a YAML file (relative to the study file)")
-    as_: Name | None = Field(default=None, alias="as", description="its name in the study; needed if a paradigm appears twice")
+    as_: Name | None = Field(
+        default=None, alias="as", description="its name in the study; needed if a paradigm appears twice"
+    )
     design: str | None = Field(default=None, description="design in the paradigm's file; 'human' if not given")
     set_: dict[str, Scalar | Levels] = Field(default_factory=dict, alias="set", description="levels of some factors")
-    trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="trials instead of the design's repetitions")
+    trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None, description="trials instead of the design's repetitions"
+    )
     place: Literal["first", "last"] | None = Field(
-        default=None, description="first or last: it stays at the beginning or end of its sessions, and the order is that of the others"
+        default=None,
+        description="first or last: it stays at the beginning or end of its sessions, and the order is that of the others",
     )
     practice: bool = Field(default=True, description="whether practice comes first, if the paradigm has some")
     generator: Generator = Field(default="corrected", description="corrected or published trials")
-    triggers: dict[str, Any] = Field(default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there")
+    triggers: dict[str, Any] = Field(
+        default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there"
+    )
 
 
 class Group(_StudyModel):
     """A group of participants, who take the same paradigms under the same conditions."""
 
     name: Name = Field(description="short name, for the record")
-    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="largest number of participants; no limit if not given")
+    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None, description="largest number of participants; no limit if not given"
+    )
     paradigms: Annotated[list[StrictStr], Field(min_length=1)] | None = Field(
         default=None, description="what this group takes, by names in the study; all if not given"
     )
-    set_: dict[str, dict[str, Scalar | Levels]] = Field(default_factory=dict, alias="set", description="levels of some factors in this group, by paradigm")
+    set_: dict[str, dict[str, Scalar | Levels]] = Field(
+        default_factory=dict, alias="set", description="levels of some factors in this group, by paradigm"
+    )
 
 
 class Breaks(_StudyModel):
@@ -104,10 +120,15 @@ class Breaks(_StudyModel):
 
 
 class RefractoryTimes(_StudyModel):
-    """The time after its onset from which a self-paced step takes presses, if a press has ended the step before."""
+    """The time after its onset from which a self-paced step takes presses, if a press has ended the
+    step before."""
 
-    same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().same_ms, description="delay for the same key or mouse button; 0 for none")
-    other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="delay for another one; 0 for none")
+    same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(
+        default=Refractory().same_ms, description="delay for the same key or mouse button; 0 for none"
+    )
+    other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(
+        default=Refractory().other_ms, description="delay for another one; 0 for none"
+    )
 
 
 class StudyFile(_StudyModel):
@@ -118,24 +139,45 @@ class StudyFile(_StudyModel):
     languages: Annotated[list[StrictStr], Field(min_length=1)] = Field(
         default=["en"], description="languages of the participants; the first one is the default"
     )
-    paradigms: Annotated[list[Named[Entry]], Field(min_length=1, max_length=100)] = Field(description="the paradigms: names, or names with settings")
-    order: Order = Field(default="fixed", description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session")
-    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] | None = Field(
-        default=None, description="seed from which the trials and shuffled orders of each participant number follow; drawn at random if not given"
+    paradigms: Annotated[list[Named[Entry]], Field(min_length=1, max_length=100)] = Field(
+        description="the paradigms: names, or names with settings"
     )
-    sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
+    order: Order = Field(
+        default="fixed",
+        description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session",
+    )
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] | None = Field(
+        default=None,
+        description="seed from which the trials and shuffled orders of each participant number follow; drawn at random if not given",
+    )
+    sessions: (
+        Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)]
+    ) = Field(
         default=1, description="how many sessions, each with all paradigms; or the list of paradigms of each session"
     )
     groups: Annotated[list[Named[Group]], Field(min_length=2, max_length=50)] | None = Field(
-        default=None, description="groups of participants, by names, or names with settings; everybody is assigned to one, balanced over who has come"
+        default=None,
+        description="groups of participants, by names, or names with settings; everybody is assigned to one, balanced over who has come",
     )
-    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="largest number of participants; no limit if not given")
-    keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and other keys, by answer")
-    display: str | None = Field(default=None, description="display file (relative to the study file) that sessions cite; options override it")
-    theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options override it")
-    font: str | None = Field(default=None, description="font file (relative to the study file) for letters that the shipped typeface lacks")
+    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None, description="largest number of participants; no limit if not given"
+    )
+    keys: Keys = Field(
+        default_factory=KeySetting,
+        description="standard, swapped or counterbalanced; or sides and other keys, by answer",
+    )
+    display: str | None = Field(
+        default=None, description="display file (relative to the study file) that sessions cite; options override it"
+    )
+    theme: ThemeName = Field(
+        default="standard", description="colours around the canvas: standard, dark or light; options override it"
+    )
+    font: str | None = Field(
+        default=None, description="font file (relative to the study file) for letters that the shipped typeface lacks"
+    )
     palette: PaletteName = Field(
-        default="published", description="colours of the stimuli: published, or safe for people who cannot tell red from green; options override it"
+        default="published",
+        description="colours of the stimuli: published, or safe for people who cannot tell red from green; options override it",
     )
     refractory: RefractoryTimes = Field(
         default=RefractoryTimes(),
@@ -143,22 +185,32 @@ class StudyFile(_StudyModel):
     )
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(
-        default=None, description="page with two buttons before the first paradigm, by language; asked once, and again if the text differs"
+        default=None,
+        description="page with two buttons before the first paradigm, by language; asked once, and again if the text differs",
     )
-    debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
-    online: Online | None = Field(default=None, description="how people take part in a browser: completion code, redirect, phones, drop-outs")
+    debrief: Texts | None = Field(
+        default=None, description="page after the last paradigm of the last session, by language"
+    )
+    online: Online | None = Field(
+        default=None, description="how people take part in a browser: completion code, redirect, phones, drop-outs"
+    )
     fields: Annotated[list[Named[FieldPart]], Field(max_length=100)] = Field(
-        default_factory=list[Named[FieldPart]], description=f"what is asked about a participant: {', '.join(COMMON)}, or your own fields"
+        default_factory=list[Named[FieldPart]],
+        description=f"what is asked about a participant: {', '.join(COMMON)}, or your own fields",
     )
 
 
 def study_file_schema() -> dict[str, Any]:
-    """The JSON Schema of a study file, for editors that complete and check while one types; ``spanlab check`` knows more."""
+    """The JSON Schema of a study file, for editors that complete and check while one types;
+    ``spanlab check`` knows more."""
     schema = StudyFile.model_json_schema(by_alias=True)
     definitions, properties = schema["$defs"], schema["properties"]
     # What is written shorter than it is kept.
     setting = definitions["KeySetting"]["properties"]
     setting["own"]["additionalProperties"] = {"type": ["string", "integer"]}
-    properties["keys"] = {"anyOf": [setting["sides"], {"$ref": "#/$defs/KeySetting"}], "description": properties["keys"]["description"]}
+    properties["keys"] = {
+        "anyOf": [setting["sides"], {"$ref": "#/$defs/KeySetting"}],
+        "description": properties["keys"]["description"],
+    }
     properties["fields"]["items"] = {"anyOf": [{"enum": list(COMMON)}, {"$ref": "#/$defs/FieldPart"}]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "SpanLab study"}

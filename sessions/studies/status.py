@@ -18,7 +18,10 @@ VERDICTS = (
         name="somebody has finished",
         says=("… through with every session",),
         rests_on="the order of each session, and the finished trials of each of its paradigms",
-        says_no_when="a paradigm of the order lacks a trial and was not skipped by the assistant, a session was not begun, or the record is damaged",
+        says_no_when=(
+            "a paradigm of the order lacks a trial and was not skipped by the assistant, a session was not begun, or"
+            " the record is damaged"
+        ),
         tests=(
             "tests/sessions/studies/test_status.py::test_the_table_says_how_far_everybody_is",
             "tests/sessions/studies/test_status.py::test_a_damaged_record_does_not_hide_the_others",
@@ -31,8 +34,9 @@ VERDICTS = (
 class StudyOverview:
     """A table of participants by sessions by paradigms.
 
-    A cell holds trials done of trials planned (of a staircase that is over, those that were taken); ``-`` where a paradigm of the session has not begun,
-    nothing where the session has none such. ``checks`` counts the attention checks that were answered correctly, of all that were asked.
+    A cell holds trials done of trials planned (of a staircase that is over, those that were taken);
+    ``-`` where a paradigm of the session has not begun, nothing where the session has none such.
+    ``checks`` counts the attention checks that were answered correctly, of all that were asked.
     """
 
     study: str
@@ -58,23 +62,41 @@ def overview(study: Study, data: Path) -> StudyOverview:
     for person in everybody:
         folders = [] if person.withdrawn or person.name is None else runs(folder, person.name)
         try:
-            of_person = [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [_bare(person, len(names) + len(checked))]
+            of_person = [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [
+                _bare(person, len(names) + len(checked))
+            ]
             rows += [_with_group(row, person.group) if grouped else row for row in of_person]
-            through += person.kind == "person" and bool(folders) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
+            through += (
+                person.kind == "person"
+                and bool(folders)
+                and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
+            )
         except SpanLabError as error:  # one damaged file must not hide the others
             row = (*_bare(person, len(names) + len(checked))[:-1], str(error))
             rows.append(_with_group(row, person.group) if grouped else row)
     counted = [person for person in everybody if person.kind == "person"]
     withdrawn = sum(bool(person.withdrawn) for person in counted)
     empty = [""] * (len(grouped) + 2 + len(names) + len(checked) + 1)
-    rows += [("?", name, *empty, f"data that participants.jsonl in {folder} does not know of") for name in unknown(folder)]
-    others = "".join(f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody)))
-    summary = f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn} withdrawn{others}"
+    rows += [
+        ("?", name, *empty, f"data that participants.jsonl in {folder} does not know of") for name in unknown(folder)
+    ]
+    others = "".join(
+        f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody))
+    )
+    summary = (
+        f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn}"
+        f" withdrawn{others}"
+    )
     if study.people is not None:
         summary += f"\nplaces: {sum(person.takes_part for person in counted)} of {study.people} taken"
     if grouped:
         summary += f"\ngroups: {group_counts(study.groups, everybody)}"
-    return StudyOverview(study.name, ("no.", "participant", *grouped, "session", "begun", *names, *checked, "finished", "note"), tuple(rows), summary)
+    return StudyOverview(
+        study.name,
+        ("no.", "participant", *grouped, "session", "begun", *names, *checked, "finished", "note"),
+        tuple(rows),
+        summary,
+    )
 
 
 def _with_group(row: tuple[str, ...], group: str) -> tuple[str, ...]:
@@ -86,20 +108,45 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
     head, progress = read_head(folder), states(folder)
     order = head["order"]
     gone = skipped(folder)
-    cells = ["skipped" if name in gone and name not in progress else _cell(progress.get(name), name in order) for name in names]
+    cells = [
+        "skipped" if name in gone and name not in progress else _cell(progress.get(name), name in order)
+        for name in names
+    ]
     finished = completed(folder)
     run = f" (run {head['run']})" if head["run"] > 1 else ""
     note = "" if head["study_hash"] == study.hash else "older study file"
     more = [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
     more += [f"{name} skipped: {reason}" for name, reason in gone.items()]
-    more += [f"{name} taken again: {line['reason']}" for line in read_journal(folder) if line["event"] == "repeated" for name in (line["paradigm"],)]
+    more += [
+        f"{name} taken again: {line['reason']}"
+        for line in read_journal(folder)
+        if line["event"] == "repeated"
+        for name in (line["paradigm"],)
+    ]
     more += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
-    more += [f"{name}: {state.quiz.describe()}" for name, state in progress.items() if state.quiz is not None and state.quiz.attempts]
+    more += [
+        f"{name}: {state.quiz.describe()}"
+        for name, state in progress.items()
+        if state.quiz is not None and state.quiz.attempts
+    ]
     scores = [state.checks for state in progress.values() if state.checks[1]]
-    checks = (f"{sum(right for right, _ in scores)}/{sum(many for _, many in scores)}" if scores else "",) * _has_checks(study)
+    checks = (
+        f"{sum(right for right, _ in scores)}/{sum(many for _, many in scores)}" if scores else "",
+    ) * _has_checks(study)
     consent = f"consent refused {date}" if (date := refused(folder)) else ""
-    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, consent, _gone(person), *more)))
-    return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, *checks, "yes" if finished else "no", notes)
+    notes = ", ".join(
+        filter(None, ("" if person.kind == "person" else person.kind, note, consent, _gone(person), *more))
+    )
+    return (
+        str(person.number),
+        str(person.name),
+        f"{head['session']}{run}",
+        head["created"][:10],
+        *cells,
+        *checks,
+        "yes" if finished else "no",
+        notes,
+    )
 
 
 def _has_checks(study: Study) -> bool:
@@ -119,7 +166,9 @@ def _cell(state: State | None, planned: bool) -> str:
 def _bare(person: Person, cells: int) -> tuple[str, ...]:
     notes = ["" if person.kind == "person" else person.kind]
     if person.withdrawn:
-        notes.append(f"withdrew {person.withdrawn[:10]}, {person.sessions} session{'' if person.sessions == 1 else 's'} removed")
+        notes.append(
+            f"withdrew {person.withdrawn[:10]}, {person.sessions} session{'' if person.sessions == 1 else 's'} removed"
+        )
     return (str(person.number), person.name or "", "", "", *[""] * cells, "", ", ".join(filter(None, notes)))
 
 

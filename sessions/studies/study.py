@@ -1,4 +1,5 @@
-"""Study files, read and checked: the paradigms that participants take, sessions and their order, questions and texts."""
+"""Study files, read and checked: the paradigms that participants take, sessions and their order,
+questions and texts."""
 
 from __future__ import annotations
 
@@ -49,17 +50,26 @@ class StudyParadigm:
 
         Parameters
         ----------
-        balanced : false leaves out what the design wishes of answers and random factors, which takes most of the time: for those who only look at the levels
+        balanced : false leaves out what the design wishes of answers and random factors, which
+            takes most of the time: for those who only look at the levels
         """
         design = session_design(self.paradigm, self.entry.design)
-        return plan_session(self.paradigm, seed, design if balanced else design.unchosen, self.entry.set_, self.entry.trials, self.entry.generator)
+        return plan_session(
+            self.paradigm,
+            seed,
+            design if balanced else design.unchosen,
+            self.entry.set_,
+            self.entry.trials,
+            self.entry.generator,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
     """A study, validated.
 
-    ``hash`` covers the study file; every paradigm has its own. ``sessions`` holds for each session the numbers of its paradigms (from 0).
+    ``hash`` covers the study file; every paradigm has its own. ``sessions`` holds for each session
+    the numbers of its paradigms (from 0).
     """
 
     name: str
@@ -88,12 +98,14 @@ class Study:
 
     @property
     def drop_out_s(self) -> float | None:
-        """Without a sign for so long (s), somebody who has not finished counts as a drop-out; None where nobody does."""
+        """Without a sign for so long (s), somebody who has not finished counts as a drop-out; None
+        where nobody does."""
         minutes = None if self.online is None else self.online.drop_out_minutes
         return None if minutes is None else 60.0 * minutes
 
     def of_group(self, name: str) -> Study:
-        """The study as a group takes it: its paradigms, with its levels; in a study without groups (no name) as it is.
+        """The study as a group takes it: its paradigms, with its levels; in a study without groups
+        (no name) as it is.
 
         Raises
         ------
@@ -104,50 +116,73 @@ class Study:
             return self
         group = next((candidate for candidate in self.groups if candidate.name == name), None)
         if group is None:
-            raise SpanLabError(f"{self.name} has no group '{name}'; it has {listed([candidate.name for candidate in self.groups]) or 'none'}")
+            raise SpanLabError(
+                f"{self.name} has no group '{name}'; it has"
+                f" {listed([candidate.name for candidate in self.groups]) or 'none'}"
+            )
         paradigms = tuple(
-            replace(taken, entry=taken.entry.model_copy(update={"set_": {**taken.entry.set_, **group.set_[taken.name]}})) if taken.name in group.set_ else taken
+            (
+                replace(
+                    taken, entry=taken.entry.model_copy(update={"set_": {**taken.entry.set_, **group.set_[taken.name]}})
+                )
+                if taken.name in group.set_
+                else taken
+            )
             for taken in self.paradigms
         )
         numbers = {n for n, taken in enumerate(paradigms) if group.paradigms is None or taken.name in group.paradigms}
-        return replace(self, paradigms=paradigms, sessions=tuple(tuple(n for n in session if n in numbers) for session in self.sessions))
+        return replace(
+            self,
+            paradigms=paradigms,
+            sessions=tuple(tuple(n for n in session if n in numbers) for session in self.sessions),
+        )
 
     @property
     def paradigms_in_use(self) -> list[StudyParadigm]:
-        """The paradigms that are taken in any session: all of them, unless this is the study of a group."""
+        """The paradigms that are taken in any session: all of them, unless this is the study of a
+        group."""
         return [taken for n, taken in enumerate(self.paradigms) if any(n in session for session in self.sessions)]
 
     def order_for(self, number: int, session: int) -> list[StudyParadigm]:
-        """The paradigms of a session in the order of a participant (by number, or by the place in a group)."""
+        """The paradigms of a session in the order of a participant (by number, or by the place in a
+        group)."""
         first, moved, last = self._by_place(session)
         ordered = [moved[part] for part in order_of(self.order, len(moved), self.name, number, session, self.seed)]
         return [self.paradigms[n] for n in (*first, *ordered, *last)]
 
     def _by_place(self, session: int) -> tuple[list[int], list[int], list[int]]:
-        """The paradigms of a session that stay first, those that the order moves, and those that stay last, by their numbers."""
+        """The paradigms of a session that stay first, those that the order moves, and those that
+        stay last, by their numbers."""
         numbers = self.sessions[session - 1]
         places = [self.paradigms[n].entry.place for n in numbers]
-        first, moved, last = ([n for n, place in zip(numbers, places, strict=True) if place == position] for position in ("first", None, "last"))
+        first, moved, last = (
+            [n for n, place in zip(numbers, places, strict=True) if place == position]
+            for position in ("first", None, "last")
+        )
         return first, moved, last
 
     def keys_for(self, person: str, number: int) -> dict[str, Any]:
-        """The keys with which a participant answers in all sessions, for ``Request.extra["keys"]``. Sides change once every order has been used."""
+        """The keys with which a participant answers in all sessions, for ``Request.extra["keys"]``.
+        Sides change once every order has been used."""
         moved = [len(self._by_place(session)[1]) for session in range(1, len(self.sessions) + 1)]
         orders = math.lcm(*(rows(parts) for parts in moved)) if self.order == "latin_square" else 1
         return key_request(self.keys, person, number, orders)
 
     @property
     def most_participants(self) -> int | None:
-        """The largest number for which the study's seed has seeds; None where they are drawn at random."""
+        """The largest number for which the study's seed has seeds; None where they are drawn at
+        random."""
         return None if self.seed is None else LOWER_HALF // (len(self.sessions) * len(self.paradigms))
 
     def seeds_for(self, number: int, session: int, name: str, run: int = 1, kind: Kind = "person") -> Iterator[int]:
-        """Seeds for one paradigm in one session of one participant, in the order in which they are tried: the first is different wherever one of these differs,
-        and is had unless another session of the data folder has it.
+        """Seeds for one paradigm in one session of one participant, in the order in which they are
+        tried: the first is different wherever one of these differs, and is had unless another
+        session of the data folder has it.
 
-        They follow from the seed of the study; without one, they are drawn at random, so that nothing about a participant can be read from them. A session that
-        is begun anew (``run`` above 1), and those of pilots and rehearsals, who are counted by themselves, get trials that nobody else has: their seeds come
-        from the other half of all seeds.
+        They follow from the seed of the study; without one, they are drawn at random, so that
+        nothing about a participant can be read from them. A session that is begun anew (``run``
+        above 1), and those of pilots and rehearsals, who are counted by themselves, get trials that
+        nobody else has: their seeds come from the other half of all seeds.
 
         Raises
         ------
@@ -161,16 +196,20 @@ class Study:
             return others
         most = self.most_participants
         if most is not None and number > most:
-            raise SpanLabError(f"the study {self.name} has seeds for {most} participants; the number {number} is too high")
+            raise SpanLabError(
+                f"the study {self.name} has seeds for {most} participants; the number {number} is too high"
+            )
         part = next(n for n, paradigm in enumerate(self.paradigms) if paradigm.name == name)
         index = ((number - 1) * len(self.sessions) + session - 1) * len(self.paradigms) + part
-        # Studies begin at different places, so that two of them in one data folder do not give their first participants the same trials.
+        # Studies begin at different places, so that two of them in one data folder do not give
+        # their first participants the same trials.
         start = int(digest([self.name], length=8), 16)
         return itertools.chain([(start + self.seed - 1 + index) % LOWER_HALF], others)
 
 
 def is_study(source: str | Path) -> bool:
-    """Return whether this is a study file: YAML with the key ``study``. A file that cannot be read is not."""
+    """Return whether this is a study file: YAML with the key ``study``. A file that cannot be read
+    is not."""
     try:
         if not Path(source).is_file():
             return False
@@ -195,7 +234,8 @@ def load_study(file: str | Path) -> Study:
 
 
 def study_from_data(data: Mapping[str, Any], file: Path) -> Study:
-    """Rebuild a study from the plain content of its file (``Study.data``), as a session's record keeps it; paradigm files are where the study file was."""
+    """Rebuild a study from the plain content of its file (``Study.data``), as a session's record
+    keeps it; paradigm files are where the study file was."""
     return build_study(Document(dict(data), {}, file.name), file)
 
 
@@ -211,9 +251,24 @@ def build_study(document: Document, file: Path) -> Study:
 
     data = as_object(document.data)
     if not data:
-        raise ParadigmError([document.problem((), f"expected a study (keys with values, beginning with 'study: NAME'); found {show(document.data)}")])
+        raise ParadigmError(
+            [
+                document.problem(
+                    (),
+                    f"expected a study (keys with values, beginning with 'study: NAME'); found {show(document.data)}",
+                )
+            ]
+        )
     if "study" not in data and data.keys() & {"paradigm", "extends", "timeline"}:
-        raise ParadigmError([document.problem((), "this is a paradigm; a study is needed here: a file that names paradigms, beginning with 'study: NAME'")])
+        raise ParadigmError(
+            [
+                document.problem(
+                    (),
+                    "this is a paradigm; a study is needed here: a file that names paradigms, beginning with 'study:"
+                    " NAME'",
+                )
+            ]
+        )
     faults = validated(StudyFile, data)[1]
     problems = [document.problem(path, message) for path, message in faults]
     # What pydantic let pass is looked at more closely, whatever else is wrong.
@@ -226,7 +281,8 @@ def build_study(document: Document, file: Path) -> Study:
         problems.append(document.problem(("font",), str(error)))
     faulty = {path for path, _ in faults}
     entries, field_entries = (
-        {n: item for n, item in enumerate(as_list(data.get(key))) if (key, n) not in amiss and (key,) not in faulty} for key in ("paradigms", "fields")
+        {n: item for n, item in enumerate(as_list(data.get(key))) if (key, n) not in amiss and (key,) not in faulty}
+        for key in ("paradigms", "fields")
     )
     paradigms = [_load(document, file, n, entry, checked.languages, problems) for n, entry in entries.items()]
     loaded = [paradigm for paradigm in paradigms if paradigm is not None]
@@ -234,7 +290,11 @@ def build_study(document: Document, file: Path) -> Study:
     if len(loaded) == len(as_list(data.get("paradigms"))):
         problems += [document.problem(path, message) for path, message in _misnamed(checked, names)]
     if misnamed(checked.study):
-        problems.append(document.problem(("study",), f"the folder of the data cannot be called '{checked.study}': {misnamed(checked.study)}"))
+        problems.append(
+            document.problem(
+                ("study",), f"the folder of the data cannot be called '{checked.study}': {misnamed(checked.study)}"
+            )
+        )
     problems += [document.problem(path, message) for path, message in _texts_amiss(checked)]
     fields, wrong = _fields(field_entries, checked.languages)
     problems += [document.problem(path, message) for path, message in wrong]
@@ -258,9 +318,11 @@ def build_study(document: Document, file: Path) -> Study:
         palette=checked.palette,
         refractory=Refractory(checked.refractory.same_ms, checked.refractory.other_ms),
         font=None if checked.font is None else file.parent / checked.font,
-        sessions=(every,) * checked.sessions
-        if isinstance(checked.sessions, int)
-        else tuple(tuple(names.index(name) for name in session) for session in checked.sessions),
+        sessions=(
+            (every,) * checked.sessions
+            if isinstance(checked.sessions, int)
+            else tuple(tuple(names.index(name) for name in session) for session in checked.sessions)
+        ),
         breaks=checked.breaks,
         consent=checked.consent,
         debrief=checked.debrief,
@@ -269,7 +331,10 @@ def build_study(document: Document, file: Path) -> Study:
         people=checked.people,
     )
     if checked.order == "fixed" and (placed := [n for n, taken in enumerate(loaded) if taken.entry.place is not None]):
-        message = "with order: fixed the paradigms come in the order of the file: leave 'place' out, or choose order: latin_square or shuffled"
+        message = (
+            "with order: fixed the paradigms come in the order of the file: leave 'place' out, or choose order:"
+            " latin_square or shuffled"
+        )
         raise ParadigmError([document.problem(("paradigms", n, "place"), message) for n in placed])
     if amiss_in_groups := [document.problem(path, message) for path, message in _groups_amiss(built)]:
         raise ParadigmError(in_order(amiss_in_groups))
@@ -279,7 +344,9 @@ def build_study(document: Document, file: Path) -> Study:
 def _groups(checked: StudyFile) -> Iterator[Group]:
     """The groups of a study; a name alone stands for a group that takes everything."""
     for named in checked.groups or ():
-        yield Group.model_construct(name=named, people=None, paradigms=None, set_={}) if isinstance(named, str) else named
+        yield (
+            Group.model_construct(name=named, people=None, paradigms=None, set_={}) if isinstance(named, str) else named
+        )
 
 
 def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
@@ -291,12 +358,28 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
             yield path, f"the group '{group.name}' occurs twice"
             continue
         if not _NAME.fullmatch(group.name):
-            yield path, f"a group's name has small letters, digits and underscores, and begins with a letter; found '{group.name}'"
+            yield (
+                path,
+                (
+                    "a group's name has small letters, digits and underscores, and begins with a letter; found"
+                    f" '{group.name}'"
+                ),
+            )
             continue
-        unknown = [(key, name) for key, several in (("paradigms", group.paradigms or ()), ("set", group.set_)) for name in several if name not in names]
+        unknown = [
+            (key, name)
+            for key, several in (("paradigms", group.paradigms or ()), ("set", group.set_))
+            for name in several
+            if name not in names
+        ]
         for key, name in unknown:
-            yield (*path, key), f"the study has no paradigm '{name}'{nearest(name, names) or '; it has ' + listed(names)}"
-        idle = [name for name in group.set_ if name in names and group.paradigms is not None and name not in group.paradigms]
+            yield (
+                (*path, key),
+                f"the study has no paradigm '{name}'{nearest(name, names) or '; it has ' + listed(names)}",
+            )
+        idle = [
+            name for name in group.set_ if name in names and group.paradigms is not None and name not in group.paradigms
+        ]
         for name in idle:
             yield (*path, "set", name), f"the group does not take '{name}'"
         levels = list(_levels_amiss(study, group, path))
@@ -318,7 +401,13 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
     if study.groups:
         for n, field in enumerate(study.fields):
             if field.name == "group":
-                yield ("fields", n), "the study has groups, to which participants are assigned: leave out the field 'group', or give it another name"
+                yield (
+                    ("fields", n),
+                    (
+                        "the study has groups, to which participants are assigned: leave out the field 'group', or give"
+                        " it another name"
+                    ),
+                )
 
 
 def _levels_amiss(study: Study, group: Group, path: YamlPath) -> Iterator[tuple[YamlPath, str]]:
@@ -333,7 +422,9 @@ def _levels_amiss(study: Study, group: Group, path: YamlPath) -> Iterator[tuple[
                     break
 
 
-def _load(document: Document, file: Path, n: int, named: Any, languages: Sequence[str], problems: list[Problem]) -> StudyParadigm | None:
+def _load(
+    document: Document, file: Path, n: int, named: Any, languages: Sequence[str], problems: list[Problem]
+) -> StudyParadigm | None:
     """One paradigm of the study, or None with its problems added."""
     entry = Entry(paradigm=named) if isinstance(named, str) else Entry.model_validate(named)
     path: YamlPath = ("paradigms", n)
@@ -350,12 +441,15 @@ def _load(document: Document, file: Path, n: int, named: Any, languages: Sequenc
         problems.append(document.problem(below, str(error)))
         return None
     problems += [
-        document.problem(below, f"{paradigm.name} has no instructions in '{language}'; there are {', '.join(paradigm.instructions)}")
+        document.problem(
+            below, f"{paradigm.name} has no instructions in '{language}'; there are {', '.join(paradigm.instructions)}"
+        )
         for language in languages
         if language not in paradigm.instructions
     ]
     problems += [
-        document.problem(below, f"{paradigm.name} {' > '.join(map(str, place))}: {why}") for place, why in illegible(paradigm.data, dict.fromkeys(languages))
+        document.problem(below, f"{paradigm.name} {' > '.join(map(str, place))}: {why}")
+        for place, why in illegible(paradigm.data, dict.fromkeys(languages))
     ]
     for name, levels in entry.set_.items():
         for level in levels if isinstance(levels, list) else [levels]:
@@ -390,7 +484,10 @@ def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPa
             yield ("sessions", session), "a session needs at least one paradigm"
         for n, name in enumerate(of_session):
             if name not in names:
-                yield ("sessions", session, n), f"the study has no paradigm '{name}'{nearest(name, names) or '; it has ' + listed(names)}"
+                yield (
+                    ("sessions", session, n),
+                    f"the study has no paradigm '{name}'{nearest(name, names) or '; it has ' + listed(names)}",
+                )
             elif name in of_session[:n]:
                 yield ("sessions", session, n), f"'{name}' occurs twice in a session"
     for n, name in enumerate(names):
@@ -399,7 +496,8 @@ def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPa
 
 
 def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
-    """Languages that stand twice, pages that lack one of them, pages in a language that the study does not have, and letters that pages cannot show."""
+    """Languages that stand twice, pages that lack one of them, pages in a language that the study
+    does not have, and letters that pages cannot show."""
     from ...stimuli.render.fonts import unreadable  # loads a typeface
 
     for n, language in enumerate(checked.languages):
@@ -418,11 +516,16 @@ def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
             if why := unreadable(text):
                 yield (*path, language), why
             if language not in checked.languages:
-                hint = nearest(language, checked.languages) or f"; its languages are {listed(dict.fromkeys(checked.languages))}"
+                hint = (
+                    nearest(language, checked.languages)
+                    or f"; its languages are {listed(dict.fromkeys(checked.languages))}"
+                )
                 yield (*path, language), f"'{language}' is not a language of the study{hint}"
 
 
-def _fields(field_values: Mapping[int, Any], languages: Sequence[str]) -> tuple[list[FieldPart], list[tuple[YamlPath, str]]]:
+def _fields(
+    field_values: Mapping[int, Any], languages: Sequence[str]
+) -> tuple[list[FieldPart], list[tuple[YamlPath, str]]]:
     """The fields of a study, and what is wrong with them."""
     fields: list[FieldPart] = []
     wrong: list[tuple[YamlPath, str]] = []

@@ -1,4 +1,5 @@
-"""One session of a study by one participant: checked before it begins, and recorded in a folder that no other session overwrites."""
+"""One session of a study by one participant: checked before it begins, and recorded in a folder
+that no other session overwrites."""
 
 from __future__ import annotations
 
@@ -19,9 +20,31 @@ from ..sent import sentences_for_people
 from ..session import utc_now
 from .fields import read_typed
 from .groups import StudyFullError, assigner, group_counts
-from .participants import Kind, Person, find, in_group, misnamed, named_by_number, next_number, number_taken, people, register
+from .participants import (
+    Kind,
+    Person,
+    find,
+    in_group,
+    misnamed,
+    named_by_number,
+    next_number,
+    number_taken,
+    people,
+    register,
+)
 from .study import Study, StudyParadigm, study_from_data
-from .visit_files import HEAD, JOURNAL, completed, fields_due, finished_on_record, known_fields, read_head, read_journal, runs, states
+from .visit_files import (
+    HEAD,
+    JOURNAL,
+    completed,
+    fields_due,
+    finished_on_record,
+    known_fields,
+    read_head,
+    read_journal,
+    runs,
+    states,
+)
 
 Existing = Literal["resume", "new", "stop"]
 EXISTING: tuple[Existing, ...] = get_args(Existing)
@@ -38,9 +61,11 @@ class VisitRequest:
     number : of the participant; empty for the next free one
     language : empty for the study's first one
     fields : by name
-    existing : what to do when there are data of this session already; empty when nobody was asked yet
+    existing : what to do when there are data of this session already; empty when nobody was asked
+        yet
     kind : a person, a pilot or simulated
-    asked_later : whether the questions about the participant are asked once the participant has agreed to take part
+    asked_later : whether the questions about the participant are asked once the participant has
+        agreed to take part
     """
 
     participant: str = ""
@@ -93,8 +118,8 @@ class Visit:
 
 
 def check_request(study: Study, data: Path, request: VisitRequest, language: str = "en") -> dict[str, str]:
-    """The problems that prevent a session from beginning, for each typed value: ``participant``, ``session``,
-    ``number``, ``language``, ``existing``, and names of fields.
+    """The problems that prevent a session from beginning, for each typed value: ``participant``,
+    ``session``, ``number``, ``language``, ``existing``, and names of fields.
 
     Parameters
     ----------
@@ -110,7 +135,11 @@ def check_request(study: Study, data: Path, request: VisitRequest, language: str
     if name or request.kind != "simulated":
         trouble = misnamed(name, language)
         person = find(folder, name) if trouble is None else None
-        trouble = trouble or (_stranger(person, name, request.kind, language) or _of_no_group(study, folder, person, request, language) if person else None)
+        trouble = trouble or (
+            _stranger(person, name, request.kind, language) or _of_no_group(study, folder, person, request, language)
+            if person
+            else None
+        )
         if trouble is None:
             trouble = _no_place(study, data, person, request.kind, language)
         if trouble:
@@ -125,7 +154,10 @@ def check_request(study: Study, data: Path, request: VisitRequest, language: str
         wrong["number"] = trouble
     chosen = request.language.strip() or study.languages[0]
     if chosen not in study.languages:
-        wrong["language"] = f"the study has no '{chosen[:60]}'{nearest(chosen, study.languages) or '; its languages are ' + ', '.join(study.languages)}"
+        wrong["language"] = (
+            "the study has no"
+            f" '{chosen[:60]}'{nearest(chosen, study.languages) or '; its languages are ' + ', '.join(study.languages)}"
+        )
     existing = request.existing.strip()
     before = runs(folder, person.name, session) if person is not None and person.name and "session" not in wrong else []
     if existing not in ("", *EXISTING):
@@ -133,8 +165,13 @@ def check_request(study: Study, data: Path, request: VisitRequest, language: str
     elif before and existing in ("", "stop"):
         wrong["existing"] = _describe_earlier(before[-1], language)
     earlier = known_fields(folder, person.name) if person is not None and person.name else {}
-    # Whoever goes on was asked already, and nobody asks simulated participants; but what is typed must fit.
-    must_answer = request.kind != "simulated" and not request.asked_later and not (before and existing == "resume" and not fields_due(before[-1]))
+    # Whoever goes on was asked already, and nobody asks simulated participants; but what is typed
+    # must fit.
+    must_answer = (
+        request.kind != "simulated"
+        and not request.asked_later
+        and not (before and existing == "resume" and not fields_due(before[-1]))
+    )
     for field_, why in read_typed(study.fields, request.fields, earlier, language)[1].items():
         if must_answer or request.fields.get(field_, "").strip():
             wrong[field_] = why
@@ -150,7 +187,8 @@ def _stranger(person: Person, name: str, kind: Kind, language: str) -> str | Non
 
 
 def check_place(study: Study, data: Path, person: Person | None, kind: Kind) -> None:
-    """Check that there is a place for somebody who comes, or comes back after the place was given up.
+    """Check that there is a place for somebody who comes, or comes back after the place was given
+    up.
 
     Raises
     ------
@@ -173,25 +211,39 @@ def _no_place(study: Study, data: Path, person: Person | None, kind: Kind, langu
         check_place(study, data, person, kind)
     except StudyFullError:
         everybody = assigner(study, data).as_now(people(data / study.name))
-        if study.people is not None and (count := sum(one.kind == "person" and one.takes_part for one in everybody)) >= study.people:
+        if (
+            study.people is not None
+            and (count := sum(one.kind == "person" and one.takes_part for one in everybody)) >= study.people
+        ):
             return sentence("wrong.full_study", language, n=count, people=study.people)
         return sentence("wrong.full", language, groups=group_counts(study.groups, everybody))
     return None
 
 
 def _of_no_group(study: Study, folder: Path, person: Person, request: VisitRequest, language: str) -> str | None:
-    """Why somebody who has come before can begin no session of the study as it is now: the group is not among its groups."""
-    goes_on = request.existing.strip() == "resume" and request.session.strip().isdigit() and runs(folder, str(person.name), int(request.session))
+    """Why somebody who has come before can begin no session of the study as it is now: the group is
+    not among its groups."""
+    goes_on = (
+        request.existing.strip() == "resume"
+        and request.session.strip().isdigit()
+        and runs(folder, str(person.name), int(request.session))
+    )
     if goes_on or person.group in ({group.name for group in study.groups} or {""}):
         return None
     return sentence("wrong.group" if person.group else "wrong.no_group", language, name=person.name, group=person.group)
 
 
-def _misnumbered(study: Study, folder: Path, person: Person | None, kind: Kind, number: str, language: str) -> str | None:
+def _misnumbered(
+    study: Study, folder: Path, person: Person | None, kind: Kind, number: str, language: str
+) -> str | None:
     if not re.fullmatch(r"[0-9]{1,9}", number):
         return sentence("wrong.number", language, found=f"'{number[:60]}'")
     if person is not None:
-        return None if person.number == int(number) else sentence("wrong.number_of", language, name=person.name, number=person.number)
+        return (
+            None
+            if person.number == int(number)
+            else sentence("wrong.number_of", language, name=person.name, number=person.number)
+        )
     if (most := study.most_participants) is not None and int(number) > most:
         return sentence("wrong.seeds", language, most=most, number=number)
     return number_taken(people(folder), kind, int(number), language)
@@ -200,16 +252,27 @@ def _misnumbered(study: Study, folder: Path, person: Person | None, kind: Kind, 
 def _describe_earlier(before: Path, language: str = "en") -> str:
     """That there are data already, and what may be done."""
     head = read_head(before)
-    parts = [f"{name} {state.progress}" for name, state in states(before).items()] or [sentence("wrong.no_trial", language)]
-    return sentence("wrong.existing", language, name=head["participant"], session=head["session"], date=head["created"][:10], parts=", ".join(parts))
+    parts = [f"{name} {state.progress}" for name, state in states(before).items()] or [
+        sentence("wrong.no_trial", language)
+    ]
+    return sentence(
+        "wrong.existing",
+        language,
+        name=head["participant"],
+        session=head["session"],
+        date=head["created"][:10],
+        parts=", ".join(parts),
+    )
 
 
 def proposed(study: Study, data: Path, name: str) -> dict[str, str]:
-    """The session that a participant is likely to take next: the first unfinished session of the study, and whether to go on with it.
+    """The session that a participant is likely to take next: the first unfinished session of the
+    study, and whether to go on with it.
 
     Returns
     -------
-    ``session`` and ``existing``; empty for what cannot be an identifier, and for who has finished all of them
+    ``session`` and ``existing``; empty for what cannot be an identifier, and for who has finished
+    all of them
     """
     if misnamed(name):
         return {}
@@ -227,16 +290,20 @@ def agreed_in(visit: Visit, text: str) -> str | None:
         head = read_head(folder)
         for line in read_journal(folder):
             # What was written before texts were noted: the text of the study as it was.
-            if line["event"] == "consent" and line.get("text", digest(as_object(head["study_data"].get("consent")).get(head["language"]))) == text:
+            if (
+                line["event"] == "consent"
+                and line.get("text", digest(as_object(head["study_data"].get("consent")).get(head["language"]))) == text
+            ):
                 return folder.name
     return None
 
 
-# -- beginning -----------------------------------------------------------------------------------------------------------------------------------------
+# -- beginning -------------------------------------------------------------------------------------
 
 
 def foresee(study: Study, data: Path, request: VisitRequest) -> Visit:
-    """The session that :func:`sit_down` will begin or take up, without writing anything, so that problems show before there is a folder or a number.
+    """The session that :func:`sit_down` will begin or take up, without writing anything, so that
+    problems show before there is a folder or a number.
 
     Raises
     ------
@@ -250,7 +317,9 @@ def foresee(study: Study, data: Path, request: VisitRequest) -> Visit:
         number = int(request.number) if request.number.strip() else next_number(people(folder), request.kind)
         assign = assigner(study, data)
         group, place = assign(assign.as_now(people(folder)), request.kind, number)
-        person = Person(name or named_by_number(request.kind, number), number, request.kind, "", group=group, place=place)
+        person = Person(
+            name or named_by_number(request.kind, number), number, request.kind, "", group=group, place=place
+        )
     return _seated(study, folder, person, request)[0]
 
 
@@ -260,11 +329,19 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
     Raises
     ------
     SpanLabError
-        when something that was typed does not fit (all of it in one message), or the folder cannot be written.
+        when something that was typed does not fit (all of it in one message), or the folder cannot
+        be written.
     """
     _check(study, data, request)
     folder = data / study.name
-    person = register(folder, request.participant.strip(), request.kind, int(request.number) if request.number.strip() else None, now, assigner(study, data))
+    person = register(
+        folder,
+        request.participant.strip(),
+        request.kind,
+        int(request.number) if request.number.strip() else None,
+        now,
+        assigner(study, data),
+    )
     with only_writer(folder, patience_s=20):
         visit, goes_on = _seated(study, folder, person, request)
         if goes_on:
@@ -272,12 +349,15 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
         visit_folder = visit.folder
         if (visit_folder / JOURNAL).exists() or any(visit_folder.glob("*/session.json")):
             raise SpanLabError(
-                f"{visit_folder} has data, but no {HEAD}, which names the participant; restore that file from a copy, or move the folder elsewhere"
+                f"{visit_folder} has data, but no {HEAD}, which names the participant; restore that file from a copy,"
+                " or move the folder elsewhere"
             )
         if visit_folder.exists():
             write_json(visit_folder / HEAD, _head(visit, now()))
         else:
-            first_free_folder(visit_folder.parent, [visit_folder.name], lambda new, _: write_json(new / HEAD, _head(visit, now())))
+            first_free_folder(
+                visit_folder.parent, [visit_folder.name], lambda new, _: write_json(new / HEAD, _head(visit, now()))
+            )
     return visit, False
 
 
@@ -321,7 +401,10 @@ def _refuse_running(folder: Path) -> None:
         with only_writer(folder):
             pass
     except TakenError:
-        raise SpanLabError(f"existing: {folder} is running, so it cannot start afresh at the same time; end it first (Escape, then leave)") from None
+        raise SpanLabError(
+            f"existing: {folder} is running, so it cannot start afresh at the same time; end it first (Escape, then"
+            " leave)"
+        ) from None
 
 
 def _head(visit: Visit, created: str) -> dict[str, Any]:
@@ -338,7 +421,11 @@ def _head(visit: Visit, created: str) -> dict[str, Any]:
         "order": list(visit.names),
         "language": visit.language,
         # what a participant says is kept once the participant has agreed to take part
-        **({"fields": {}, "fields_later": True} if study.consent is not None and study.fields else {"fields": dict(visit.fields)}),
+        **(
+            {"fields": {}, "fields_later": True}
+            if study.consent is not None and study.fields
+            else {"fields": dict(visit.fields)}
+        ),
         "created": created,
         **sentences_for_people(visit.language),
         "study_data": study.data,
@@ -362,8 +449,9 @@ def taken_up(study: Study, person: Person, folder: Path, typed: Mapping[str, str
 
 
 def as_begun(study: Study, data: Path, request: VisitRequest) -> tuple[Study, Mapping[str, Any]]:
-    """The study of a session that is going to be taken: of one that goes on as it was begun, else as its file says now; and the settings with which somebody
-    sat at the window in what goes on, none when nothing was begun."""
+    """The study of a session that is going to be taken: of one that goes on as it was begun, else
+    as its file says now; and the settings with which somebody sat at the window in what goes on,
+    none when nothing was begun."""
     folder = data / study.name
     person = find(folder, request.participant.strip()) if request.existing.strip() == "resume" else None
     before = runs(folder, person.name, int(request.session)) if person is not None and person.name else []

@@ -1,4 +1,5 @@
-"""The files of a session of a study: its head, its journal and its ordinary sessions; where they are, and how far they are."""
+"""The files of a session of a study: its head, its journal and its ordinary sessions; where they
+are, and how far they are."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ _FOLDER = re.compile(r"session-([1-9][0-9]?)(?:-run-([1-9][0-9]{0,3}))?")
 class State:
     """The progress of one paradigm of a session.
 
-    ``practice`` says so where its criterion was not reached; ``quiz`` is the state of a quiz; ``checks`` counts the attention checks that were answered
-    correctly, and all of them.
+    ``practice`` says so where its criterion was not reached; ``quiz`` is the state of a quiz;
+    ``checks`` counts the attention checks that were answered correctly, and all of them.
     """
 
     folder: Path
@@ -38,7 +39,8 @@ class State:
 
     @property
     def progress(self) -> str:
-        """Trials done of trials planned. A staircase has so many trials at most: what is told once it is over is how many were taken."""
+        """Trials done of trials planned. A staircase has so many trials at most: what is told once
+        it is over is how many were taken."""
         return f"{self.done} (over)" if self.finished and self.done < self.planned else f"{self.done}/{self.planned}"
 
 
@@ -54,17 +56,25 @@ def runs(study_folder: Path, name: str, session: int | None = None) -> list[Path
 
 
 def latest_visits(folder: Path) -> list[Path] | None:
-    """The sessions of a study in a folder of its data (that of the study, of a participant, or of the session itself), each in its last run.
+    """The sessions of a study in a folder of its data (that of the study, of a participant, or of
+    the session itself), each in its last run.
 
     Returns
     -------
     None for a folder that is not a study's
     """
-    heads = [folder / HEAD] if (folder / HEAD).exists() else [*folder.glob(f"session-*/{HEAD}"), *folder.glob(f"[!.]*/session-*/{HEAD}")]
+    heads = (
+        [folder / HEAD]
+        if (folder / HEAD).exists()
+        else [*folder.glob(f"session-*/{HEAD}"), *folder.glob(f"[!.]*/session-*/{HEAD}")]
+    )
     if not heads:
         return None
     begun = [(read_head(path.parent), path.parent) for path in heads]
-    last = {(head["participant"], head["session"]): visit for head, visit in sorted(begun, key=lambda one: int(one[0]["run"]))}
+    last = {
+        (head["participant"], head["session"]): visit
+        for head, visit in sorted(begun, key=lambda one: int(one[0]["run"]))
+    }
     return sorted(last.values())
 
 
@@ -87,7 +97,8 @@ def read_head(folder: Path) -> dict[str, Any]:
 
 
 def read_journal(folder: Path) -> list[dict[str, Any]]:
-    """Return the events between the paradigms of a session, in order; each line has an ``event`` and its time (``at``).
+    """Return the events between the paradigms of a session, in order; each line has an ``event``
+    and its time (``at``).
 
     Raises
     ------
@@ -115,23 +126,31 @@ def states(folder: Path) -> dict[str, State]:
     for path in sorted(path.parent for path in folder.glob("[!.]*/session.json")):
         info = read_session(path)
         of_study = info.get("study")
-        if not isinstance(of_study, dict) or not isinstance(name := of_study.get("paradigm"), str) or "set_aside" in info:
+        if (
+            not isinstance(of_study, dict)
+            or not isinstance(name := of_study.get("paradigm"), str)
+            or "set_aside" in info
+        ):
             continue  # a session that somebody has put here, or that was taken again
         events = read_events(path)
         left, staircase = trials_left(info, events), staircase_of(info, events)
         done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
         quiz = quiz_of(info, finished_scores(events), events)
-        progress[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events), quiz, attention_checks(info, events))
+        progress[name] = State(
+            path, done, len(info["plan"]), not left, _practice_of(info, events), quiz, attention_checks(info, events)
+        )
     return dict(sorted(progress.items()))
 
 
 def last_sign(folder: Path) -> float:
-    """Return the time of the last write in a session of a study (seconds since the epoch); 0 for never."""
+    """Return the time of the last write in a session of a study (seconds since the epoch); 0 for
+    never."""
     return max((changed_at(folder), *(changed_at(path.parent) for path in folder.glob("[!.]*/session.json"))))
 
 
 def changed_at(folder: Path) -> float:
-    """Return the time of the last write to a record in a folder (seconds since the epoch); 0 for never."""
+    """Return the time of the last write to a record in a folder (seconds since the epoch); 0 for
+    never."""
     times = [path.stat().st_mtime for path in folder.glob("*.json*") if path.exists()]
     return max(times, default=0.0)
 
@@ -154,7 +173,8 @@ def skipped(folder: Path) -> dict[str, str]:
 
 
 def finished_on_record(folder: Path) -> bool:
-    """Whether the journal says that the session is over, and that nothing of it was to be taken again since."""
+    """Whether the journal says that the session is over, and that nothing of it was to be taken
+    again since."""
     events = [line["event"] for line in read_journal(folder) if line["event"] in ("finished", "repeated")]
     return bool(events) and events[-1] == "finished"
 
@@ -165,20 +185,22 @@ def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -
     if not passed or passed[-1]:
         return ""
     decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
-    goes_on = "go_on" in decided or as_object(info["paradigm_data"].get("practice")).get("otherwise", "go_on") == "go_on"
+    goes_on = (
+        "go_on" in decided or as_object(info["paradigm_data"].get("practice")).get("otherwise", "go_on") == "go_on"
+    )
     return "practice not passed, went on" if goes_on else "practice not passed"
 
 
 def refused(folder: Path) -> str:
-    """Return the date on which the participant refused to take part in a session; empty if there is none, or consent
-    came later."""
+    """Return the date on which the participant refused to take part in a session; empty if there is
+    none, or consent came later."""
     answers = [line for line in read_journal(folder) if line["event"] in ("consent", "refused")]
     return str(answers[-1].get("at", ""))[:10] if answers and answers[-1]["event"] == "refused" else ""
 
 
 def fields_due(folder: Path) -> bool:
-    """Return whether the questions about the participant are still to be answered in a session that was begun: they
-    come once the participant has agreed."""
+    """Return whether the questions about the participant are still to be answered in a session that
+    was begun: they come once the participant has agreed."""
     return "fields_later" in read_head(folder)
 
 

@@ -1,4 +1,5 @@
-"""Conversations with a chat model as a page that opens offline: messages and pictures as the model saw them, and in the margin what is known of each reply."""
+"""Conversations with a chat model as a page that opens offline: messages and pictures as the model
+saw them, and in the margin what is known of each reply."""
 
 from __future__ import annotations
 
@@ -25,11 +26,17 @@ from .transcript import Mark, SentMessage, SentPicture, Talk, Transcript, Turn
 _DISPLAY_LINE = 60
 #: so many replies are on one page
 _MOST_REPLIES = 1000
-_MARKS = {"right": ("✓", "right"), "wrong": ("✗", "wrong"), "partly": ("◐", "partly right"), "unread": ("?", "not an answer")}
+_MARKS = {
+    "right": ("✓", "right"),
+    "wrong": ("✗", "wrong"),
+    "partly": ("◐", "partly right"),
+    "unread": ("?", "not an answer"),
+}
 
 
 def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = "") -> Path:
-    """Write conversations as an HTML page; as several, ``FILE-2.html`` and so on, where there are more than 1,000 replies.
+    """Write conversations as an HTML page; as several, ``FILE-2.html`` and so on, where there are
+    more than 1,000 replies.
 
     Parameters
     ----------
@@ -44,7 +51,9 @@ def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = 
         when the file cannot be written.
     """
     parts = _parted(read, keys)
-    names = [output.name if not number else f"{output.stem}-{number + 1}{output.suffix}" for number in range(len(parts))]
+    names = [
+        output.name if not number else f"{output.stem}-{number + 1}{output.suffix}" for number in range(len(parts))
+    ]
     pages = [_Page(name, part[0], part[-1], _counts(read, part)) for name, part in zip(names, parts, strict=True)]
     for number, part in enumerate(parts):
         text = _page(read, [_conversation(read, read.talk(key)) for key in part], back, pages, number)
@@ -59,7 +68,8 @@ def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """One of several pages: its file, the first and the last trial on it, and how many replies of each kind it has."""
+    """One of several pages: its file, the first and the last trial on it, and how many replies of
+    each kind it has."""
 
     name: str
     first: str
@@ -73,13 +83,15 @@ def _counts(read: Transcript, keys: Sequence[str]) -> Mapping[str, int]:
 
 
 def _kinds(mark: Mark, again: bool) -> list[str]:
-    """The kinds of a reply: one in which no answer was found is unread; where nothing came of asking again, the answer is invalid."""
+    """The kinds of a reply: one in which no answer was found is unread; where nothing came of
+    asking again, the answer is invalid."""
     wrong, invalid = mark in ("wrong", "partly"), mark == "unread"
     return [kind for kind, such in (("wrong", wrong), ("invalid", invalid), ("unread", again or invalid)) if such]
 
 
 def _parted(read: Transcript, keys: Sequence[str]) -> list[list[str]]:
-    """Trials by pages: whole conversations, and no more replies on one than a browser searches at once."""
+    """Trials by pages: whole conversations, and no more replies on one than a browser searches at
+    once."""
     parts: list[list[str]] = [[]]
     count = 0
     for key in keys:
@@ -100,7 +112,10 @@ def heading(read: Transcript, talk: Talk) -> str:
     else:
         levels = ", ".join(f"{name} {value}" for name, value in talk.levels.items())
         number = talk.trial.removeprefix("p")
-        what = f"{'practice ' * talk.trial.startswith('p')}trial {number}{f' ({levels})' if levels else ''}{'' if talk.finished else ', unfinished'}"
+        what = (
+            f"{'practice ' * talk.trial.startswith('p')}trial"
+            f" {number}{f' ({levels})' if levels else ''}{'' if talk.finished else ', unfinished'}"
+        )
     return f"{info['agent']} · {info['paradigm']} · {what}"
 
 
@@ -120,7 +135,9 @@ def describe_reply(turn: Turn) -> str:
     return ", ".join(parts)
 
 
-def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str, pages: Sequence[_Page], number: int) -> str:
+def _page(
+    read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str, pages: Sequence[_Page], number: int
+) -> str:
     from ...core.version import __version__
 
     here, style = files("spanlab.sessions.transcripts"), files("spanlab.core")
@@ -138,7 +155,13 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
         trials=len(read.trials),
         unit="trial" if info["agent_settings"].get("conversation") == "session" else "conversation",
         settings={name: _short(value) for name, value in settings.items()},
-        pictures=any(part["picture"] for talk in conversations for turn in talk["turns"] for message in turn["sent"] for part in message["parts"]),
+        pictures=any(
+            part["picture"]
+            for talk in conversations
+            for turn in talk["turns"]
+            for message in turn["sent"]
+            for part in message["parts"]
+        ),
         back=back,
         pages=pages,
         number=number,
@@ -152,8 +175,12 @@ def _template() -> Any:
     """The template of pages, compiled once."""
     import jinja2
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(files("spanlab.sessions.transcripts").joinpath("transcript.html.jinja").read_text("utf-8"))
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(
+        files("spanlab.sessions.transcripts").joinpath("transcript.html.jinja").read_text("utf-8")
+    )
 
 
 #: kinds of replies that can be shown alone
@@ -169,7 +196,11 @@ def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
     what = heading(read, talk).split(" · ", 2)[2]
     scored = [turn for turn in talk.turns if turn.mark and not turn.warm_up]
     sent = list(itertools.accumulate(len(turn.added) for turn in talk.turns))
-    begins = list(itertools.accumulate(((count - len(turn.added)) * turn.anew for count, turn in zip(sent, talk.turns, strict=True)), max))
+    begins = list(
+        itertools.accumulate(
+            ((count - len(turn.added)) * turn.anew for count, turn in zip(sent, talk.turns, strict=True)), max
+        )
+    )
     raw = {
         "model": read.session.info["agent_settings"]["model"],
         "past": talk.past,
@@ -186,10 +217,21 @@ def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
         "score": f"{right} of {items} items right" if items else "",
         "turns": [_turn(turn) for turn in talk.turns],
         "unanswered": talk.unanswered,
-        "past": f"{talk.past:,} messages of earlier trials" if talk.past > 1 else f"{talk.past} message of an earlier trial" if talk.past else "",
+        "past": (
+            f"{talk.past:,} messages of earlier trials"
+            if talk.past > 1
+            else f"{talk.past} message of an earlier trial"
+            if talk.past
+            else ""
+        ),
         "kept": any(turn.sent for turn in talk.turns),
         # within a script: nothing of it may end that
-        "raw": json.dumps(raw, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"),
+        "raw": (
+            json.dumps(raw, ensure_ascii=False)
+            .replace("<", "\\u003c")
+            .replace("\u2028", "\\u2028")
+            .replace("\u2029", "\\u2029")
+        ),
     }
 
 
@@ -230,7 +272,10 @@ def _raw_part(part: str | SentPicture) -> dict[str, Any]:
         return {"type": "text", "text": part}
     begin = "" if part.file is None else base64.b64encode(part.file[:24]).decode("ascii")
     size = "its file is not known" if part.file is None else f"{len(part.file):,} bytes"
-    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{begin}… ({size})", "detail": part.detail}}
+    return {
+        "type": "image_url",
+        "image_url": {"url": f"data:image/png;base64,{begin}… ({size})", "detail": part.detail},
+    }
 
 
 def _message(message: SentMessage) -> dict[str, Any]:
@@ -239,7 +284,10 @@ def _message(message: SentMessage) -> dict[str, Any]:
     return {
         "role": message.role,
         "parts": [_part(part) for part in message.parts],
-        "pictures": [f"{count:,} picture{'s' * (count != 1)} of {size} × {size} pixels, detail {detail}" for (size, detail), count in alike.items()],
+        "pictures": [
+            f"{count:,} picture{'s' * (count != 1)} of {size} × {size} pixels, detail {detail}"
+            for (size, detail), count in alike.items()
+        ],
         "other": sum(not picture.same for picture in pictures if picture.file is not None),
     }
 
@@ -257,7 +305,8 @@ def _is_display(text: str) -> bool:
 
 
 def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
-    """One conversation of each chat session as a page beside a report; what the report says of them.
+    """One conversation of each chat session as a page beside a report; what the report says of
+    them.
 
     Parameters
     ----------
@@ -266,7 +315,8 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
 
     Returns
     -------
-    for each chat session ``session``, ``agent``, ``href`` (from the report), ``trial``, ``account``; ``problem`` in place of a page that could not be made
+    for each chat session ``session``, ``agent``, ``href`` (from the report), ``trial``,
+    ``account``; ``problem`` in place of a page that could not be made
     """
     pages: list[dict[str, str]] = []
     names: set[str] = set()
@@ -277,13 +327,24 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
             read = Transcript(folder)
         except SpanLabError:
             continue  # what cannot be read is told by the report itself
-        entry = {"session": read.session.name, "agent": str(read.session.info["agent"]), "href": "", "trial": "", "account": "", "problem": ""}
+        entry = {
+            "session": read.session.name,
+            "agent": str(read.session.info["agent"]),
+            "href": "",
+            "trial": "",
+            "account": "",
+            "problem": "",
+        }
         try:
             entry["account"] = describe_account(read.account())
             key = next((key for key in read.trials if read.finished(key)), None)
             if key is not None:
                 name = folder.resolve().name
-                name = next(free for number in itertools.count(1) if (free := f"{name}.{number}" if number > 1 else name) not in names)
+                name = next(
+                    free
+                    for number in itertools.count(1)
+                    if (free := f"{name}.{number}" if number > 1 else name) not in names
+                )
                 names.add(name)
                 path = report / "conversations" / f"{name}.html"
                 write_page(read, [key], path, os.path.relpath(report / "report.html", path.parent))

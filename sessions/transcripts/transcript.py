@@ -1,4 +1,5 @@
-"""Conversations of chat sessions, as the model saw them: put together from the record, with the pictures drawn again."""
+"""Conversations of chat sessions, as the model saw them: put together from the record, with the
+pictures drawn again."""
 
 from __future__ import annotations
 
@@ -65,15 +66,19 @@ class Turn:
     sent : messages that were new in the request, what the model sees of its own last reply left out
     reply : the reply
     seen_again : what the model sees of this reply from now on; None when nothing was sent after it
-    extraction, answer : how the answer was read and what was read, as a model writes it; empty where the record does not tell or nothing was read
+    extraction, answer : how the answer was read and what was read, as a model writes it; empty
+        where the record does not tell or nothing was read
     correct_answer : as a model writes it; never sent
-    mark : whether the answer was right; empty where the trial was not finished, or the question was put again afterwards
+    mark : whether the answer was right; empty where the trial was not finished, or the question was
+        put again afterwards
     right, items : scored items that were right, and all that were asked for (an intrusion is none)
     warm_up : whether it does not count
     again : whether the question is put again after this reply, since it could not be read
-    added : all messages that were new in the request, what the model sees of its own last reply among them
+    added : all messages that were new in the request, what the model sees of its own last reply
+        among them
     options : what was sent beside the messages; None where that is not known
-    anew : whether the request held none of the messages before it, since the model's notes took their place
+    anew : whether the request held none of the messages before it, since the model's notes took
+        their place
     """
 
     ask: int
@@ -127,7 +132,9 @@ class Transcript:
         self.folder = Path(folder)
         self.session: Session = same_trials(folder)
         if not kind_named(self.session.info["agent_kind"]).converses:
-            raise SpanLabError(f"{folder} is a session of {self.session.info['agent']}, and only chat models have conversations")
+            raise SpanLabError(
+                f"{folder} is a session of {self.session.info['agent']}, and only chat models have conversations"
+            )
         self.ledger = SessionLedger(self.folder)
         self._events, self._lines, self._kept = self.ledger.events, self.ledger.lines, self.ledger.replies
         self._starts = {event["trial"]: event for event in self._events if event["event"] == "trial_start"}
@@ -149,9 +156,12 @@ class Transcript:
 
     @property
     def trials(self) -> list[str]:
-        """The trials with conversations, in the order of the session; requests that belong to no trial come first."""
+        """The trials with conversations, in the order of the session; requests that belong to no
+        trial come first."""
         begun = [key for key in self._kept if key in self._starts]
-        return [key for key in self._kept if key not in self._starts] + sorted(begun, key=lambda key: (not is_practice(key), int(key.removeprefix("p"))))
+        return [key for key in self._kept if key not in self._starts] + sorted(
+            begun, key=lambda key: (not is_practice(key), int(key.removeprefix("p")))
+        )
 
     def finished(self, key: str) -> bool:
         """Return whether a trial is finished."""
@@ -162,15 +172,21 @@ class Transcript:
         return len(self._conversation_lines(key))
 
     def outcomes(self, key: str) -> list[tuple[Mark, bool]]:
-        """Return the outcome of each reply in a conversation, and whether its question was repeated, as in
-        :class:`Turn`, without drawing anything."""
+        """Return the outcome of each reply in a conversation, and whether its question was
+        repeated, as in :class:`Turn`, without drawing anything."""
         answers = {event["ask"]: event for event in self._steps.get(key, {}).values() if "ask" in event}
         questions = [int(line.get("ask", 0)) for line in self._conversation_lines(key)]
-        again = [bool(ask) and ask == following for ask, following in zip(questions, [*questions[1:], None], strict=True)]
-        return [("" if repeated or ask not in answers else _mark(answers[ask]), repeated) for ask, repeated in zip(questions, again, strict=True)]
+        again = [
+            bool(ask) and ask == following for ask, following in zip(questions, [*questions[1:], None], strict=True)
+        ]
+        return [
+            ("" if repeated or ask not in answers else _mark(answers[ask]), repeated)
+            for ask, repeated in zip(questions, again, strict=True)
+        ]
 
     def _conversation_lines(self, key: str) -> list[Mapping[str, Any]]:
-        """The replies of a conversation: what a judge was asked, and how probable answers are, is not part of it."""
+        """The replies of a conversation: what a judge was asked, and how probable answers are, is
+        not part of it."""
         return [line for line in self._kept.get(key, ()) if "judge" not in line and "scores" not in line]
 
     def talk(self, key: str) -> Talk:
@@ -216,7 +232,9 @@ class Transcript:
         if not count:
             return {}
         if self._apart is None:
-            self._apart = UnseenTrials(self.session.paradigm, info["generator"], self.session.seed, planned_as_begun(self.folder).may_come)
+            self._apart = UnseenTrials(
+                self.session.paradigm, info["generator"], self.session.seed, planned_as_begun(self.folder).may_come
+            )
         examples = self._apart.examples(start["levels"], count)
         return {example.name: [percept.for_machine.stimulus for percept in example.percepts] for example in examples}
 
@@ -227,10 +245,16 @@ class Transcript:
         form = response_format(drawn.questions[ask - 1].kind, self._settings)
         return {**self._settings.sampling(), **({} if form is None else {"response_format": form})}
 
-    def _compiled(self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str) -> tuple[list[Stimulus], list[_AskedQuestion]]:
-        trial: Trial = compile_trial(self.session.paradigm, start["levels"], start["seed"], self.session.info["generator"], self._draws.get(key))
+    def _compiled(
+        self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str
+    ) -> tuple[list[Stimulus], list[_AskedQuestion]]:
+        trial: Trial = compile_trial(
+            self.session.paradigm, start["levels"], start["seed"], self.session.info["generator"], self._draws.get(key)
+        )
         shown = [
-            step.shown_after(steps.get(step.index + 1, {}).get("feedback", "missed")).for_machine.stimulus for step in trial.steps if step.percept.model_step
+            step.shown_after(steps.get(step.index + 1, {}).get("feedback", "missed")).for_machine.stimulus
+            for step in trial.steps
+            if step.percept.model_step
         ]
         questions = [
             _AskedQuestion(step.percept.ask.kind, step.truth.answer, steps.get(step.index + 1, {}))
@@ -240,8 +264,8 @@ class Transcript:
         return shown, questions
 
     def totals(self) -> Totals:
-        """Count the requests of the session so far, all its parts together: each is a reply, a refusal, or came to
-        nothing."""
+        """Count the requests of the session so far, all its parts together: each is a reply, a
+        refusal, or came to nothing."""
         return totals_in(self.ledger)
 
     def account(self) -> dict[str, Any]:
@@ -250,7 +274,8 @@ class Transcript:
 
 
 def _mark(event: Mapping[str, Any]) -> Mark:
-    """Return the outcome of an answer from its record; empty for a rating, which is neither right nor wrong."""
+    """Return the outcome of an answer from its record; empty for a rating, which is neither right
+    nor wrong."""
     scores: Sequence[Mapping[str, Any]] = event["scores"]
     if event["value"] is None:
         return "unread"
@@ -291,7 +316,12 @@ class _AskedQuestion:
 class _Drawer:
     """Draws the pictures of a trial anew."""
 
-    def __init__(self, shown: Sequence[Stimulus], questions: Sequence[_AskedQuestion], examples: Mapping[str, Sequence[Stimulus]] | None = None) -> None:
+    def __init__(
+        self,
+        shown: Sequence[Stimulus],
+        questions: Sequence[_AskedQuestion],
+        examples: Mapping[str, Sequence[Stimulus]] | None = None,
+    ) -> None:
         self._shown = {"": shown, **(examples or {})}
         self.questions = questions
 
@@ -308,18 +338,23 @@ class _Drawer:
 
 def _sent_message(message: Mapping[str, Any], drawn: _Drawer) -> SentMessage:
     parts: Iterable[Mapping[str, Any]] = message["parts"]
-    return SentMessage(message["role"], tuple(drawn.picture(part["picture"]) if "picture" in part else _text_of(part) for part in parts))
+    return SentMessage(
+        message["role"],
+        tuple(drawn.picture(part["picture"]) if "picture" in part else _text_of(part) for part in parts),
+    )
 
 
 def _text_of(part: Mapping[str, Any]) -> str:
-    """A part of a message that is no picture, in words: sounds are named by their hash, which tells them apart."""
+    """A part of a message that is no picture, in words: sounds are named by their hash, which tells
+    them apart."""
     if "sound" in part:
         return f"[a sound of {part['sound']['ms'] / 1000:.3g} s, SHA-256 {part['sound']['sha256'][:16]}...]"
     return str(part.get("text", ""))
 
 
 def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Mapping[str, Any] | None) -> Turn:
-    """A reply with what was sent before it, and what the model sees of it in what was sent after it.
+    """A reply with what was sent before it, and what the model sees of it in what was sent after
+    it.
 
     Parameters
     ----------
@@ -331,7 +366,13 @@ def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Map
     # without what the model sees of its reply before this one
     sent = added[1:] if earlier and added and added[0].role == "assistant" else added
     after = following["sent"][0] if following is not None and following.get("sent") else None
-    visible = "\n\n".join(part.get("text", "") for part in after["parts"]) if after is not None and after["role"] == "assistant" else None
+    visible = (
+        "\n\n".join(part.get("text", "") for part in after["parts"])
+        if after is not None and after["role"] == "assistant"
+        else None
+    )
     again = following is not None and bool(ask) and following.get("ask") == ask
-    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), visible, again=again, added=added, anew=bool(line.get("anew")))
+    turn = Turn(
+        ask, sent, Reply.model_validate(line["reply"]), visible, again=again, added=added, anew=bool(line.get("anew"))
+    )
     return turn if turn.again or not 1 <= ask <= len(drawn.questions) else drawn.questions[ask - 1].judged(turn)

@@ -1,4 +1,5 @@
-"""Patterns of filled cells, by themselves or two side by side; and several patterns or arrows at once, from which an answer is chosen."""
+"""Patterns of filled cells, by themselves or two side by side; and several patterns or arrows at
+once, from which an answer is chosen."""
 
 from __future__ import annotations
 
@@ -20,14 +21,30 @@ Grid = Annotated[int, Field(ge=2, le=16)]
 def grid_cell(index: int, grid: int, cell: int, x: int, y: int, fill: Colour, radius: int = 0) -> Rectangle:
     """One cell of a grid with black lines; neighbouring cells share a line."""
     column, row = index % grid, index // grid
-    return Rectangle(x + column * cell, y + row * cell, x + (column + 1) * cell, y + (row + 1) * cell, fill, COLOURS["black"], 1, radius)
+    return Rectangle(
+        x + column * cell,
+        y + row * cell,
+        x + (column + 1) * cell,
+        y + (row + 1) * cell,
+        fill,
+        COLOURS["black"],
+        1,
+        radius,
+    )
 
 
 @lru_cache(maxsize=64)
 def grid_family(
-    grid: int, colour: str, cell: int, places: tuple[tuple[int, int], ...], radius: int, below: tuple[Primitive, ...] = (), absent: bool = False
+    grid: int,
+    colour: str,
+    cell: int,
+    places: tuple[tuple[int, int], ...],
+    radius: int,
+    below: tuple[Primitive, ...] = (),
+    absent: bool = False,
 ) -> Family:
-    """Grids side by side at ``places``: per cell white or filled and, when ``absent``, a state 0 for grids that are not there."""
+    """Grids side by side at ``places``: per cell white or filled and, when ``absent``, a state 0
+    for grids that are not there."""
     fills = (COLOURS["white"], rgb(colour))
     tiles = []
     for x, y in places:
@@ -56,14 +73,18 @@ class Matrix(Tiled):
     grid: Grid = Field(6, description="rows and columns")
     filled: Ints = Field(description="the filled cells, from 0, row by row")
     colour: FillColour = Field("green", description="colour of filled cells")
-    margin: Annotated[int, Field(ge=0, le=40)] = Field(9, description="distance from the edge of the screen, in canvas units")
+    margin: Annotated[int, Field(ge=0, le=40)] = Field(
+        9, description="distance from the edge of the screen, in canvas units"
+    )
     radius: Annotated[int, Field(ge=0, le=10)] = Field(3, description="radius of the corners of cells, in canvas units")
 
     @model_validator(mode="after")
     def _canonical(self) -> Self:
         if self._cell < 2:
             raise ValueError(f"a margin of {self.margin} leaves no room for a {self.grid} x {self.grid} grid")
-        object.__setattr__(self, "filled", check_cells(self.filled, self.grid**2, f"the {self.grid} x {self.grid} grid"))
+        object.__setattr__(
+            self, "filled", check_cells(self.filled, self.grid**2, f"the {self.grid} x {self.grid} grid")
+        )
         if not self.filled:
             object.__setattr__(self, "colour", "green")
         return self
@@ -76,12 +97,17 @@ class Matrix(Tiled):
         states = bytearray(self.grid**2)
         for cell in self.filled:
             states[cell] = 1
-        return Tiling(grid_family(self.grid, self.colour, self._cell, ((self.margin, self.margin),), self.radius), bytes(states))
+        return Tiling(
+            grid_family(self.grid, self.colour, self._cell, ((self.margin, self.margin),), self.radius), bytes(states)
+        )
 
     def words(self) -> str:
         if not self.filled:
             return f"A {self.grid} x {self.grid} grid, all white."
-        return f"A {self.grid} x {self.grid} grid, row by row from the top (# = {colour_words(self.colour)}, . = white):\n{rows_of(self.filled, self.grid)}"
+        return (
+            f"A {self.grid} x {self.grid} grid, row by row from the top (# = {colour_words(self.colour)}, . ="
+            f" white):\n{rows_of(self.filled, self.grid)}"
+        )
 
 
 @lru_cache(maxsize=16)
@@ -103,7 +129,9 @@ class SideBySide(Tiled):
     @model_validator(mode="after")
     def _canonical(self) -> Self:
         for side in ("left", "right"):
-            object.__setattr__(self, side, check_cells(getattr(self, side), self.grid**2, f"the {side} {self.grid} x {self.grid} grid"))
+            object.__setattr__(
+                self, side, check_cells(getattr(self, side), self.grid**2, f"the {side} {self.grid} x {self.grid} grid")
+            )
         if not self.left and not self.right:
             object.__setattr__(self, "colour", "green")
         return self
@@ -118,7 +146,10 @@ class SideBySide(Tiled):
         return Tiling(_two_grids(self.grid, self.colour), bytes(states))
 
     def words(self) -> str:
-        legend = f"Two {self.grid} x {self.grid} grids side by side, each row by row from the top (# = {colour_words(self.colour)}, . = white)."
+        legend = (
+            f"Two {self.grid} x {self.grid} grids side by side, each row by row from the top (# ="
+            f" {colour_words(self.colour)}, . = white)."
+        )
         return f"{legend}\nLeft:\n{rows_of(self.left, self.grid)}\nRight:\n{rows_of(self.right, self.grid)}"
 
 
@@ -127,7 +158,11 @@ _EIGHT = "Eight positions in rows of three, three and two, numbered 1 to 8 row b
 
 
 def _patterns(value: Any) -> Any:
-    return tuple(tuple(cell) if isinstance(cell, list) else cell for cell in value) if isinstance(value, (list, tuple)) else value
+    return (
+        tuple(tuple(cell) if isinstance(cell, list) else cell for cell in value)
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def eight_corners() -> tuple[tuple[int, int], ...]:
@@ -140,7 +175,9 @@ def _layout(grid: int, count: int) -> tuple[int, tuple[tuple[int, int], ...], tu
     if count == 8:
         return 26 // grid, eight_corners(), ()
     cell = 28 // grid
-    lines = [Line(0, at, 96, at, COLOURS["black"]) for at in (32, 64)] + [Line(at, 0, at, 96, COLOURS["black"]) for at in (32, 64)]
+    lines = [Line(0, at, 96, at, COLOURS["black"]) for at in (32, 64)] + [
+        Line(at, 0, at, 96, COLOURS["black"]) for at in (32, 64)
+    ]
     return cell, tuple((32 * (place % 3) + 2, 32 * (place // 3) + 2) for place in range(9)), tuple(lines)
 
 
@@ -163,7 +200,8 @@ def _states(pattern: tuple[int, ...] | None, count: int) -> bytes:
 
 @STIMULI.register
 class PatternArray(Tiled):
-    """Small patterns, each in one of nine places between lines (or of eight places in rows of three, three and two); places may be empty."""
+    """Small patterns, each in one of nine places between lines (or of eight places in rows of
+    three, three and two); places may be empty."""
 
     name: ClassVar[str] = "pattern_array"
 
@@ -178,7 +216,11 @@ class PatternArray(Tiled):
         if len(self.cells) not in (8, 9):
             raise ValueError(f"cells must have nine places (or eight); found {len(self.cells)}")
         patterns = tuple(
-            None if pattern is None else check_cells(pattern, self.grid**2, f"the {self.grid} x {self.grid} pattern at position {place}")
+            (
+                None
+                if pattern is None
+                else check_cells(pattern, self.grid**2, f"the {self.grid} x {self.grid} pattern at position {place}")
+            )
             for place, pattern in enumerate(self.cells, start=1)
         )
         object.__setattr__(self, "cells", patterns)
@@ -194,7 +236,8 @@ class PatternArray(Tiled):
 
     def words(self) -> str:
         legend = (
-            f"Each holds a {self.grid} x {self.grid} grid or is empty; grids are given row by row from the top (# = {colour_words(self.colour)}, . = white)."
+            f"Each holds a {self.grid} x {self.grid} grid or is empty; grids are given row by row from the top (# ="
+            f" {colour_words(self.colour)}, . = white)."
         )
         places = [
             f"Position {place}: empty" if pattern is None else f"Position {place}:\n{rows_of(pattern, self.grid)}"
@@ -210,7 +253,13 @@ _DIRECTIONS = tuple(STEPS)
 def _arrows() -> Family:
     """An arrow in one of eight directions on each of eight squares."""
     corners, ink = eight_corners(), COLOURS["ink"]
-    tiles = [[(Arrow(x + 12 - 8 * dx, y + 12 - 8 * dy, x + 12 + 8 * dx, y + 12 + 8 * dy, ink, 2),) for dx, dy in STEPS.values()] for x, y in corners]
+    tiles = [
+        [
+            (Arrow(x + 12 - 8 * dx, y + 12 - 8 * dy, x + 12 + 8 * dx, y + 12 + 8 * dy, ink, 2),)
+            for dx, dy in STEPS.values()
+        ]
+        for x, y in corners
+    ]
     return Family(tuple(map(tuple, tiles)), tuple(Rectangle(x, y, x + 24, y + 24, COLOURS["red"]) for x, y in corners))
 
 
@@ -220,7 +269,9 @@ class ArrowArray(Tiled):
 
     name: ClassVar[str] = "arrow_array"
 
-    directions: Annotated[tuple[Direction, ...], BeforeValidator(as_tuple)] = Field(description="eight directions by position, such as up or down_left")
+    directions: Annotated[tuple[Direction, ...], BeforeValidator(as_tuple)] = Field(
+        description="eight directions by position, such as up or down_left"
+    )
 
     @model_validator(mode="after")
     def _eight(self) -> Self:
@@ -232,5 +283,8 @@ class ArrowArray(Tiled):
         return Tiling(_arrows(), bytes(map(_DIRECTIONS.index, self.directions)))
 
     def words(self) -> str:
-        places = [f"Position {place}: {direction_words(direction)}" for place, direction in enumerate(self.directions, start=1)]
+        places = [
+            f"Position {place}: {direction_words(direction)}"
+            for place, direction in enumerate(self.directions, start=1)
+        ]
         return "\n".join((_EIGHT, "Each holds a red square with an arrow that points in a direction.", *places))

@@ -50,7 +50,12 @@ class Bar(BaseModel):
 
     @model_validator(mode="after")
     def _gap_inside(self) -> Self:
-        if self.gap is not None and not (self.at[0] <= self.gap[0] and self.gap[2] <= self.at[2] and self.at[1] <= self.gap[1] and self.gap[3] <= self.at[3]):
+        if self.gap is not None and not (
+            self.at[0] <= self.gap[0]
+            and self.gap[2] <= self.at[2]
+            and self.at[1] <= self.gap[1]
+            and self.gap[3] <= self.at[3]
+        ):
             raise ValueError("the gap must lie on the bar")
         return self
 
@@ -77,7 +82,8 @@ def _meet(one: _Box, other: _Box) -> bool:
 
 
 def _by_place(bars: Sequence[Bar]) -> tuple[Bar, ...]:
-    """Bars from top to bottom and left to right, except that a bar stays above those that it was put on."""
+    """Bars from top to bottom and left to right, except that a bar stays above those that it was
+    put on."""
     boxes = [bar.box for bar in bars]
     below = {n: {lower for lower in range(n) if _meet(box, boxes[lower])} for n, box in enumerate(boxes)}
     waiting = sorted(range(len(bars)), key=lambda n: (bars[n].at[1], bars[n].at[0], bars[n].at))
@@ -124,20 +130,36 @@ class Bars(Scattered):
         for bar in self.bars:
             x0, y0, x1, y1 = bar.at
             gap = bar.gap
-            shapes.append((bar.colour, x1 - x0, y1 - y0, None if gap is None else (gap[0] - x0, gap[1] - y0, gap[2] - x0, gap[3] - y0)))
+            shapes.append(
+                (
+                    bar.colour,
+                    x1 - x0,
+                    y1 - y0,
+                    None if gap is None else (gap[0] - x0, gap[1] - y0, gap[2] - x0, gap[3] - y0),
+                )
+            )
             corners += x0, y0
         return Scatter(_bar, shapes, corners)
 
     def words(self) -> str:
         many = "1 bar" if len(self.bars) == 1 else f"{len(self.bars)} bars"
-        lines = [f"{many} on a canvas of 96 x 96 units (x to the right, y down, from the top left). Where two overlap, the later one is on top."]
+        lines = [
+            f"{many} on a canvas of 96 x 96 units (x to the right, y down, from the top left). Where two overlap, the"
+            " later one is on top."
+        ]
         for number, bar in enumerate(self.bars, start=1):
             x0, y0, x1, y1 = (int(v) for v in bar.at)
-            says = [colour_words(bar.colour), "horizontal" if bar.horizontal else "vertical", f"from x={x0}, y={y0} to x={x1}, y={y1}"]
+            says = [
+                colour_words(bar.colour),
+                "horizontal" if bar.horizontal else "vertical",
+                f"from x={x0}, y={y0} to x={x1}, y={y1}",
+            ]
             if bar.gap is None:
                 says.append("no gap")
             else:
                 gx0, gy0, gx1, gy1 = (int(v) for v in bar.gap)
-                says.append(f"with a black gap from {f'x={gx0} to x={gx1}' if bar.horizontal else f'y={gy0} to y={gy1}'}")
+                says.append(
+                    f"with a black gap from {f'x={gx0} to x={gx1}' if bar.horizontal else f'y={gy0} to y={gy1}'}"
+                )
             lines.append(f"Bar {number}: {', '.join(says)}")
         return "\n".join(lines)

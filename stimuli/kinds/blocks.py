@@ -35,14 +35,19 @@ class Blocks(Stimulus):
         for area in self.areas:
             x0, y0, x1, y1 = area
             if not (0 <= x0 < x1 <= CANVAS and 0 <= y0 < y1 <= CANVAS):
-                raise ValueError(f"an area is [x0, y0, x1, y1], from its top left to its bottom right corner, within 0 to {CANVAS}; found {list(area)}")
+                raise ValueError(
+                    f"an area is [x0, y0, x1, y1], from its top left to its bottom right corner, within 0 to {CANVAS};"
+                    f" found {list(area)}"
+                )
         if self.lit is not None and not 0 <= self.lit < len(self.areas):
             raise ValueError(f"there is no block {self.lit}: blocks are 0 to {len(self.areas) - 1}")
         return self
 
     def primitives(self) -> Iterable[Primitive]:
         for number, (x0, y0, x1, y1) in enumerate(self.areas):
-            yield Rectangle(x0, y0, x1 - 1, y1 - 1, rgb(self.light if number == self.lit else self.colour), COLOURS["black"])
+            yield Rectangle(
+                x0, y0, x1 - 1, y1 - 1, rgb(self.light if number == self.lit else self.colour), COLOURS["black"]
+            )
 
     def words(self) -> str:
         named = (self.colour, self.light) != (_COLOUR, _LIGHT)

@@ -1,4 +1,5 @@
-"""Boxes on a circle, with a marker in one of the nine cells of each: keep track of where every marker is."""
+"""Boxes on a circle, with a marker in one of the nine cells of each: keep track of where every
+marker is."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ from ..render.fast.tiling import Family, Tiling
 from ..scene import COLOURS, Arrow, Primitive, Rectangle
 from ..stimulus import STIMULI, Tiled
 
-# Boxes are 15 units wide, at 48 + 35 cos(2πi/n), 48 + 35 sin(2πi/n) (a single one in the middle); drawing truncates fractions. The last bit of a cosine
-# may differ between mathematical libraries, so the whole numbers are kept: first x, middle x / first y, middle y of each box.
+# Boxes are 15 units wide, at 48 + 35 cos(2πi/n), 48 + 35 sin(2πi/n) (a single one in the middle);
+# drawing truncates fractions. The last bit of a cosine may differ between mathematical libraries,
+# so the whole numbers are kept: first x, middle x / first y, middle y of each box.
 _PLACES: dict[int, str] = {
     1: "40,48/40,48",
     2: "75,83/40,48; 5,13/40,48",
@@ -30,7 +32,8 @@ _DIRECTIONS = tuple(STEPS)
 
 
 def places(count: int) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
-    """((first x, middle x), (first y, middle y)) of each of ``count`` boxes, clockwise from 3 o'clock."""
+    """((first x, middle x), (first y, middle y)) of each of ``count`` boxes, clockwise from 3
+    o'clock."""
 
     def pair(text: str) -> tuple[int, int]:
         first, middle = text.split(",")
@@ -40,15 +43,19 @@ def places(count: int) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
 
 
 def _contents(x: tuple[int, int], y: tuple[int, int]) -> Iterator[tuple[Primitive, ...]]:
-    """The possible contents of the box at (first, middle) coordinates: nothing, a marker in one of nine cells, an
-    arrow in one of eight directions; last, the red box."""
-    green, red = (Rectangle(x[0], y[0], x[0] + 15, y[0] + 15, COLOURS[colour], COLOURS["white"]) for colour in ("green", "red"))
+    """The possible contents of the box at (first, middle) coordinates: nothing, a marker in one of
+    nine cells, an arrow in one of eight directions; last, the red box."""
+    green, red = (
+        Rectangle(x[0], y[0], x[0] + 15, y[0] + 15, COLOURS[colour], COLOURS["white"]) for colour in ("green", "red")
+    )
     yield (green,)
     for cell in range(9):
         left, top = x[0] + 1 + 5 * (cell % 3), y[0] + 1 + 5 * (cell // 3)
         yield green, Rectangle(left, top, left + 3, top + 3, COLOURS["red"])
     for steps in STEPS.values():
-        ends = ({1: (first + 3, first + 12), -1: (first + 12, first + 3), 0: (middle, middle)} for first, middle in (x, y))
+        ends = (
+            {1: (first + 3, first + 12), -1: (first + 12, first + 3), 0: (middle, middle)} for first, middle in (x, y)
+        )
         (x0, x1), (y0, y1) = (of_step[step] for of_step, step in zip(ends, steps, strict=True))
         yield green, Arrow(x0, y0, x1, y1, COLOURS["ink"])
     yield (red,)
@@ -70,7 +77,8 @@ class BoxArrow(BaseModel):
 
 @STIMULI.register
 class Boxes(Tiled):
-    """Green boxes on a circle; a box may hold a red marker in one of nine cells, or an arrow, or be red itself (the one that is asked about)."""
+    """Green boxes on a circle; a box may hold a red marker in one of nine cells, or an arrow, or be
+    red itself (the one that is asked about)."""
 
     name: ClassVar[str] = "boxes"
 
@@ -85,7 +93,10 @@ class Boxes(Tiled):
     def _canonical(self) -> Self:
         if self.markers is not None:
             if len(self.markers) != self.count:
-                raise ValueError(f"markers must have one cell (or null) for each of the {self.count} boxes; found {len(self.markers)}")
+                raise ValueError(
+                    f"markers must have one cell (or null) for each of the {self.count} boxes; found"
+                    f" {len(self.markers)}"
+                )
             outside = next((cell for cell in self.markers if cell is not None and not 0 <= cell < 9), None)
             if outside is not None:
                 raise ValueError(f"marker cell {outside} is outside the box: cells are 0 to 8, row by row")
@@ -120,7 +131,9 @@ class Boxes(Tiled):
         if self.count == 1:
             lines = ["One box in the middle of the screen: box 1."]
         else:
-            lines = [f"{self.count} boxes evenly spaced on a circle, numbered 1 to {self.count} clockwise from 3 o'clock."]
+            lines = [
+                f"{self.count} boxes evenly spaced on a circle, numbered 1 to {self.count} clockwise from 3 o'clock."
+            ]
         lines.append("Each box is a 3 x 3 grid of cells, numbered 1 to 9 row by row from its top left.")
         for box in range(self.count):
             says = ["red" if self.probed == box else "green"]

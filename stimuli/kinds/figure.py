@@ -21,7 +21,8 @@ def _is_point(value: Any) -> bool:
 
 
 def _segments(value: Any) -> Any:
-    """Segments as sorted pairs of sorted points, from a path (points in order) or from pairs of points."""
+    """Segments as sorted pairs of sorted points, from a path (points in order) or from pairs of
+    points."""
     if not isinstance(value, (list, tuple)) or len(value) < 1:
         return value
     if all(map(_is_point, value)):
@@ -34,7 +35,12 @@ def _segments(value: Any) -> Any:
 def _lattice() -> tuple[Segment, ...]:
     """All segments between neighbouring points, in drawing order."""
     points: list[Point] = [(row, column) for row in range(5) for column in range(5)]
-    return tuple((one, other) for one in points for other in points if one < other and max(abs(one[0] - other[0]), abs(one[1] - other[1])) == 1)
+    return tuple(
+        (one, other)
+        for one in points
+        for other in points
+        if one < other and max(abs(one[0] - other[0]), abs(one[1] - other[1])) == 1
+    )
 
 
 _NUMBERS = {segment: number for number, segment in enumerate(_lattice())}
@@ -44,18 +50,27 @@ _NUMBERS = {segment: number for number, segment in enumerate(_lattice())}
 def _family(colour: str, framed: bool) -> Family:
     """Segments that are there or not."""
     start, step = (15, 16) if framed else (10, 19)
-    lines = [Line(start + step * b, start + step * a, start + step * d, start + step * c, rgb(colour), 3) for (a, b), (c, d) in _NUMBERS]
-    return Family(tuple(((), (line,)) for line in lines), (Rectangle(5, 5, 91, 91, None, COLOURS["red"], 3),) if framed else ())
+    lines = [
+        Line(start + step * b, start + step * a, start + step * d, start + step * c, rgb(colour), 3)
+        for (a, b), (c, d) in _NUMBERS
+    ]
+    return Family(
+        tuple(((), (line,)) for line in lines), (Rectangle(5, 5, 91, 91, None, COLOURS["red"], 3),) if framed else ()
+    )
 
 
 @STIMULI.register
 class Figure(Tiled):
-    """Straight segments between neighbouring points of a 5 x 5 lattice; in a red frame (and somewhat smaller) when the figure is to be judged."""
+    """Straight segments between neighbouring points of a 5 x 5 lattice; in a red frame (and
+    somewhat smaller) when the figure is to be judged."""
 
     name: ClassVar[str] = "figure"
 
     lines: Annotated[tuple[Segment, ...], BeforeValidator(_segments)] = Field(
-        description="a path of points in order, each [row, column] from 0 to 4, at most one row and one column apart; or a list of pairs of points"
+        description=(
+            "a path of points in order, each [row, column] from 0 to 4, at most one row and one column apart; or a list"
+            " of pairs of points"
+        )
     )
     framed: bool = Field(False, description="whether it is in a red frame")
     colour: ColourName = Field("green", description="colour of the segments")

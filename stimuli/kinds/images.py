@@ -21,11 +21,20 @@ class _PlacedImage(Stimulus):
 
     x: Place = Field(48.0, description="distance of its centre from the left, in canvas units")
     y: Place = Field(48.0, description="distance of its centre from the top, in canvas units")
-    size: Length = Field(80.0, description="its longer side, in canvas units (the canvas has 96); the other side follows, so that nothing is stretched")
-    description: Annotated[str, Field(max_length=2000), AfterValidator(lambda value: " ".join(value.split()))] = Field(
-        "", alias="words", description="what is seen in it, for models that read words; without this, they cannot take the paradigm"
+    size: Length = Field(
+        80.0,
+        description=(
+            "its longer side, in canvas units (the canvas has 96); the other side follows, so that nothing is stretched"
+        ),
     )
-    colour: ColourName = Field("gray", description="colour of the screen around it, and behind it where it is see-through")
+    description: Annotated[str, Field(max_length=2000), AfterValidator(lambda value: " ".join(value.split()))] = Field(
+        "",
+        alias="words",
+        description="what is seen in it, for models that read words; without this, they cannot take the paradigm",
+    )
+    colour: ColourName = Field(
+        "gray", description="colour of the screen around it, and behind it where it is see-through"
+    )
 
     @override
     def background(self) -> Colour:
@@ -40,7 +49,10 @@ class ImageOfFile(_PlacedImage):
     shorthand: ClassVar[str] = "file"
 
     file: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(checked_name(ImageFacts))] = Field(
-        description="path of the file from the folder of the paradigm, such as faces/01.png; an expression or '{=...}' within it may choose the file"
+        description=(
+            "path of the file from the folder of the paradigm, such as faces/01.png; an expression or '{=...}' within"
+            " it may choose the file"
+        )
     )
 
     @override
@@ -58,7 +70,8 @@ class ImageOfFile(_PlacedImage):
 
 
 class ShownImage(_PlacedImage):
-    """An image as trials have it: by the hash of its file, so that its name says nothing to anybody."""
+    """An image as trials have it: by the hash of its file, so that its name says nothing to
+    anybody."""
 
     name: ClassVar[str] = "image"
 
@@ -75,7 +88,10 @@ class ShownImage(_PlacedImage):
         wide, high = self._sides()
         x0, y0, x1, y1 = self.x - wide / 2, self.y - high / 2, self.x + wide / 2, self.y + high / 2
         if min(x0, y0) < -0.01 or max(x1, y1) > CANVAS + 0.01:
-            raise SpanLabError(f"an image of the size {self.size:g} at {self.x:g} from the left and {self.y:g} from the top reaches beyond the canvas")
+            raise SpanLabError(
+                f"an image of the size {self.size:g} at {self.x:g} from the left and {self.y:g} from the top reaches"
+                " beyond the canvas"
+            )
         return (FileImage(x0, y0, x1, y1, self.sha256),)
 
     @property
@@ -86,5 +102,8 @@ class ShownImage(_PlacedImage):
     @override
     def words(self) -> str:
         wide, high = self._sides()
-        place = f"{wide:.3g} units wide and {high:.3g} high, with its middle at {self.x:g} from the left and {self.y:g} from the top (of {CANVAS})"
+        place = (
+            f"{wide:.3g} units wide and {high:.3g} high, with its middle at {self.x:g} from the left and {self.y:g}"
+            f" from the top (of {CANVAS})"
+        )
         return f"An image, {place}{': ' + self.description if self.description else '.'}"

@@ -14,7 +14,8 @@ from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 _ROOM = 88.0
 #: The smallest legible font size, in canvas units.
 _SMALLEST = 1.5
-#: Lines between the cells of a grid: lighter than what stands in them, which then shows even in small frames.
+#: Lines between the cells of a grid: lighter than what stands in them, which then shows even in
+#: small frames.
 _GRID_LINE = (170, 170, 170)
 
 
@@ -40,16 +41,23 @@ def _in_colour(colour: str, usual: str) -> str:
 
 @STIMULI.register
 class Letter(Stimulus):
-    """One letter, digit or short string, large in the middle. In words it is just itself, as N-back studies give it to language models."""
+    """One letter, digit or short string, large in the middle. In words it is just itself, as N-back
+    studies give it to language models."""
 
     name: ClassVar[str] = "letter"
     shorthand: ClassVar[str] = "symbol"
 
     symbol: Annotated[str, Field(min_length=1, max_length=12)] = Field(description="the symbol")
     colour: ColourName = Field("black", description="its colour")
-    size: Annotated[int, Field(ge=4, le=90)] = Field(48, description="font size in canvas units; strings that are too wide are made smaller")
+    size: Annotated[int, Field(ge=4, le=90)] = Field(
+        48, description="font size in canvas units; strings that are too wide are made smaller"
+    )
     columns: Annotated[int, Field(ge=1, le=6)] | None = Field(
-        None, description="largest number of characters in a row; longer strings are broken into even rows of the same font size; one line if not given"
+        None,
+        description=(
+            "largest number of characters in a row; longer strings are broken into even rows of the same font size; one"
+            " line if not given"
+        ),
     )
 
     @field_validator("symbol")
@@ -67,14 +75,19 @@ class Letter(Stimulus):
             return (Text(47.5, 47.5, self.symbol, colour, min(self.size, _ROOM / width(self.symbol, 1.0))),)
         rows = -(-len(self.symbol) // self.columns)
         across = -(-len(self.symbol) // rows)
-        # The size does not depend on the string (as long as it has no more rows than columns), so that strings of a block look alike.
+        # The size does not depend on the string (as long as it has no more rows than columns), so
+        # that strings of a block look alike.
         cell = _ROOM / max(self.columns, rows)
         size = min(self.size, 0.96 * cell)
         marks = []
         for row in range(rows):
             line = self.symbol[row * across : (row + 1) * across]
             y = 47.5 + (row - (rows - 1) / 2) * cell
-            marks += [Text(47.5 + (column - (len(line) - 1) / 2) * cell, y, mark, colour, size) for column, mark in enumerate(line) if mark != " "]
+            marks += [
+                Text(47.5 + (column - (len(line) - 1) / 2) * cell, y, mark, colour, size)
+                for column, mark in enumerate(line)
+                if mark != " "
+            ]
         return marks
 
     def words(self) -> str:
@@ -83,7 +96,8 @@ class Letter(Stimulus):
 
 @STIMULI.register
 class Lines(Stimulus):
-    """Text of one or several lines, centred: instructions and feedback. Long lines are broken; a text that is too long is made smaller."""
+    """Text of one or several lines, centred: instructions and feedback. Long lines are broken; a
+    text that is too long is made smaller."""
 
     name: ClassVar[str] = "text"
     shorthand: ClassVar[str] = "text"
@@ -113,14 +127,20 @@ class Lines(Stimulus):
         size = float(self.size)
         while True:
             lines = wrap(self.text, size, _ROOM)
-            if size < _SMALLEST or (len(lines) * size * 1.35 <= _ROOM + 2 and all(width(line, size) <= _ROOM for line in lines)):
+            if size < _SMALLEST or (
+                len(lines) * size * 1.35 <= _ROOM + 2 and all(width(line, size) <= _ROOM for line in lines)
+            ):
                 return lines, size
             size *= 0.94
 
     def primitives(self) -> Iterable[Primitive]:
         lines, size = self._set()
         top = 47.5 - (len(lines) - 1) * size * 1.35 / 2
-        return [Text(47.5, top + number * size * 1.35, line, rgb(self.colour), size) for number, line in enumerate(lines) if line]
+        return [
+            Text(47.5, top + number * size * 1.35, line, rgb(self.colour), size)
+            for number, line in enumerate(lines)
+            if line
+        ]
 
     def words(self) -> str:
         return self.text + _in_colour(self.colour, "ink")
@@ -130,7 +150,10 @@ def _noise(value: Any) -> Any:
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if not isinstance(pairs, (list, tuple)):
         return value
-    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is int and isinstance(pair[1], str) for pair in pairs):
+    if not all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is int and isinstance(pair[1], str)
+        for pair in pairs
+    ):
         raise ValueError("noise is given as cell: symbol, such as {0: '%', 5: '#'}")
     return tuple(sorted(tuple(pair) for pair in pairs))
 
@@ -139,7 +162,8 @@ def _noise(value: Any) -> Any:
 class LetterGrid(Stimulus):
     """A grid of empty cells with a letter in one of them, and perhaps noise symbols in others.
 
-    In words it is one line of cells between bars, the form in which a published study of spatial N-back gave grids to language models (Gong, Wan & Wang, 2024).
+    In words it is one line of cells between bars, the form in which a published study of spatial
+    N-back gave grids to language models (Gong, Wan & Wang, 2024).
     """
 
     name: ClassVar[str] = "letter_grid"
@@ -147,7 +171,9 @@ class LetterGrid(Stimulus):
     grid: Annotated[int, Field(ge=2, le=10)] = Field(3, description="rows and columns")
     at: int = Field(description="the cell that holds the letter, from 0, row by row")
     symbol: Annotated[str, Field(min_length=1, max_length=1)] = Field("X", description="the letter")
-    noise: Annotated[tuple[tuple[int, str], ...], BeforeValidator(_noise)] = Field((), description="noise symbols, as cell: symbol")
+    noise: Annotated[tuple[tuple[int, str], ...], BeforeValidator(_noise)] = Field(
+        (), description="noise symbols, as cell: symbol"
+    )
     colour: ColourName = Field("black", description="colour of the letter and the noise")
 
     @field_validator("symbol")
@@ -162,7 +188,10 @@ class LetterGrid(Stimulus):
         cells = [self.at, *(cell for cell, _ in self.noise)]
         for cell in cells:
             if not 0 <= cell < self.grid**2:
-                raise ValueError(f"cell {cell} is outside the {self.grid} x {self.grid} grid: cells are 0 to {self.grid**2 - 1}, row by row")
+                raise ValueError(
+                    f"cell {cell} is outside the {self.grid} x {self.grid} grid: cells are 0 to {self.grid**2 - 1}, row"
+                    " by row"
+                )
         if len(set(cells)) != len(cells):
             raise ValueError("two symbols share a cell")
         for _, mark in self.noise:
@@ -191,5 +220,8 @@ class LetterGrid(Stimulus):
 
     def words(self) -> str:
         contents = self._contents()
-        rows = ["|" + "|".join(contents.get(row * self.grid + column, "_") for column in range(self.grid)) + "|" for row in range(self.grid)]
+        rows = [
+            "|" + "|".join(contents.get(row * self.grid + column, "_") for column in range(self.grid)) + "|"
+            for row in range(self.grid)
+        ]
         return f"``` {' '.join(rows)} ```{_in_colour(self.colour, 'black')}"

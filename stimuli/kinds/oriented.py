@@ -35,7 +35,9 @@ _UPRIGHT = "degrees clockwise from upright; 0 and 180 are the same"
 _STRIPS, _ROUND = 16, 3
 
 
-def turned_points(points: Iterable[tuple[float, float]], angle: float, x: float, y: float) -> tuple[tuple[float, float], ...]:
+def turned_points(
+    points: Iterable[tuple[float, float]], angle: float, x: float, y: float
+) -> tuple[tuple[float, float], ...]:
     """Points about the origin (y down), turned clockwise and moved."""
     cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     return tuple((round(x + a * cosine - b * sine, 6), round(y + a * sine + b * cosine, 6)) for a, b in points)
@@ -58,17 +60,23 @@ class OrientedBar(Stimulus):
     @model_validator(mode="after")
     def _longer_than_wide(self) -> OrientedBar:
         if self.width >= self.length:
-            raise ValueError(f"a bar is longer than wide, or its orientation could not be told; found length {self.length:g} and width {self.width:g}")
+            raise ValueError(
+                f"a bar is longer than wide, or its orientation could not be told; found length {self.length:g} and"
+                f" width {self.width:g}"
+            )
         return self
 
     def primitives(self) -> Iterable[Primitive]:
         a, b = self.width / 2, self.length / 2
-        return (Polygon(turned_points(((-a, -b), (a, -b), (a, b), (-a, b)), self.angle, self.x, self.y), rgb(self.colour)),)
+        return (
+            Polygon(turned_points(((-a, -b), (a, -b), (a, b), (-a, b)), self.angle, self.x, self.y), rgb(self.colour)),
+        )
 
     def words(self) -> str:
         return (
-            f"A {colour_words(self.colour)} bar, {self.length:g} units long and {self.width:g} wide, with its middle at {self.x:g} from the left "
-            f"and {self.y:g} from the top (of {CANVAS}), turned {self.angle:g} degrees clockwise from upright."
+            f"A {colour_words(self.colour)} bar, {self.length:g} units long and {self.width:g} wide, with its middle at"
+            f" {self.x:g} from the left and {self.y:g} from the top (of {CANVAS}), turned {self.angle:g} degrees"
+            " clockwise from upright."
         )
 
 
@@ -85,7 +93,8 @@ class Grating(Stimulus):
         4.0, description="number of pairs of a bright and a dark stripe"
     )
     contrast: Annotated[float, BeforeValidator(_as_float), Field(ge=0.01, le=1), AfterValidator(_rounded)] = Field(
-        1.0, description="contrast of the stripes, as a proportion of the largest possible around the gray of the screen"
+        1.0,
+        description="contrast of the stripes, as a proportion of the largest possible around the gray of the screen",
     )
     phase: Annotated[float, BeforeValidator(_as_float), Field(ge=0, le=359), AfterValidator(_rounded)] = Field(
         0.0, description="phase of the stripes, in degrees of a cycle"
@@ -101,14 +110,22 @@ class Grating(Stimulus):
             left, right = (-radius + self.size * end / strips for end in (number, number + 1))
             across = [left + (right - left) * n / (_ROUND - 1) for n in range(_ROUND)]
             ends = [math.sqrt(max(0.0, radius**2 - u**2)) for u in across]
-            points = [*((u, -high) for u, high in zip(across, ends, strict=True)), *((u, high) for u, high in zip(across[::-1], ends[::-1], strict=True))]
-            shade = round(middle + reach * self.contrast * math.sin(2 * math.pi * self.cycles * (number + 0.5) / strips + math.radians(self.phase)))
+            points = [
+                *((u, -high) for u, high in zip(across, ends, strict=True)),
+                *((u, high) for u, high in zip(across[::-1], ends[::-1], strict=True)),
+            ]
+            shade = round(
+                middle
+                + reach
+                * self.contrast
+                * math.sin(2 * math.pi * self.cycles * (number + 0.5) / strips + math.radians(self.phase))
+            )
             yield Polygon(turned_points(points, self.angle, self.x, self.y), (shade, shade, shade))
 
     def words(self) -> str:
         phase = f", beginning at {self.phase:g} degrees of a cycle" if self.phase else ""
         return (
-            f"A round patch of {self.cycles:g} cycles of bright and dark stripes{phase}, {self.size:g} units wide, at a contrast of {self.contrast:g}, "
-            f"with its middle at {self.x:g} from the left and {self.y:g} from the top (of {CANVAS}); "
-            f"the stripes are turned {self.angle:g} degrees clockwise from upright."
+            f"A round patch of {self.cycles:g} cycles of bright and dark stripes{phase}, {self.size:g} units wide, at a"
+            f" contrast of {self.contrast:g}, with its middle at {self.x:g} from the left and {self.y:g} from the top"
+            f" (of {CANVAS}); the stripes are turned {self.angle:g} degrees clockwise from upright."
         )

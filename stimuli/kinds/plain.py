@@ -1,4 +1,5 @@
-"""The plainest displays: nothing, a cross, a tone, noise; and the dot and the colour field of complex span."""
+"""The plainest displays: nothing, a cross, a tone, noise; and the dot and the colour field of
+complex span."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ class Blank(Stimulus):
         return rgb(self.colour)
 
     def words(self) -> str:
-        return "An empty screen." if self.colour == "gray" else f"An empty screen, {colour_words(self.colour)} all over."
+        return (
+            "An empty screen." if self.colour == "gray" else f"An empty screen, {colour_words(self.colour)} all over."
+        )
 
 
 @STIMULI.register
@@ -45,7 +48,9 @@ class Fixation(Stimulus):
         return Line(48 - self.arm, 48, 48 + self.arm, 48, colour), Line(48, 48 - self.arm, 48, 48 + self.arm, colour)
 
     def words(self) -> str:
-        return f"A {colour_words(self.colour)} fixation cross in the middle of the screen, {2 * self.arm + 1} units wide."
+        return (
+            f"A {colour_words(self.colour)} fixation cross in the middle of the screen, {2 * self.arm + 1} units wide."
+        )
 
 
 @STIMULI.register
@@ -69,7 +74,8 @@ _CELLS = 32
 
 @STIMULI.register
 class Noise(Stimulus):
-    """The whole canvas in 32 x 32 cells, each of a random colour: red, green and blue are independent and uniform from 0 to 255."""
+    """The whole canvas in 32 x 32 cells, each of a random colour: red, green and blue are
+    independent and uniform from 0 to 255."""
 
     name: ClassVar[str] = "noise"
     shorthand: ClassVar[str] = "seed"
@@ -82,12 +88,16 @@ class Noise(Stimulus):
         return (Image(0, 0, CANVAS, CANVAS, colours.repeat(wide, 0).repeat(wide, 1).tobytes()),)
 
     def words(self) -> str:
-        return f"Random noise: a field of {_CELLS} x {_CELLS} cells, each of a colour drawn at random (noise number {self.seed})."
+        return (
+            f"Random noise: a field of {_CELLS} x {_CELLS} cells, each of a colour drawn at random (noise number"
+            f" {self.seed})."
+        )
 
 
 @STIMULI.register
 class Dot(Stimulus):
-    """A red dot at one of nine places in a green frame; shown one after another, dots make a movement."""
+    """A red dot at one of nine places in a green frame; shown one after another, dots make a
+    movement."""
 
     name: ClassVar[str] = "dot"
 
@@ -98,7 +108,10 @@ class Dot(Stimulus):
         return Rectangle(6, 6, 90, 90, None, COLOURS["green"], 2), Ellipse(x + 6, y + 6, x + 20, y + 20, COLOURS["red"])
 
     def words(self) -> str:
-        return f"A red dot in a green frame, at row,column {row_column(self.cell, 3)} of 3 rows and 3 columns (1,1 is top left)."
+        return (
+            f"A red dot in a green frame, at row,column {row_column(self.cell, 3)} of 3 rows and 3 columns (1,1 is top"
+            " left)."
+        )
 
 
 @STIMULI.register

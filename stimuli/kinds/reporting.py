@@ -1,4 +1,5 @@
-"""Items whose feature is to be reported on a continuous scale, at places round a circle, and the wheel on which that is done."""
+"""Items whose feature is to be reported on a continuous scale, at places round a circle, and the
+wheel on which that is done."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ _CIRCLE = tuple((sin(radians(angle)), -cos(radians(angle))) for angle in range(0
 
 Colours = Annotated[tuple[Annotated[int, Field(ge=0, lt=STEPS)] | None, ...], BeforeValidator(as_tuple)]
 Angles = Annotated[tuple[Angle | None, ...], BeforeValidator(as_tuple)]
-Distance = Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=1, le=CANVAS / 2)]
+Distance = Annotated[
+    float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=1, le=CANVAS / 2)
+]
 _RADIUS = "distance of the places from the middle of the screen, in canvas units"
 
 
@@ -47,7 +50,8 @@ def _eight(value: tuple[object, ...]) -> tuple[object, ...]:
 
 
 def place_on_circle(number: int, radius: float) -> tuple[float, float]:
-    """The middle of one of the eight places round a circle: number 0 is at the top, and the others follow clockwise."""
+    """The middle of one of the eight places round a circle: number 0 is at the top, and the others
+    follow clockwise."""
     angle = 2 * pi * number / PLACES
     return _MIDDLE + radius * sin(angle), _MIDDLE - radius * cos(angle)
 
@@ -68,7 +72,10 @@ class ColourPatches(Stimulus):
     shorthand: ClassVar[str] = "colours"
 
     colours: Annotated[Colours, AfterValidator(_eight)] = Field(
-        description="the colour at each of eight places, clockwise from the top: its number on the wheel (0 to 359), or null for an empty place"
+        description=(
+            "the colour at each of eight places, clockwise from the top: its number on the wheel (0 to 359), or null"
+            " for an empty place"
+        )
     )
     size: Length = Field(10.0, description="width and height of a square, in canvas units")
     radius: Distance = Field(22.0, description=_RADIUS)
@@ -78,12 +85,21 @@ class ColourPatches(Stimulus):
         for place, colour in enumerate(self.colours):
             if colour is not None:
                 x, y = place_on_circle(place, self.radius)
-                yield Polygon(((x - half, y - half), (x + half, y - half), (x + half, y + half), (x - half, y + half)), wheel_colour(colour))
+                yield Polygon(
+                    ((x - half, y - half), (x + half, y - half), (x + half, y + half), (x - half, y + half)),
+                    wheel_colour(colour),
+                )
 
     def words(self) -> str:
-        squares = f"squares {self.size:g} units wide, {self.radius:g} from the middle, in colours that are numbered round a wheel from 0 to 359."
+        squares = (
+            f"squares {self.size:g} units wide, {self.radius:g} from the middle, in colours that are numbered round a"
+            " wheel from 0 to 359."
+        )
         lines = [_round(squares)]
-        lines += [f"Place {place}: {'empty' if colour is None else f'colour {colour}'}" for place, colour in enumerate(self.colours, start=1)]
+        lines += [
+            f"Place {place}: {'empty' if colour is None else f'colour {colour}'}"
+            for place, colour in enumerate(self.colours, start=1)
+        ]
         return "\n".join(lines)
 
 
@@ -95,7 +111,10 @@ class BarPatches(Stimulus):
     shorthand: ClassVar[str] = "angles"
 
     angles: Annotated[Angles, AfterValidator(_eight)] = Field(
-        description="the angle at each of eight places, clockwise from the top: degrees clockwise from upright, or null for an empty place"
+        description=(
+            "the angle at each of eight places, clockwise from the top: degrees clockwise from upright, or null for an"
+            " empty place"
+        )
     )
     length: Length = Field(14.0, description="of a bar, in canvas units")
     width: Length = Field(3.0, description="of a bar, in canvas units")
@@ -105,7 +124,10 @@ class BarPatches(Stimulus):
     @model_validator(mode="after")
     def _longer_than_wide(self) -> BarPatches:
         if self.width >= self.length:
-            raise ValueError(f"a bar is longer than wide, or its orientation could not be told; found length {self.length:g} and width {self.width:g}")
+            raise ValueError(
+                f"a bar is longer than wide, or its orientation could not be told; found length {self.length:g} and"
+                f" width {self.width:g}"
+            )
         return self
 
     def primitives(self) -> Iterable[Primitive]:
@@ -116,21 +138,34 @@ class BarPatches(Stimulus):
                 yield Polygon(turned_points(((-a, -b), (a, -b), (a, b), (-a, b)), angle, x, y), rgb(self.colour))
 
     def words(self) -> str:
-        bars = f"{colour_words(self.colour)} bars, {self.length:g} units long and {self.width:g} wide, {self.radius:g} from the middle,"
+        bars = (
+            f"{colour_words(self.colour)} bars, {self.length:g} units long and {self.width:g} wide, {self.radius:g}"
+            " from the middle,"
+        )
         lines = [_round(f"{bars} turned clockwise from upright.")]
-        lines += [f"Place {place}: {'empty' if angle is None else f'{angle:g} degrees'}" for place, angle in enumerate(self.angles, start=1)]
+        lines += [
+            f"Place {place}: {'empty' if angle is None else f'{angle:g} degrees'}"
+            for place, angle in enumerate(self.angles, start=1)
+        ]
         return "\n".join(lines)
 
 
 @STIMULI.register
 class ReportWheel(Stimulus):
-    """The wheel on which a value is reported, of all colours or a plain circle; within it outlines where items were, that of the one asked about thick."""
+    """The wheel on which a value is reported, of all colours or a plain circle; within it outlines
+    where items were, that of the one asked about thick."""
 
     name: ClassVar[str] = "report_wheel"
 
-    wheel: Literal["colours", "plain"] = Field(description="what the wheel looks like: all colours, or a plain circle for orientations and locations")
-    turned: Annotated[int, Field(ge=0, lt=360)] = Field(0, description="how far a wheel of colours is turned clockwise, in degrees; 0: colour 0 is at the top")
-    filled: Annotated[Ints, AfterValidator(_in_order)] = Field((), description="places with an outline, 0 to 7, clockwise from the top")
+    wheel: Literal["colours", "plain"] = Field(
+        description="what the wheel looks like: all colours, or a plain circle for orientations and locations"
+    )
+    turned: Annotated[int, Field(ge=0, lt=360)] = Field(
+        0, description="how far a wheel of colours is turned clockwise, in degrees; 0: colour 0 is at the top"
+    )
+    filled: Annotated[Ints, AfterValidator(_in_order)] = Field(
+        (), description="places with an outline, 0 to 7, clockwise from the top"
+    )
     probed: int | None = Field(None, description="the place whose outline is thick: that of the item asked about")
     outline: Literal["square", "circle"] = Field("square", description="shape of outlines")
     size: Length = Field(10.0, description="width of outlines, in canvas units")
@@ -147,7 +182,10 @@ class ReportWheel(Stimulus):
             raise ValueError("a plain wheel looks the same however far it is turned; leave 'turned' out")
         if self.radius + self.size / 2 > WHEEL_INSIDE:
             reach = self.radius + self.size / 2
-            raise ValueError(f"outlines must lie within the wheel: radius and half the size are {reach:g} together, and its inside is {WHEEL_INSIDE:g}")
+            raise ValueError(
+                f"outlines must lie within the wheel: radius and half the size are {reach:g} together, and its inside"
+                f" is {WHEEL_INSIDE:g}"
+            )
         if not self.filled:
             for name in ("outline", "size", "radius"):
                 object.__setattr__(self, name, type(self).model_fields[name].default)
@@ -173,16 +211,31 @@ class ReportWheel(Stimulus):
 
     def words(self) -> str:
         if self.wheel == "colours":
-            turned = f"A wheel of all colours; going round it clockwise, their numbers rise, and colour 0 is {self.turned} degrees clockwise from the top."
+            turned = (
+                f"A wheel of all colours; going round it clockwise, their numbers rise, and colour 0 is {self.turned}"
+                " degrees clockwise from the top."
+            )
         else:
             turned = "A plain wheel."
         shapes = f"{self.outline} outlines {self.size:g} units wide, {self.radius:g} from the middle"
         inside = f"with {shapes} at {_numbered(self.filled)}" if self.filled else "all empty"
-        probed = "" if self.probed is None else f"\nThe outline at {self.probed + 1} is thick: it is asked about the item that was there."
+        probed = (
+            ""
+            if self.probed is None
+            else f"\nThe outline at {self.probed + 1} is thick: it is asked about the item that was there."
+        )
         return f"{turned}\n{_round(inside)}.{probed}"
 
 
-def _wedge(begin: float, end: float, colour: tuple[int, int, int], inside: float = WHEEL_INSIDE, outside: float = WHEEL_OUTSIDE) -> Polygon:
+def _wedge(
+    begin: float, end: float, colour: tuple[int, int, int], inside: float = WHEEL_INSIDE, outside: float = WHEEL_OUTSIDE
+) -> Polygon:
     """A part of the wheel, between two directions in degrees clockwise from the top."""
     corners = ((begin, inside), (begin, outside), (end, outside), (end, inside))
-    return Polygon(tuple((round(_MIDDLE + far * sin(radians(angle)), 6), round(_MIDDLE - far * cos(radians(angle)), 6)) for angle, far in corners), colour)
+    return Polygon(
+        tuple(
+            (round(_MIDDLE + far * sin(radians(angle)), 6), round(_MIDDLE - far * cos(radians(angle)), 6))
+            for angle, far in corners
+        ),
+        colour,
+    )

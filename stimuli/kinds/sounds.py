@@ -19,23 +19,29 @@ from .plain import Blank
 class _Heard(Stimulus):
     """The loudness of a sound, and its description."""
 
-    volume: Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(gt=0, le=1)] = Field(
-        1.0, description="factor on its samples, up to 1; how loud that is depends on the device"
-    )
+    volume: Annotated[
+        float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(gt=0, le=1)
+    ] = Field(1.0, description="factor on its samples, up to 1; how loud that is depends on the device")
     description: Annotated[str, Field(max_length=2000), AfterValidator(lambda value: " ".join(value.split()))] = Field(
-        "", alias="words", description="what is heard, for models that read words; without this, they cannot take the paradigm"
+        "",
+        alias="words",
+        description="what is heard, for models that read words; without this, they cannot take the paradigm",
     )
 
 
 @STIMULI.register
 class SoundOfFile(_Heard):
-    """A sound of one's own, from a file beside the paradigm; alone with an empty screen, or beside another stimulus. Trials hold its hash, not its name."""
+    """A sound of one's own, from a file beside the paradigm; alone with an empty screen, or beside
+    another stimulus. Trials hold its hash, not its name."""
 
     name: ClassVar[str] = "sound"
     shorthand: ClassVar[str] = "file"
 
     file: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(checked_name(SoundFacts))] = Field(
-        description="path of the file from the folder of the paradigm, such as sounds/01.wav; an expression or '{=...}' within it may choose the file"
+        description=(
+            "path of the file from the folder of the paradigm, such as sounds/01.wav; an expression or '{=...}' within"
+            " it may choose the file"
+        )
     )
 
     @override
@@ -108,6 +114,7 @@ def refuse_sounds(stimuli: Iterable[Stimulus], who: str) -> None:
     """
     if any(isinstance(stimulus, ShownSound) for stimulus in stimuli):
         raise SpanLabError(
-            f"{who} get pictures or words and hear nothing, and a display that machines get has a sound: leave the sound out, or, where it is no part of what "
-            "has to be remembered, put it into a step for people only (model_steps: 0)"
+            f"{who} get pictures or words and hear nothing, and a display that machines get has a sound: leave the"
+            " sound out, or, where it is no part of what has to be remembered, put it into a step for people only"
+            " (model_steps: 0)"
         )

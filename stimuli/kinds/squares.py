@@ -37,7 +37,9 @@ class Squares(Tiled):
     @model_validator(mode="after")
     def _canonical(self) -> Self:
         for colour in ("green", "red"):
-            object.__setattr__(self, colour, check_cells(getattr(self, colour), self.grid**2, f"the {self.grid} x {self.grid} grid"))
+            object.__setattr__(
+                self, colour, check_cells(getattr(self, colour), self.grid**2, f"the {self.grid} x {self.grid} grid")
+            )
         both = set(self.green) & set(self.red)
         if both:
             raise ValueError(f"cell {min(both)} is both green and red")
@@ -55,6 +57,7 @@ class Squares(Tiled):
 
     def words(self) -> str:
         return (
-            f"Squares on an invisible {self.grid} x {self.grid} grid, each as row,column from 1,1 (top left) to {self.grid},{self.grid} (bottom right).\n"
-            f"Green: {cell_list(self.green, self.grid)}\nRed: {cell_list(self.red, self.grid)}"
+            f"Squares on an invisible {self.grid} x {self.grid} grid, each as row,column from 1,1 (top left) to"
+            f" {self.grid},{self.grid} (bottom right).\nGreen: {cell_list(self.green, self.grid)}\nRed:"
+            f" {cell_list(self.red, self.grid)}"
         )

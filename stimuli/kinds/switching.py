@@ -1,4 +1,5 @@
-"""Four boxes with a marker in one of them, and cues that say which of two judgements to make: task switching."""
+"""Four boxes with a marker in one of them, and cues that say which of two judgements to make: task
+switching."""
 
 from __future__ import annotations
 
@@ -14,12 +15,17 @@ from .arrays import grid_cell
 
 @STIMULI.register
 class SwitchBoxes(Stimulus):
-    """Two by two white boxes, with a cue (bars above and below, or left and right) or a red marker in one box."""
+    """Two by two white boxes, with a cue (bars above and below, or left and right) or a red marker
+    in one box."""
 
     name: ClassVar[str] = "switch_boxes"
 
-    cue: Literal["up_down", "left_right"] | None = Field(None, description="bars above and below the boxes (up_down) or left and right of them (left_right)")
-    marker: Annotated[int, Field(ge=0, le=3)] | None = Field(None, description="the box that holds the marker, 0 to 3, row by row")
+    cue: Literal["up_down", "left_right"] | None = Field(
+        None, description="bars above and below the boxes (up_down) or left and right of them (left_right)"
+    )
+    marker: Annotated[int, Field(ge=0, le=3)] | None = Field(
+        None, description="the box that holds the marker, 0 to 3, row by row"
+    )
 
     @model_validator(mode="after")
     def _one_or_none(self) -> Self:

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from typing_extensions import override
 
 from ...core.errors import SpanLabError
@@ -37,7 +47,10 @@ def _read(value: Any) -> Any:
     try:
         return cls.model_validate(dict(parameters))
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Value error, ')}".removeprefix(": ") for fault in error.errors())
+        problems = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+            for fault in error.errors()
+        )
         raise ValueError(f"'{name}': {problems}") from None
 
 
@@ -45,10 +58,14 @@ def _placeable(stimulus: Stimulus) -> Stimulus:
     if isinstance(stimulus, Together):
         raise ValueError("'together' cannot hold another 'together'")
     if isinstance(stimulus, SoundOfFile):
-        raise ValueError("a sound has no place: write it beside 'together', as in show: {together: [...], sound: sounds/01.wav}")
+        raise ValueError(
+            "a sound has no place: write it beside 'together', as in show: {together: [...], sound: sounds/01.wav}"
+        )
     if isinstance(stimulus, ImageOfFile):
         return stimulus  # looked at within its paradigm
-    if not stimulus.scene().primitives or any(isinstance(primitive, Image) for primitive in stimulus.scene().primitives):
+    if not stimulus.scene().primitives or any(
+        isinstance(primitive, Image) for primitive in stimulus.scene().primitives
+    ):
         raise ValueError(f"'{stimulus.name}' cannot be placed: nothing of it could be drawn smaller")
     return stimulus
 
@@ -57,7 +74,13 @@ def _written(stimulus: Stimulus) -> dict[str, Any]:
     return {stimulus.name: stimulus.model_dump(mode="json")}
 
 
-Shown = Annotated[Stimulus, BeforeValidator(_read), AfterValidator(_placeable), PlainSerializer(_written), WithJsonSchema({"type": "object"})]
+Shown = Annotated[
+    Stimulus,
+    BeforeValidator(_read),
+    AfterValidator(_placeable),
+    PlainSerializer(_written),
+    WithJsonSchema({"type": "object"}),
+]
 
 
 class PlacedStimulus(BaseModel):
@@ -68,9 +91,9 @@ class PlacedStimulus(BaseModel):
     show: Shown = Field(description="the stimulus, as a display names it: {letter: A}")
     x: Place = Field(48.0, description="distance of the centre of its canvas from the left, in canvas units")
     y: Place = Field(48.0, description="distance of the centre of its canvas from the top, in canvas units")
-    size: Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=0.05, le=1)] = Field(
-        1.0, description="size of its canvas, as a proportion of the screen's"
-    )
+    size: Annotated[
+        float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=0.05, le=1)
+    ] = Field(1.0, description="size of its canvas, as a proportion of the screen's")
 
 
 @STIMULI.register
@@ -109,10 +132,14 @@ class Together(Stimulus):
 
     def words(self) -> str:
         lines = [
-            f"{len(self.parts)} displays together, each drawn smaller; places are those of their middles (of {CANVAS}), and sizes parts of the screen's width."
+            f"{len(self.parts)} displays together, each drawn smaller; places are those of their middles (of {CANVAS}),"
+            " and sizes parts of the screen's width."
         ]
         for number, part in enumerate(self.parts, start=1):
-            lines.append(f"Display {number}, at {part.x:g} from the left and {part.y:g} from the top, size {part.size:g}:\n{part.show.words()}")
+            lines.append(
+                f"Display {number}, at {part.x:g} from the left and {part.y:g} from the top, size"
+                f" {part.size:g}:\n{part.show.words()}"
+            )
         return "\n".join(lines)
 
 
@@ -130,7 +157,12 @@ def _placed(primitive: Primitive, x: float, y: float, size: float) -> Primitive:
     if isinstance(primitive, Text):
         return replace(primitive, x=across(primitive.x), y=down(primitive.y), size=primitive.size * size)
     assert not isinstance(primitive, Image)
-    ends: tuple[float, float, float, float] = across(primitive.x0), down(primitive.y0), across(primitive.x1), down(primitive.y1)
+    ends: tuple[float, float, float, float] = (
+        across(primitive.x0),
+        down(primitive.y0),
+        across(primitive.x1),
+        down(primitive.y1),
+    )
     if isinstance(primitive, FileImage):
         return replace(primitive, x0=ends[0], y0=ends[1], x1=ends[2], y1=ends[3])
     width = max(1, round(primitive.width * size))

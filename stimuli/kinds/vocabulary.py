@@ -15,7 +15,8 @@ from .lettering import drawable
 
 #: Longest word; a longer one would be too small in its place.
 _LONGEST = 24
-#: How wide words of an array may be, in font sizes, before all of it is written smaller: words of seven letters mostly are not that wide.
+#: How wide words of an array may be, in font sizes, before all of it is written smaller: words of
+#: seven letters mostly are not that wide.
 _WIDE = 4.2
 #: Side of a square of places, in words.
 _SIDES = {2: ("Four", "two rows of two"), 3: ("Nine", "three rows of three"), 4: ("Sixteen", "four rows of four")}
@@ -62,12 +63,15 @@ class Word(Stimulus):
 
 @STIMULI.register
 class WordArray(Stimulus):
-    """Words, each in one of nine places between lines (or of four, or sixteen); places may be empty. All are written in one size."""
+    """Words, each in one of nine places between lines (or of four, or sixteen); places may be
+    empty. All are written in one size."""
 
     name: ClassVar[str] = "word_array"
     shorthand: ClassVar[str] = "places"
 
-    places: Places = Field(description="nine words (or four, or sixteen) by position, row by row, null for an empty place")
+    places: Places = Field(
+        description="nine words (or four, or sixteen) by position, row by row, null for an empty place"
+    )
 
     @field_validator("places")
     @classmethod
@@ -99,4 +103,10 @@ class WordArray(Stimulus):
         many, rows = _SIDES[self._side]
         # "no word" cannot be a word: it has a space.
         places = [f"Position {place}: {word or 'no word'}" for place, word in enumerate(self.places, start=1)]
-        return "\n".join((f"{many} positions in {rows}, numbered 1 to {len(places)} row by row from the top left.", "Each holds one word or none.", *places))
+        return "\n".join(
+            (
+                f"{many} positions in {rows}, numbered 1 to {len(places)} row by row from the top left.",
+                "Each holds one word or none.",
+                *places,
+            )
+        )

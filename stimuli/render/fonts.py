@@ -1,7 +1,10 @@
-"""The typeface of everything drawn: Open Sans (Apache License 2.0, see ``fonts/LICENSE.txt``), cut down to Latin, Greek and Cyrillic.
+"""The typeface of everything drawn: Open Sans (Apache License 2.0, see ``fonts/LICENSE.txt``), cut
+down to Latin, Greek and Cyrillic.
 
-A typeface of our own makes text look the same on every machine, and has the letters that Pillow's built-in one lacks (umlauts, accents, ×). A laboratory may
-add a font of its own (:func:`use_font`): whatever the typeface can draw looks as before, and lines with other letters are drawn with that font.
+A typeface of our own makes text look the same on every machine, and has the letters that Pillow's
+built-in one lacks (umlauts, accents, ×). A laboratory may add a font of its own (:func:`use_font`):
+whatever the typeface can draw looks as before, and lines with other letters are drawn with that
+font.
 """
 
 from __future__ import annotations
@@ -25,23 +28,32 @@ CAP_HEIGHT = 0.714
 @lru_cache(maxsize=256)
 def font(size: float, weight: Weight = "regular") -> ImageFont.FreeTypeFont:
     """The typeface at ``size`` pixels."""
-    return ImageFont.truetype(str(Path(__file__).parent / "fonts" / _FILES[weight]), size, layout_engine=ImageFont.Layout.BASIC)
+    return ImageFont.truetype(
+        str(Path(__file__).parent / "fonts" / _FILES[weight]), size, layout_engine=ImageFont.Layout.BASIC
+    )
 
 
 #: the font of one's own, when there is one
 _own: list[Path] = []
-#: Scripts whose letters join, stack or change places, or that have no spaces to break lines at (South and Southeast Asia, Tibetan, Mongolian).
-_JOINED = re.compile("[\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u1aaf\u1b00-\u1c4f\ua800-\ua8ff\ua930-\uaaff\U00011000-\U000115ff]")
+#: Scripts whose letters join, stack or change places, or that have no spaces to break lines at
+#: (South and Southeast Asia, Tibetan, Mongolian).
+_JOINED = re.compile(
+    "[\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u1aaf\u1b00-\u1c4f\ua800-\ua8ff\ua930-\uaaff\U00011000-\U000115ff]"
+)
 #: Signs of Chinese and Japanese, between which a line may be broken,
 _UNSPACED = r"\u2e80-\u30ff\u31c0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 #: those that no line begins with, and those that no line ends with.
-_NOT_FIRST, _NOT_LAST = "、。，．・：；？！）］｝〕〉》」』】’”ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…", "（［｛〔〈《「『【‘“"
+_NOT_FIRST, _NOT_LAST = (
+    "、。，．・：；？！）］｝〕〉》」』】’”ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…",
+    "（［｛〔〈《「『【‘“",
+)
 _PIECE = re.compile(f"[{_NOT_LAST}]*(?:[{_UNSPACED}]|[^{_UNSPACED}]+)[{_NOT_FIRST}]*")
 _SIGN = re.compile(f"[{_UNSPACED}]")
 
 
 def use_font(path: Path | None) -> None:
-    """Draw lines with letters that the typeface lacks with a font of one's own from now on, in this process; None: no longer.
+    """Draw lines with letters that the typeface lacks with a font of one's own from now on, in this
+    process; None: no longer.
 
     Raises
     ------
@@ -52,7 +64,9 @@ def use_font(path: Path | None) -> None:
         try:
             ImageFont.truetype(str(path), 20)
         except OSError as error:
-            raise ValueError(f"{path} cannot be read as a font ({error}); expected a TrueType or OpenType file") from None
+            raise ValueError(
+                f"{path} cannot be read as a font ({error}); expected a TrueType or OpenType file"
+            ) from None
     _own[:] = [] if path is None else [path]
     for cached in (undrawable, has, _own_face):
         cached.cache_clear()
@@ -64,15 +78,16 @@ def _own_face(path: Path, size: float) -> ImageFont.FreeTypeFont:
 
 
 def face(text: str, size: float, weight: Weight = "regular") -> ImageFont.FreeTypeFont:
-    """Return the font of a line of text: the typeface, or the user's font if the line has letters that the typeface
-    lacks."""
+    """Return the font of a line of text: the typeface, or the user's font if the line has letters
+    that the typeface lacks."""
     if _own and not all(_in_typeface(character) for character in text):
         return _own_face(_own[0], size)
     return font(size, weight)
 
 
 def width(text: str, size: float, weight: Weight = "regular") -> float:
-    """Width of one line of text, in the unit of ``size``; sizes of 16 and more are taken for pixels, to which letters are then aligned."""
+    """Width of one line of text, in the unit of ``size``; sizes of 16 and more are taken for
+    pixels, to which letters are then aligned."""
     measure = size if size >= 16 else 200.0
     return face(text, measure, weight).getlength(text) * size / measure
 
@@ -81,7 +96,8 @@ _SPACES = re.compile(r"[^\S\u00a0]+")
 
 
 def wrap(text: str, size: float, room: float, weight: Weight = "regular") -> list[str]:
-    """Break text into lines no wider than ``room`` (in the unit of ``size``); a word that is too wide keeps a line of its own, and no-break spaces stay."""
+    """Break text into lines no wider than ``room`` (in the unit of ``size``); a word that is too
+    wide keeps a line of its own, and no-break spaces stay."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
@@ -98,12 +114,14 @@ def wrap(text: str, size: float, room: float, weight: Weight = "regular") -> lis
 
 
 def _pieces(word: str) -> list[str]:
-    """Return the units between which a line may be broken: words, or the signs of a script without spaces."""
+    """Return the units between which a line may be broken: words, or the signs of a script without
+    spaces."""
     return _PIECE.findall(word) if _SIGN.search(word) else [word]
 
 
 def rejoined(lines: list[str]) -> str:
-    """Lines of a paragraph as one text again: with spaces, but between signs of a script that has none."""
+    """Lines of a paragraph as one text again: with spaces, but between signs of a script that has
+    none."""
     text = lines[0] if lines else ""
     for before, line in pairwise(lines):
         text += line if before and line and _SIGN.match(before[-1]) and _SIGN.match(line[0]) else f" {line}"
@@ -113,7 +131,9 @@ def rejoined(lines: list[str]) -> str:
 @lru_cache(maxsize=4096)
 def undrawable(text: str) -> str:
     """The first letter of a text that cannot be drawn; empty when all can."""
-    return next((character for character in text if character != "\n" and not (character.isprintable() and has(character))), "")
+    return next(
+        (character for character in text if character != "\n" and not (character.isprintable() and has(character))), ""
+    )
 
 
 def unreadable(text: str) -> str:
@@ -122,10 +142,20 @@ def unreadable(text: str) -> str:
     if not strange:
         return ""
     if _backwards(strange):
-        return f"{_named(strange)} is of a script that runs from right to left, which cannot be shown: lines are set from left to right"
+        return (
+            f"{_named(strange)} is of a script that runs from right to left, which cannot be shown: lines are set from"
+            " left to right"
+        )
     if _JOINED.match(strange):
-        return f"{_named(strange)} is of a script whose letters join or stack, or whose words have no spaces, which cannot be shown: letters are set one by one"
-    also = f", and {_own[0].name} does not have it either" if _own else "; others need a font of one's own (the key font of a study)"
+        return (
+            f"{_named(strange)} is of a script whose letters join or stack, or whose words have no spaces, which cannot"
+            " be shown: letters are set one by one"
+        )
+    also = (
+        f", and {_own[0].name} does not have it either"
+        if _own
+        else "; others need a font of one's own (the key font of a study)"
+    )
     return f"the typeface has no {_named(strange)}; it has Latin, Greek and Cyrillic letters{also}"
 
 
@@ -139,11 +169,16 @@ def _backwards(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def has(character: str) -> bool:
-    """Return whether a character can be drawn: by the typeface, or by the font of one's own, unless its script needs
-    more than letters one after another."""
+    """Return whether a character can be drawn: by the typeface, or by the font of one's own, unless
+    its script needs more than letters one after another."""
     if _in_typeface(character):
         return True
-    return bool(_own) and not _backwards(character) and not _JOINED.match(character) and _in_face(_own_face(_own[0], 32), character)
+    return (
+        bool(_own)
+        and not _backwards(character)
+        and not _JOINED.match(character)
+        and _in_face(_own_face(_own[0], 32), character)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,5 @@
-"""Other colours for people who cannot tell red from green. For windows alone: what machines see is as published, whatever people see."""
+"""Other colours for people who cannot tell red from green. For windows alone: what machines see is
+as published, whatever people see."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from ..scene import COLOURS, Colour, Primitive, Scene
 
 PaletteName = Literal["published", "safe"]
 
-#: What is drawn instead of which colour. ``safe``: a red that is nearly orange and a green that is nearly blue; both keep their names, so instructions stay
-#: true.
+#: What is drawn instead of which colour. ``safe``: a red that is nearly orange and a green that is
+#: nearly blue; both keep their names, so instructions stay true.
 PALETTES: dict[str, Mapping[Colour, Colour]] = {
     "published": {},
     "safe": {COLOURS["red"]: (213, 62, 0), COLOURS["green"]: (0, 168, 140)},
@@ -22,8 +23,14 @@ VERDICTS = (
     VerdictRule(
         name="a palette is safe",
         says=("safe for those who cannot tell red from green",),
-        rests_on="the distance in CIELAB of red and green, and of each from the background, as people with each kind of red-green blindness see them",
-        says_no_when="red and green are 40 or less apart for any of them, as the published colours are, or one of the two is 20 or less from the background",
+        rests_on=(
+            "the distance in CIELAB of red and green, and of each from the background, as people with each kind of"
+            " red-green blindness see them"
+        ),
+        says_no_when=(
+            "red and green are 40 or less apart for any of them, as the published colours are, or one of the two is 20"
+            " or less from the background"
+        ),
         tests=(
             "tests/agents/human/test_pages.py::test_the_safe_palette_can_be_told_apart",
             "tests/agents/human/test_pages.py::test_the_published_colours_are_not_safe",
@@ -34,13 +41,19 @@ VERDICTS = (
 
 def recoloured(scene: Scene, palette: Mapping[Colour, Colour]) -> Scene:
     """A scene in other colours; its background and raw pixels stay."""
-    return replace(scene, primitives=tuple(_primitive(primitive, palette) for primitive in scene.primitives)) if palette else scene
+    return (
+        replace(scene, primitives=tuple(_primitive(primitive, palette) for primitive in scene.primitives))
+        if palette
+        else scene
+    )
 
 
 def _primitive(primitive: Primitive, palette: Mapping[Colour, Colour]) -> Primitive:
     changed = {
         field.name: palette[value]
         for field in fields(primitive)
-        if field.name in ("fill", "outline", "colour") and isinstance(value := getattr(primitive, field.name), tuple) and value in palette
+        if field.name in ("fill", "outline", "colour")
+        and isinstance(value := getattr(primitive, field.name), tuple)
+        and value in palette
     }
     return replace(primitive, **changed) if changed else primitive

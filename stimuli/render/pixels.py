@@ -1,10 +1,12 @@
 """Rendering of scenes as pixels. No other module does this.
 
-At scale 1 everything is drawn as the WorM benchmark draws it (Pillow without antialiasing, fractions truncated), so that frames are identical to its frames.
-At any larger size the same scene is drawn as shapes: pixel boxes become areas, curves, slanted lines, arrows and text are smooth.
+At scale 1 everything is drawn as the WorM benchmark draws it (Pillow without antialiasing,
+fractions truncated), so that frames are identical to its frames. At any larger size the same scene
+is drawn as shapes: pixel boxes become areas, curves, slanted lines, arrows and text are smooth.
 
-The benchmark draws arrows with OpenCV (``arrowedLine``, ``tipLength`` 0.4). Only two lengths occur, in eight directions; they are kept here as bitmaps,
-relative to the starting point, so that frames match to the pixel without OpenCV.
+The benchmark draws arrows with OpenCV (``arrowedLine``, ``tipLength`` 0.4). Only two lengths occur,
+in eight directions; they are kept here as bitmaps, relative to the starting point, so that frames
+match to the pixel without OpenCV.
 """
 
 from __future__ import annotations
@@ -92,7 +94,9 @@ _THICK_DOWN_RIGHT = """
 
 def _points(bitmap: str, start: Point) -> tuple[Point, ...]:
     rows = bitmap.split()
-    return tuple((x - start[0], y - start[1]) for y, row in enumerate(rows) for x, mark in enumerate(row) if mark == "#")
+    return tuple(
+        (x - start[0], y - start[1]) for y, row in enumerate(rows) for x, mark in enumerate(row) if mark == "#"
+    )
 
 
 @lru_cache(maxsize=1)
@@ -112,13 +116,15 @@ def _bitmaps() -> dict[tuple[int, int, int], tuple[Point, ...]]:
 
 
 def painted(arrow: Arrow) -> tuple[Point, ...] | None:
-    """The canvas points that the benchmark paints for an arrow, or None for an arrow that it never draws."""
+    """The canvas points that the benchmark paints for an arrow, or None for an arrow that it never
+    draws."""
     points = _bitmaps().get((arrow.x1 - arrow.x0, arrow.y1 - arrow.y0, arrow.width)) if arrow.head == 0.4 else None
     return None if points is None else tuple((arrow.x0 + x, arrow.y0 + y) for x, y in points)
 
 
 def strokes(arrow: Arrow) -> tuple[float, list[tuple[float, float, float, float]]]:
-    """Stroke width and the three strokes of an arrow (shaft and the two sides of its head), between pixel centres, in canvas units.
+    """Stroke width and the three strokes of an arrow (shaft and the two sides of its head), between
+    pixel centres, in canvas units.
 
     OpenCV's lines of even thickness come out one pixel wider; so do these.
     """
@@ -126,7 +132,14 @@ def strokes(arrow: Arrow) -> tuple[float, list[tuple[float, float, float, float]
     length, angle = math.hypot(dx, dy) * arrow.head, math.atan2(dy, dx)
     lines = [(float(arrow.x0), float(arrow.y0), float(arrow.x1), float(arrow.y1))]
     for turn in (-math.pi / 4, math.pi / 4):
-        lines.append((float(arrow.x1), float(arrow.y1), arrow.x1 - length * math.cos(angle + turn), arrow.y1 - length * math.sin(angle + turn)))
+        lines.append(
+            (
+                float(arrow.x1),
+                float(arrow.y1),
+                arrow.x1 - length * math.cos(angle + turn),
+                arrow.y1 - length * math.sin(angle + turn),
+            )
+        )
     return (arrow.width if arrow.width % 2 else arrow.width + 1), lines
 
 
@@ -163,13 +176,14 @@ def picture(scene: Scene, size_px: int) -> Pillow.Image:
 
 
 def network_frame(scene: Scene) -> np.ndarray:
-    """Render a scene for networks: the 96 × 96 frame scaled to 32 × 32 with Pillow's bilinear filter, as torchvision
-    does. uint8 (32, 32, 3)."""
+    """Render a scene for networks: the 96 × 96 frame scaled to 32 × 32 with Pillow's bilinear
+    filter, as torchvision does. uint8 (32, 32, 3)."""
     return np.array(drawn(scene).resize((NETWORK, NETWORK), Pillow.Resampling.BILINEAR))
 
 
 def drawn(scene: Scene) -> Pillow.Image:
-    """The 96 × 96 frame as a Pillow image: coordinates go to Pillow as they are, which truncates them."""
+    """The 96 × 96 frame as a Pillow image: coordinates go to Pillow as they are, which truncates
+    them."""
     image = Pillow.new("RGB", (CANVAS, CANVAS), scene.background)
     draw = ImageDraw.Draw(image)
     for primitive in scene.primitives:
@@ -211,11 +225,14 @@ def _paste(onto: Pillow.Image, shown: FileImage, factor: float) -> None:
 def _write(draw: ImageDraw.ImageDraw, text: Text, factor: float) -> None:
     """Text with the middle of its capitals at the given point."""
     baseline = (text.y + 0.5) * factor + CAP_HEIGHT * text.size * factor / 2
-    draw.text(((text.x + 0.5) * factor, baseline), text.text, text.colour, face(text.text, text.size * factor), anchor="ms")
+    draw.text(
+        ((text.x + 0.5) * factor, baseline), text.text, text.colour, face(text.text, text.size * factor), anchor="ms"
+    )
 
 
 def _is_straight(primitive: Primitive) -> bool:
-    """Return whether a primitive has only horizontal and vertical edges, which need no antialiasing."""
+    """Return whether a primitive has only horizontal and vertical edges, which need no
+    antialiasing."""
     match primitive:
         case Rectangle(radius=radius):
             return radius == 0
@@ -227,7 +244,8 @@ def _is_straight(primitive: Primitive) -> bool:
 
 
 class _Pen:
-    """Draws primitives as shapes. A canvas pixel p covers [p, p + 1); ``factor`` is the number of pixels per canvas unit."""
+    """Draws primitives as shapes. A canvas pixel p covers [p, p + 1); ``factor`` is the number of
+    pixels per canvas unit."""
 
     def __init__(self, image: Pillow.Image, factor: float) -> None:
         self.image = image
@@ -235,7 +253,8 @@ class _Pen:
         self.canvas = ImageDraw.Draw(image)
 
     def _area(self, x0: float, y0: float, x1: float, y1: float) -> tuple[int, int, int, int]:
-        """A half-open area in canvas units as an inclusive box of pixels, at least one pixel wide and high."""
+        """A half-open area in canvas units as an inclusive box of pixels, at least one pixel wide
+        and high."""
         left, top, right, bottom = (round(value * self.factor) for value in (x0, y0, x1, y1))
         return left, top, max(left, right - 1), max(top, bottom - 1)
 
@@ -269,7 +288,9 @@ class _Pen:
                 _write(self.canvas, primitive, factor)
             case Image(x, y, width, height, rgb):
                 left, top, right, bottom = self._area(x, y, x + width, y + height)
-                larger = Pillow.frombytes("RGB", (width, height), rgb).resize((right - left + 1, bottom - top + 1), Pillow.Resampling.NEAREST)
+                larger = Pillow.frombytes("RGB", (width, height), rgb).resize(
+                    (right - left + 1, bottom - top + 1), Pillow.Resampling.NEAREST
+                )
                 self.image.paste(larger, (left, top))
             case FileImage():
                 _paste(self.image, primitive, factor)

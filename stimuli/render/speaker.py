@@ -1,7 +1,9 @@
-"""The loudspeaker of a window: sounds and tones that begin at a given time, by Psychtoolbox's sound library, which is PsychoPy's own.
+"""The loudspeaker of a window: sounds and tones that begin at a given time, by Psychtoolbox's sound
+library, which is PsychoPy's own.
 
-The library is loaded when the first sound is wanted, never before. One stream stays open and running as long as the window, so that the start of a sound costs
-nothing but the buffers that are under way.
+The library is loaded when the first sound is wanted, never before. One stream stays open and
+running as long as the window, so that the start of a sound costs nothing but the buffers that are
+under way.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ class Playing(Protocol):
 
     @property
     def onset(self) -> float | None:
-        """The time at which the first sample leaves the device, in seconds on the window's clock, by the sound
-        library; None before that is known."""
+        """The time at which the first sample leaves the device, in seconds on the window's clock,
+        by the sound library; None before that is known."""
         ...
 
     def move(self, at: float) -> None:
@@ -58,7 +60,8 @@ class Loudspeaker(Protocol):
     """Plays sounds at given times."""
 
     def start(self, sound: Audible, at: float) -> Playing:
-        """Begin a sound at a time (s on the window's clock), or as soon as possible where that is past or too near."""
+        """Begin a sound at a time (s on the window's clock), or as soon as possible where that is
+        past or too near."""
         ...
 
     @property
@@ -124,7 +127,8 @@ class Speaker:
         return self._audio(what, *arguments)
 
     def ahead(self) -> float:
-        """By how much (s) the sound library's clock is ahead of the window's; nothing where they are the same."""
+        """By how much (s) the sound library's clock is ahead of the window's; nothing where they
+        are the same."""
         return self._clock() - self._now()
 
     def open(self) -> None:
@@ -262,7 +266,8 @@ def _tried() -> None:
 
 
 def no_sound() -> str | None:
-    """Why no sound can be played on this machine; None when one can. The device is opened and closed once for each process."""
+    """Why no sound can be played on this machine; None when one can. The device is opened and
+    closed once for each process."""
     try:
         _tried()
     except SpanLabError as error:
@@ -299,8 +304,8 @@ def _in_a_line(error: Exception) -> str:
 
 
 def no_sound_card() -> bool:
-    """Return whether Linux knows of no sound card and no sound server; Psychtoolbox's sound library, once loaded in
-    vain, complains at the end of the process."""
+    """Return whether Linux knows of no sound card and no sound server; Psychtoolbox's sound
+    library, once loaded in vain, complains at the end of the process."""
     if not sys.platform.startswith("linux"):
         return False
     cards, runtime = Path("/proc/asound/cards"), Path(os.environ.get("XDG_RUNTIME_DIR") or "/run/user/none")
@@ -311,7 +316,8 @@ def no_sound_card() -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what sound libraries print straight to the terminal out of it; what matters is said in one sentence."""
+    """Keep what sound libraries print straight to the terminal out of it; what matters is said in
+    one sentence."""
     sys.stdout.flush()
     sys.stderr.flush()
     copies = [os.dup(1), os.dup(2)]

@@ -1,4 +1,5 @@
-"""Stimuli in a PsychoPy window: drawn once, at the very size at which they are shown, and kept on the graphics card.
+"""Stimuli in a PsychoPy window: drawn once, at the very size at which they are shown, and kept on
+the graphics card.
 
 PsychoPy is imported when the first picture is uploaded, never before.
 """
@@ -27,9 +28,11 @@ class _Prepared:
 
 
 class WindowRenderer:
-    """Draws stimuli in the middle of a window, sharp at any size: one pixel of the picture is one pixel of the screen.
+    """Draws stimuli in the middle of a window, sharp at any size: one pixel of the picture is one
+    pixel of the screen.
 
-    Pictures stay uploaded across trials; when there are too many, those that were not used for longest go, never those of the last :meth:`prepare`.
+    Pictures stay uploaded across trials; when there are too many, those that were not used for
+    longest go, never those of the last :meth:`prepare`.
 
     Parameters
     ----------
@@ -37,12 +40,19 @@ class WindowRenderer:
     size_px : width and height of the canvas in pixels of the screen
     speaker : plays sounds and tones
     say : told, in a sentence, when a tone cannot be played (a ring is then drawn in its place)
-    room : bytes of pictures to keep, of earlier trials too; few come again, so that more would only let the memory of long sessions grow
+    room : bytes of pictures to keep, of earlier trials too; few come again, so that more would only
+        let the memory of long sessions grow
     palette : colours for people (:data:`.palette.PALETTES`)
     """
 
     def __init__(
-        self, win: Any, size_px: int, speaker: Speaker, say: Callable[[str], None], room: int = 16 * 2**20, palette: PaletteName = "published"
+        self,
+        win: Any,
+        size_px: int,
+        speaker: Speaker,
+        say: Callable[[str], None],
+        room: int = 16 * 2**20,
+        palette: PaletteName = "published",
     ) -> None:
         self._palette = PALETTES[palette]
         self.win = win
@@ -51,7 +61,8 @@ class WindowRenderer:
         self._say = say
         self._room = room
         self._kept: OrderedDict[Stimulus, _Prepared] = OrderedDict()
-        #: how tones are given: ``sound`` with the library that plays them, ``ring`` where no sound works, None as long as no tone was asked for
+        #: how tones are given: ``sound`` with the library that plays them, ``ring`` where no sound
+        #: works, None as long as no tone was asked for
         self.tones: str | None = None
         self.uploads = 0
 
@@ -72,7 +83,8 @@ class WindowRenderer:
         return recoloured(scene, self._palette)
 
     def draw(self, stimulus: Stimulus) -> None:
-        """Draw a stimulus to the frame that is shown next. One that was not prepared is uploaded now, which may cost a frame."""
+        """Draw a stimulus to the frame that is shown next. One that was not prepared is uploaded
+        now, which may cost a frame."""
         if stimulus not in self._kept:
             self._kept[stimulus] = self._upload(stimulus)
         self._kept[stimulus].image.draw()
@@ -85,7 +97,10 @@ class WindowRenderer:
     def no_sound(self, error: Exception) -> None:
         """No tone can be played (any more): each is a ring from now on."""
         self.tones = "ring"
-        self._say(f"No sound can be played ({error}): a black ring is shown for each tone instead. Connect a sound device to hear it.")
+        self._say(
+            f"No sound can be played ({error}): a black ring is shown for each tone instead. Connect a sound device to"
+            " hear it."
+        )
         for stimulus in [stimulus for stimulus in self._kept if isinstance(stimulus, Tone)]:
             del self._kept[stimulus]
 
@@ -93,9 +108,16 @@ class WindowRenderer:
         from psychopy import visual
 
         self._load(stimulus)
-        drawn = ring(self.size_px) if isinstance(stimulus, Tone) and self.rings else picture(self.look(stimulus.scene()), self.size_px)
-        image = visual.ImageStim(self.win, image=drawn, units="pix", size=(self.size_px, self.size_px), interpolate=False, autoLog=False)
-        # Graphics drivers may put an upload off until the first use: use it now, on a frame that is never shown.
+        drawn = (
+            ring(self.size_px)
+            if isinstance(stimulus, Tone) and self.rings
+            else picture(self.look(stimulus.scene()), self.size_px)
+        )
+        image = visual.ImageStim(
+            self.win, image=drawn, units="pix", size=(self.size_px, self.size_px), interpolate=False, autoLog=False
+        )
+        # Graphics drivers may put an upload off until the first use: use it now, on a frame that is
+        # never shown.
         image.draw()
         self.win.clearBuffer()
         self.uploads += 1
@@ -128,6 +150,9 @@ class WindowRenderer:
 
 
 def ring(size_px: int) -> Any:
-    """Return the ring that replaces a tone that cannot be played: black, in the middle of the canvas."""
+    """Return the ring that replaces a tone that cannot be played: black, in the middle of the
+    canvas."""
     middle = CANVAS / 2
-    return picture(Scene((Ellipse(middle - 8, middle - 8, middle + 7, middle + 7, None, COLOURS["black"], 2),)), size_px)
+    return picture(
+        Scene((Ellipse(middle - 8, middle - 8, middle + 7, middle + 7, None, COLOURS["black"], 2),)), size_px
+    )

@@ -1,4 +1,5 @@
-"""An agent of another package that costs something: estimate, limit and account are methods of the agent, and sessions ask for them without knowing it."""
+"""An agent of another package that costs something: estimate, limit and account are methods of the
+agent, and sessions ask for them without knowing it."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ class Ride(Episode):
         import numpy as np
 
         return None if percept.ask is None else Response(percept.ask.kind.guess(np.random.RandomState(self.seed)))
-'''
+'''  # noqa: E501
 
 
 @pytest.mark.slow
@@ -106,4 +107,6 @@ def test_an_agent_of_another_package_has_an_estimate_a_limit_and_an_account(tmp_
     assert record()["care"] == {"max_cost": 9.0}
     assert record()["account"] == {"cost": 8.0}
     # what it does not take is refused
-    assert "--chat is for chat agents" in spanlab("replay", "vsr", "--agent", "taxi", "--chat", "temperature=0", status=1)
+    assert "--chat is for chat agents" in spanlab(
+        "replay", "vsr", "--agent", "taxi", "--chat", "temperature=0", status=1
+    )

@@ -34,8 +34,17 @@ def share_right(name: str, keeps: str, levels: dict[str, object], trials: int, p
         episode = GistObserver(keeps).start(TrialContext(name, "", "en", "", (), seed=seed))
         for step in trial.steps:
             response = await episode.step(step.percept)
-            if response is not None and step.percept.ask is not None and step.percept.phase == phase and step.truth.answer is not None:
-                right.extend(one.correct for one in step.percept.ask.kind.score(response.value, step.truth.answer) if one.correct_answer is not None)
+            if (
+                response is not None
+                and step.percept.ask is not None
+                and step.percept.phase == phase
+                and step.truth.answer is not None
+            ):
+                right.extend(
+                    one.correct
+                    for one in step.percept.ask.kind.score(response.value, step.truth.answer)
+                    if one.correct_answer is not None
+                )
 
     for seed in range(trials):
         asyncio.run(take(seed))
@@ -68,7 +77,8 @@ def test_elements_of_displays() -> None:
 
 @pytest.mark.slow
 def test_a_list_length_effect_without_any_item() -> None:
-    """A sum over all patterns recognises one of four more often than one of ten, as a calculation from the paradigm's trials alone has it."""
+    """A sum over all patterns recognises one of four more often than one of ten, as a calculation
+    from the paradigm's trials alone has it."""
     short, long = (share_right("vir", "sum", {"list_length": length, "retention_steps": 0}, 400) for length in (4, 10))
     assert short == pytest.approx(0.86, abs=0.05)
     assert long == pytest.approx(0.73, abs=0.06)

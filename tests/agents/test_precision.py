@@ -1,4 +1,5 @@
-"""The observer with limited precision: its errors are as large as it says, and staircases and continuous reports can be rehearsed with it."""
+"""The observer with limited precision: its errors are as large as it says, and staircases and
+continuous reports can be rehearsed with it."""
 
 from __future__ import annotations
 
@@ -16,7 +17,13 @@ from spanlab.core.errors import SpanLabError
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> spanlab.SessionResult:
-    return spanlab.replay("continuous_colour", agent="precision:12", trials=600, data=tmp_path_factory.mktemp("data"), say=lambda text: None)
+    return spanlab.replay(
+        "continuous_colour",
+        agent="precision:12",
+        trials=600,
+        data=tmp_path_factory.mktemp("data"),
+        say=lambda text: None,
+    )
 
 
 @pytest.mark.slow
@@ -33,12 +40,19 @@ def test_errors_of_continuous_reports_grow_with_the_root_of_set_size(report: spa
 @pytest.mark.slow
 def test_lists_are_recognised_item_by_item(tmp_path: Path) -> None:
     result = spanlab.replay(
-        "digit_span", agent="precision", trials=300, levels={"list_length": [4], "direction": "forward"}, data=tmp_path, say=lambda text: None
+        "digit_span",
+        agent="precision",
+        trials=300,
+        levels={"list_length": [4], "direction": "forward"},
+        data=tmp_path,
+        say=lambda text: None,
     )
     rows = result.responses
     known = erf(45 / (15 * sqrt(4) * sqrt(2)))
     wanted = known + (1 - known) / 10
-    assert float(rows["correct"].astype(float).mean()) == pytest.approx(wanted, abs=4 * sqrt(wanted * (1 - wanted) / len(rows)))
+    assert float(rows["correct"].astype(float).mean()) == pytest.approx(
+        wanted, abs=4 * sqrt(wanted * (1 - wanted) / len(rows))
+    )
 
 
 def test_a_staircase_reverses_and_ends(tmp_path: Path) -> None:

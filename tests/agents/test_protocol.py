@@ -1,4 +1,5 @@
-"""The protocol of agents: what a misspelt or mistaken agent is told, and that one of another package is one small file."""
+"""The protocol of agents: what a misspelt or mistaken agent is told, and that one of another
+package is one small file."""
 
 from __future__ import annotations
 
@@ -13,7 +14,17 @@ from typing import Any
 import pytest
 from session_tools import Saying, SayingEpisode, command, start, take
 
-from spanlab.agents import AGENTS, Agent, AgentKind, BatchAgent, Episode, Response, TrialContext, WindowAgent, make_agent
+from spanlab.agents import (
+    AGENTS,
+    Agent,
+    AgentKind,
+    BatchAgent,
+    Episode,
+    Response,
+    TrialContext,
+    WindowAgent,
+    make_agent,
+)
 from spanlab.core.agent_kinds import KINDS, NETWORK, PARTICIPANT, kind_named
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth, load_paradigm
@@ -23,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VSR = load_paradigm("vsr")
 
 
-# -- when a class is made ----------------------------------------------------------------------------------------------------------------------------
+# -- when a class is made --------------------------------------------------------------------------
 
 
 def made(base: type, **members: Any) -> type:
@@ -42,8 +53,18 @@ def plain(*names: str, wait: bool = False) -> Any:
     ("base", "name", "meant"),
     [
         *[(Agent, name, "settings") for name in ("setings", "get_settings", "Settings", "settings_")],
-        *[(Agent, "check_trials", "check_trial"), (Agent, "tear_down", "teardown"), (Agent, "instruction_for", "instructions_for"), (Agent, "names", "name")],
-        *[(Episode, "steps", "step"), (Episode, "note", "notes"), (Episode, "finished", "finish"), (Episode, "setp", "step")],
+        *[
+            (Agent, "check_trials", "check_trial"),
+            (Agent, "tear_down", "teardown"),
+            (Agent, "instruction_for", "instructions_for"),
+            (Agent, "names", "name"),
+        ],
+        *[
+            (Episode, "steps", "step"),
+            (Episode, "note", "notes"),
+            (Episode, "finished", "finish"),
+            (Episode, "setp", "step"),
+        ],
         *[(WindowAgent, "pages", "page"), (BatchAgent, "answers", "answer"), (BatchAgent, "batchsize", "batch_size")],
     ],
 )
@@ -67,7 +88,11 @@ def test_an_override_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("base", "members", "told"),
     [
-        (Episode, {"step": plain(wait=True)}, r"Mine\.step cannot be called in the required way: async def step\(self, percept, truth=None\)"),
+        (
+            Episode,
+            {"step": plain(wait=True)},
+            r"Mine\.step cannot be called in the required way: async def step\(self, percept, truth=None\)",
+        ),
         (Episode, {"step": plain("percept", "truth", "levels", wait=True)}, r"Mine\.step cannot be called .*'truth'"),
         (Episode, {"step": plain("percept")}, r"Mine\.step has to be written with 'async def'"),
         (Agent, {"start": plain("context", wait=True)}, r"Mine\.start has to be written with 'def'"),
@@ -86,7 +111,7 @@ def test_an_episode_that_is_no_oracles_may_leave_the_truth_out() -> None:
     assert made(Episode, step=plain("percept", wait=True))
 
 
-# -- when it runs ------------------------------------------------------------------------------------------------------------------------------------
+# -- when it runs ----------------------------------------------------------------------------------
 
 
 class Giving(Saying):
@@ -99,11 +124,23 @@ class Giving(Saying):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (3, r"the agent gave 3 \(int\) in step \d+; expected a Response, such as Response\(3\), or None where nothing is asked"),
-        ({"answer": 3}, r"the agent gave \{'answer': 3\} \(dict\) in step \d+; expected a Response, or None where nothing is asked"),
+        (
+            3,
+            (
+                r"the agent gave 3 \(int\) in step \d+; expected a Response, such as Response\(3\), or None where"
+                r" nothing is asked"
+            ),
+        ),
+        (
+            {"answer": 3},
+            r"the agent gave \{'answer': 3\} \(dict\) in step \d+; expected a Response, or None where nothing is asked",
+        ),
         (None, r"the agent did not answer in step \d+"),
         (Response({1}), r"the agent answered \{1\} \(set\) in step \d+; allowed is a whole number from 0 to 8"),  # type: ignore[arg-type]
-        (Response(1, outcome="right"), r"the agent gave the outcome 'right' \(str\) in step \d+; there are answered, omitted, invalid"),  # type: ignore[arg-type]
+        (
+            Response(1, outcome="right"),
+            r"the agent gave the outcome 'right' \(str\) in step \d+; there are answered, omitted, invalid",
+        ),  # type: ignore[arg-type]
         (Response(1, rt_ms="fast"), r"the reaction time 'fast' \(str\)"),  # type: ignore[arg-type]
         (Response(1, notes=["late"]), r"the agent gave notes \['late'\] \(list\)"),  # type: ignore[arg-type]
         (Response(1, raw={1}), "what the agent gave cannot be recorded"),
@@ -127,7 +164,9 @@ def test_an_episode_that_is_none_is_told(tmp_path: Path) -> None:
         def start(self, context: TrialContext) -> Any:
             return "an episode"
 
-    with pytest.raises(SpanLabError, match=r"saying began a trial with 'an episode' \(str\); expected an Episode from start\(\)"):
+    with pytest.raises(
+        SpanLabError, match=r"saying began a trial with 'an episode' \(str\); expected an Episode from start\(\)"
+    ):
         take(tmp_path, VSR, Begins(lambda *_: Response(0)), 1)
 
 
@@ -193,11 +232,20 @@ def test_a_machine_without_methods_of_its_own_runs(tmp_path: Path) -> None:
     assert len(read_responses(session.folder))
 
 
-# -- kinds and names ---------------------------------------------------------------------------------------------------------------------------------
+# -- kinds and names -------------------------------------------------------------------------------
 
 
 def test_every_agent_that_ships_has_a_kind_of_the_table() -> None:
-    assert [kind.name for kind in AGENTS.kinds()][:8] == ["chance", "ideal", "capacity", "precision", "observer", "network", "chat", "simulated"]
+    assert [kind.name for kind in AGENTS.kinds()][:8] == [
+        "chance",
+        "ideal",
+        "capacity",
+        "precision",
+        "observer",
+        "network",
+        "chat",
+        "simulated",
+    ]
     for kind in AGENTS.kinds()[:6]:
         cls = AGENTS.class_of(kind.name)
         assert cls is not None
@@ -228,41 +276,74 @@ def test_classes_that_cannot_be_registered(cls: Any, told: str) -> None:
 
 @pytest.mark.parametrize(
     ("spec", "told"),
-    [("chanse", "unknown agent 'chanse'; did you mean 'chance'"), ("ideal:3", "the agent 'ideal' takes nothing after a colon; found 'ideal:3'")],
+    [
+        ("chanse", "unknown agent 'chanse'; did you mean 'chance'"),
+        ("ideal:3", "the agent 'ideal' takes nothing after a colon; found 'ideal:3'"),
+    ],
 )
 def test_names_of_agents_that_are_none(spec: str, told: str) -> None:
     with pytest.raises(SpanLabError, match=told):
         make_agent(spec)
 
 
-# -- an agent of another package ---------------------------------------------------------------------------------------------------------------------
+# -- an agent of another package -------------------------------------------------------------------
 
 
 def documented() -> dict[str, str]:
     """The files of the worked example in docs/agents.md."""
     text = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-    blocks = dict(reversed(re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL)))  # the first of each language
+    blocks = dict(
+        reversed(re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL))
+    )  # the first of each language
     return {"perseverator.py": blocks["python"], "pyproject.toml": blocks["toml"]}
 
 
 @pytest.mark.slow
 def test_an_agent_of_another_package_is_one_small_file(tmp_path: Path) -> None:
-    """The example of the documentation is installed as a package, replayed, gone on with and compared."""
+    """The example of the documentation is installed as a package, replayed, gone on with and
+    compared."""
     source, site = tmp_path / "source", tmp_path / "site"
     source.mkdir()
     for name, text in documented().items():
         (source / name).write_text(text, encoding="utf-8")
     assert len((source / "perseverator.py").read_text(encoding="utf-8").splitlines()) <= 20
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(site), str(source)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "--target",
+        str(site),
+        str(source),
+    ]
     subprocess.run(pip, check=True, capture_output=True, text=True)
     environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
 
     def spanlab(*arguments: str, status: int = 0) -> str:
-        done = subprocess.run(command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
 
-    spanlab("replay", "vsr", "--agent", "perseverator", "--agent", "chance", "--trials", "20", "--set", "list_length=5", "--data", "data")
+    spanlab(
+        "replay",
+        "vsr",
+        "--agent",
+        "perseverator",
+        "--agent",
+        "chance",
+        "--trials",
+        "20",
+        "--set",
+        "list_length=5",
+        "--data",
+        "data",
+    )
     (folder,) = (one for one in find_sessions([tmp_path / "data"]) if read_session(one)["agent"] == "perseverator")
     info, table = read_session(folder), read_responses(folder)
     assert (info["agent_kind"], info["oracle"]) == ("perseverator", False)
@@ -283,39 +364,68 @@ def test_an_agent_of_another_package_is_one_small_file(tmp_path: Path) -> None:
     ("written", "misspelt", "told"),
     [
         ("def start", "def strat", "Parrot.strat is nearly 'start'"),
-        ('role="yardstick"', 'role="yardstik"', "the role of the kind 'parrot' is 'yardstik'; did you mean 'yardstick'?"),
+        (
+            'role="yardstick"',
+            'role="yardstik"',
+            "the role of the kind 'parrot' is 'yardstik'; did you mean 'yardstick'?",
+        ),
     ],
 )
-def test_a_broken_package_is_named_and_hinders_nobody_else(tmp_path: Path, written: str, misspelt: str, told: str) -> None:
-    """A mistake in a package of somebody else is a sentence at the command line; agents that ship go on."""
+def test_a_broken_package_is_named_and_hinders_nobody_else(
+    tmp_path: Path, written: str, misspelt: str, told: str
+) -> None:
+    """A mistake in a package of somebody else is a sentence at the command line; agents that ship
+    go on."""
     site = tmp_path / "site"
     folder = site / "broken-1.0.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8")
     (folder / "entry_points.txt").write_text("[spanlab.agents]\nparrot = parrot:Parrot\n", encoding="utf-8")
-    text = documented()["perseverator.py"].replace("perseverator", "parrot").replace("Perseverator", "Parrot").replace(written, misspelt)
+    text = (
+        documented()["perseverator.py"]
+        .replace("perseverator", "parrot")
+        .replace("Perseverator", "Parrot")
+        .replace(written, misspelt)
+    )
     (site / "parrot.py").write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(site)}
-    said = subprocess.run(command("replay", "vsr", "--agent", "parrot", "--trials", "1"), env=environment, cwd=tmp_path, capture_output=True, text=True)
+    said = subprocess.run(
+        command("replay", "vsr", "--agent", "parrot", "--trials", "1"),
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert said.returncode == 1
     assert f"the agent 'parrot' of broken cannot be loaded ({told}" in " ".join(said.stderr.split())
     assert "Traceback" not in said.stderr
-    subprocess.run(command("replay", "vsr", "--agent", "chance", "--trials", "1"), env=environment, cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(
+        command("replay", "vsr", "--agent", "chance", "--trials", "1"),
+        env=environment,
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
     assert json.loads(next((tmp_path / "data").glob("*/session.json")).read_text(encoding="utf-8"))["agent"] == "chance"
 
 
-# -- one way ----------------------------------------------------------------------------------------------------------------------------------------------
+# -- one way ---------------------------------------------------------------------------------------
 
 
 def test_nobody_looks_for_abilities_of_agents() -> None:
     """Who can do what is said by base classes, and what a kind is by the one table."""
-    probes, kinds = re.compile(r"(has|get)attr\((\w+\.)*_?(agent|episode|window|mind)\b"), "|".join(kind.name for kind in KINDS)
+    probes, kinds = (
+        re.compile(r"(has|get)attr\((\w+\.)*_?(agent|episode|window|mind)\b"),
+        "|".join(kind.name for kind in KINDS),
+    )
     compared = re.compile(rf"(agent_|agent\.|facts\.)kind\W{{1,4}}(==|!=|in|not in)\s*\(?\"({kinds})\"")
     found: list[str] = []
     for room in ("agents", "sessions", "exchange", "analysis", "cli", "api.py"):
         for path in sorted((ROOT / room).rglob("*.py")) if (ROOT / room).is_dir() else [ROOT / room]:
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-                if not line.lstrip().startswith(">>>") and (probes.search(line) or compared.search(line) or "ignore[attr-defined]" in line):
+                if not line.lstrip().startswith(">>>") and (
+                    probes.search(line) or compared.search(line) or "ignore[attr-defined]" in line
+                ):
                     found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
     assert not found
 

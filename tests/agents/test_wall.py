@@ -1,4 +1,5 @@
-"""The wall between what an agent may see and what is right: nothing goes through it but the displays themselves."""
+"""The wall between what an agent may see and what is right: nothing goes through it but the
+displays themselves."""
 
 from __future__ import annotations
 
@@ -26,7 +27,18 @@ from spanlab.agents.oracles import ChanceEpisode, OracleEpisode
 from spanlab.agents.recorded import RecordedEpisode
 from spanlab.agents.registry import make_agent
 from spanlab.core.agent_kinds import AgentKind
-from spanlab.paradigms import Paradigm, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm, percept_bytes, plan_session
+from spanlab.paradigms import (
+    Paradigm,
+    Percept,
+    Step,
+    Trial,
+    Truth,
+    compile_trial,
+    list_paradigms,
+    load_paradigm,
+    percept_bytes,
+    plan_session,
+)
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner
 from spanlab.sessions.strategies.taker import TrialSource, TrialTaker
@@ -34,13 +46,14 @@ from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render.pixels import render
 
 PARADIGMS = list_paradigms()
-#: Paradigms with answers that none of the library asks for: silence that means something; typed ones, beside orders and dials.
+#: Paradigms with answers that none of the library asks for: silence that means something; typed
+#: ones, beside orders and dials.
 OWN = {"gonogo": GO_NOGO, "answers": ANSWERS}
 #: the wall is not seen to leak when guessing wins with a probability above this
 SURE = 0.001
 
 
-# -- what is handed over -----------------------------------------------------------------------------------------------------------------------------
+# -- what is handed over ---------------------------------------------------------------------------
 
 
 def seeing_alone() -> list[type[Episode]]:
@@ -64,7 +77,8 @@ def test_episodes_that_are_no_oracles_do_not_look_at_the_truth() -> None:
         assert list(inspect.signature(episode.step).parameters) == ["self", "percept", "truth"], episode
         assert inspect.signature(episode.step).parameters["truth"].default is None
         looks = "truth" in episode.step.__code__.co_names or any(
-            isinstance(node, ast.Name) and node.id == "truth" for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(episode.step))))
+            isinstance(node, ast.Name) and node.id == "truth"
+            for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(episode.step))))
         )
         assert looks == (episode in (OracleEpisode, SimulatedEpisode)), episode
 
@@ -77,17 +91,26 @@ def test_the_runner_hands_the_truth_over_in_one_line_and_to_oracles_alone() -> N
     lines = [line.strip() for line in inspect.getsource(run_trial).splitlines() if ".truth" in line]
     assert lines == ["response = await (episode.step(percept, step.truth) if oracle else episode.step(percept))"]
     others = [base, agent_checks, runner, batches, concurrently, one_by_one, quiz, taker]
-    calls = [line.strip() for module in (before_trials, *others) for line in inspect.getsource(module).splitlines() if " run_trial(" in line]
+    calls = [
+        line.strip()
+        for module in (before_trials, *others)
+        for line in inspect.getsource(module).splitlines()
+        if " run_trial(" in line
+    ]
     assert calls == [
         'return await run_trial(steps, episode, TrialLog(lambda event: None, "", 1), Cues())',
-        "judged = await run_trial(steps, episode, log, self._cues(planned, steps, episode, journal), self.agent.kind.oracle)",
+        (
+            "judged = await run_trial(steps, episode, log, self._cues(planned, steps, episode, journal),"
+            " self.agent.kind.oracle)"
+        ),
     ]
     assert ".truth" not in "".join(map(inspect.getsource, others))
 
 
 @pytest.mark.parametrize("oracle", [False, True])
 def test_only_the_kind_decides_who_is_handed_the_truth(tmp_path: Path, oracle: bool) -> None:
-    """Not what an episode would take: one that asks for the truth gets none where its agent is not a declared oracle."""
+    """Not what an episode would take: one that asks for the truth gets none where its agent is not
+    a declared oracle."""
     handed: list[Truth | None] = []
 
     class Asking(Episode):
@@ -181,7 +204,17 @@ def reachable(value: Any) -> Iterator[Any]:
         elif callable(one) and not hasattr(one, "__dict__"):
             continue
         slots = [name for cls in inspect.getmro(type(one)) for name in getattr(cls, "__slots__", ())]
-        inside = [*getattr(one, "__dict__", {}), *slots, "__self__", "__closure__", "__wrapped__", "cell_contents", "func", "args", "keywords"]
+        inside = [
+            *getattr(one, "__dict__", {}),
+            *slots,
+            "__self__",
+            "__closure__",
+            "__wrapped__",
+            "cell_contents",
+            "func",
+            "args",
+            "keywords",
+        ]
         for name in inside:
             if name != "__weakref__":
                 waiting.append(getattr(one, name, None))
@@ -197,15 +230,29 @@ def test_nothing_that_an_agent_is_handed_leads_to_the_truth(tmp_path: Path, name
     assert spy.handed
     assert not any(named for _, named in spy.handed)
     for one in reachable(spy.handed):
-        assert not isinstance(one, (Truth, Trial, Step, Paradigm, Runner, TrialSource, TrialTaker)), "an agent must not be able to reach this"
-        assert type(one).__module__.split(".")[0] in {"spanlab", "builtins", "pydantic_core"}, f"what is {type(one)} doing in a percept?"
+        assert not isinstance(one, (Truth, Trial, Step, Paradigm, Runner, TrialSource, TrialTaker)), (
+            "an agent must not be able to reach this"
+        )
+        assert type(one).__module__.split(".")[0] in {
+            "spanlab",
+            "builtins",
+            "pydantic_core",
+        }, f"what is {type(one)} doing in a percept?"
 
 
 def test_the_walk_finds_what_is_hidden() -> None:
     """The test above would see a truth in any of these places."""
     trial = compile_trial(load_paradigm("vsr"), {"list_length": 2}, 1)
     truth, percept = trial.steps[-1].truth, trial.steps[-1].percept
-    hidden = [[truth], {"a": (truth,)}, {truth.answer: trial}, functools.partial(print, truth), lambda: truth, trial.steps[-1], type("Box", (), {})()]
+    hidden = [
+        [truth],
+        {"a": (truth,)},
+        {truth.answer: trial},
+        functools.partial(print, truth),
+        lambda: truth,
+        trial.steps[-1],
+        type("Box", (), {})(),
+    ]
     hidden[-1].inner = truth  # type: ignore[attr-defined]
     for place in hidden:
         assert any(isinstance(one, Truth) for one in reachable((percept, place)))
@@ -237,7 +284,7 @@ def paradigm_of(name: str, folder: Path) -> Paradigm:
     return load_paradigm(file)
 
 
-# -- equal displays, equal percepts ------------------------------------------------------------------------------------------------------------------
+# -- equal displays, equal percepts ----------------------------------------------------------------
 
 
 _LOOKS: dict[Any, bytes] = {}
@@ -251,7 +298,9 @@ def looks(stimulus: Stimulus) -> bytes:
 
 def untimed(percept: Percept) -> Percept:
     """Without its times: whether these tell anything is asked below."""
-    return dataclasses.replace(percept, displays=tuple(dataclasses.replace(display, ms=None) for display in percept.displays))
+    return dataclasses.replace(
+        percept, displays=tuple(dataclasses.replace(display, ms=None) for display in percept.displays)
+    )
 
 
 def of_one_look(trials: Sequence[Trial]) -> dict[Any, list[Step]]:
@@ -260,7 +309,9 @@ def of_one_look(trials: Sequence[Trial]) -> dict[Any, list[Step]]:
     for trial in trials:
         for step in trial.steps:
             percept = step.percept
-            question = (percept.ask.kind.question(), percept.ask.kind.surface()) if percept.ask is not None else percept.phase
+            question = (
+                (percept.ask.kind.question(), percept.ask.kind.surface()) if percept.ask is not None else percept.phase
+            )
             look = tuple(looks(display.stimulus) for display in percept.displays)
             groups.setdefault((str(dict(trial.levels)), question, look), []).append(step)
     return groups
@@ -273,7 +324,8 @@ def differences(steps: Sequence[Step]) -> tuple[set[bytes], set[str]]:
 
 
 def same_where_it_looks_the_same(name: str, seed: int, which: int) -> None:
-    """Over many trials of one condition: for everything that looks the same there is one percept and one text, however the answers differ."""
+    """Over many trials of one condition: for everything that looks the same there is one percept
+    and one text, however the answers differ."""
     paradigm = load_paradigm(name)
     combinations = paradigm.combinations()
     levels = combinations[which % len(combinations)]
@@ -299,7 +351,8 @@ def test_what_looks_the_same_and_asks_the_same_is_the_same_in_many_trials(name: 
 
 
 def test_typed_answers_orders_and_dials_are_asked_for_alike_whatever_is_right(tmp_path: Path) -> None:
-    """What is asked for in other words, with other keys or with another legend in some trials would tell something of their answers."""
+    """What is asked for in other words, with other keys or with another legend in some trials would
+    tell something of their answers."""
     paradigm = paradigm_of("answers", tmp_path)
     trials = [compile_trial(paradigm, levels, seed) for levels in paradigm.combinations() for seed in range(60)]
     percepts: dict[str, set[bytes]] = {}
@@ -307,11 +360,13 @@ def test_typed_answers_orders_and_dials_are_asked_for_alike_whatever_is_right(tm
     for trial in trials:
         for step in trial.steps:
             if step.percept.ask is not None:
-                of_phase = f"{step.percept.phase} {step.percept.ask.kind.start if step.percept.phase == 'dial' else trial.levels}"  # type: ignore[attr-defined]
+                of_phase = f"{step.percept.phase} {step.percept.ask.kind.start if step.percept.phase == 'dial' else trial.levels}"  # type: ignore[attr-defined]  # noqa: E501
                 percepts.setdefault(of_phase, set()).add(percept_bytes(untimed(step.percept)))
                 answers.setdefault(step.percept.phase, set()).add(str(step.truth.answer))
     assert all(len(asked) == 1 for asked in percepts.values())
-    assert {phase: len(different) >= 5 for phase, different in answers.items()} == dict.fromkeys(("order", "typed", "dial"), True)
+    assert {phase: len(different) >= 5 for phase, different in answers.items()} == dict.fromkeys(
+        ("order", "typed", "dial"), True
+    )
 
 
 @pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
@@ -324,7 +379,8 @@ def test_the_same_look_does_stand_for_different_answers(name: str) -> None:
 
 
 def test_lists_in_another_order_are_probed_with_the_same_percepts(tmp_path: Path) -> None:
-    """Two trials of serial recall that show the same patterns at the same places and differ only in which one came when."""
+    """Two trials of serial recall that show the same patterns at the same places and differ only in
+    which one came when."""
     shown = compile_trial(load_paradigm("vsr"), {"list_length": 4}, 3)
     patterns = [list(step.percept.displays[0].stimulus.filled) for step in shown.steps[:4]]  # type: ignore[attr-defined]
     slots = [step.truth.answer for step in shown.steps[4:]]
@@ -332,7 +388,10 @@ def test_lists_in_another_order_are_probed_with_the_same_percepts(tmp_path: Path
     for number, order in enumerate(([0, 1, 2, 3], [2, 0, 3, 1], [3, 2, 1, 0])):
         file = tmp_path / f"fixed{number}.yaml"
         drawn = f"draw: {{patterns: {[patterns[n] for n in order]}, slots: {[slots[n] for n in order]}}}"
-        file.write_text(f"extends: vsr\nparadigm: fixed\nfactors: {{list_length: [4]}}\npractice: null\ndesigns: null\n{drawn}\n", encoding="utf-8")
+        file.write_text(
+            f"extends: vsr\nparadigm: fixed\nfactors: {{list_length: [4]}}\npractice: null\ndesigns: null\n{drawn}\n",
+            encoding="utf-8",
+        )
         trials.append(compile_trial(load_paradigm(file), {"list_length": 4}, 0))
     assert len({tuple(step.truth.answer for step in trial.steps[4:]) for trial in trials}) == 3
     assert len({percept_bytes(step.percept) for trial in trials for step in trial.steps[4:]}) == 1
@@ -342,11 +401,17 @@ def test_lists_in_another_order_are_probed_with_the_same_percepts(tmp_path: Path
     assert presented[0] != presented[1] != presented[2]
 
 
-# -- nothing but the displays tells ------------------------------------------------------------------------------------------------------------------
+# -- nothing but the displays tells ----------------------------------------------------------------
 
 
-def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]] | None = None) -> list[Example]:
-    """Every question of a session, with what the runner would have handed over; ``tamper`` may plant a leak."""
+def gathered(
+    data: Path,
+    paradigm: Paradigm,
+    trials: int,
+    tamper: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]] | None = None,
+) -> list[Example]:
+    """Every question of a session, with what the runner would have handed over; ``tamper`` may
+    plant a leak."""
     agent = make_agent("chance")
     session = start(data, paradigm, agent, plan_session(paradigm, 2, SessionDesign(), trials=trials))
     source = TrialSource(session, agent, {})
@@ -362,8 +427,8 @@ def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Tria
 @pytest.mark.parametrize("questions", [600, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [*PARADIGMS, "answers"])
 def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str, questions: int) -> None:
-    """Question, legend, names of phases, numbers of steps, lengths of words, names of keys, times and the agent's seed: a reader of all these does not beat
-    the best blind guess."""
+    """Question, legend, names of phases, numbers of steps, lengths of words, names of keys, times
+    and the agent's seed: a reader of all these does not beat the best blind guess."""
     paradigm = paradigm_of(name, tmp_path)
     found = gathered(tmp_path / "data", paradigm, trials_for(paradigm, questions))
     assert len(found) > 0.8 * questions
@@ -386,7 +451,11 @@ def with_phase(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext
     def named(step: Step) -> Step:
         answer = step.truth.answer
         value = answer[0] if isinstance(answer, tuple) else answer
-        return step if value is None else dataclasses.replace(step, percept=dataclasses.replace(step.percept, phase=f"probe{int(value) % 2}"))
+        return (
+            step
+            if value is None
+            else dataclasses.replace(step, percept=dataclasses.replace(step.percept, phase=f"probe{int(value) % 2}"))
+        )
 
     return dataclasses.replace(trial, steps=tuple(map(named, trial.steps))), context
 
@@ -395,7 +464,9 @@ def with_first_ms(trial: Trial, context: TrialContext) -> tuple[Trial, TrialCont
     """The first display is a little longer the larger the first answer is."""
     first = trial.steps[0]
     ms = 500.0 + first_answer(trial)
-    longer = dataclasses.replace(first.percept, displays=(dataclasses.replace(first.percept.displays[0], ms=ms), *first.percept.displays[1:]))
+    longer = dataclasses.replace(
+        first.percept, displays=(dataclasses.replace(first.percept.displays[0], ms=ms), *first.percept.displays[1:])
+    )
     return dataclasses.replace(trial, steps=(dataclasses.replace(first, percept=longer), *trial.steps[1:])), context
 
 
@@ -407,7 +478,9 @@ def with_seed(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("leak", [with_phase, with_first_ms, with_seed])
-def test_the_guesser_would_find_a_leak(tmp_path: Path, leak: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]]) -> None:
+def test_the_guesser_would_find_a_leak(
+    tmp_path: Path, leak: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]]
+) -> None:
     found = gathered(tmp_path, load_paradigm("smu"), 500, leak)
     assert min(advantage(found).values()) < SURE
 

@@ -1,4 +1,5 @@
-"""Whatever was measured along any column: planted numbers come back, and what cannot be is told in a sentence."""
+"""Whatever was measured along any column: planted numbers come back, and what cannot be is told in
+a sentence."""
 
 from __future__ import annotations
 
@@ -25,14 +26,29 @@ def search(ms: float = 40.0, spread: float = 60.0, right: float = 0.9) -> Any:
     def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, float]]:
         size, present = int(random.choice([2, 4, 6])), bool(random.rand() < 0.5)
         time = 400 + ms * size + 20 * (not present) + random.normal(0, spread)
-        columns = {"set_size": size, "factor_present": present, "correct_answer": json.dumps("present" if present else "absent")}
+        columns = {
+            "set_size": size,
+            "factor_present": present,
+            "correct_answer": json.dumps("present" if present else "absent"),
+        }
         return [(columns, right, time)]
 
     return trial
 
 
 def people(many: int = 5, trials: int = 120, **options: Any) -> pd.DataFrame:
-    parts = [table(search(**options), trials, agent="participant", kind="participant", participant=f"P{at}", paradigm="search", seed=at) for at in range(many)]
+    parts = [
+        table(
+            search(**options),
+            trials,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            paradigm="search",
+            seed=at,
+        )
+        for at in range(many)
+    ]
     return together(*parts)
 
 
@@ -89,8 +105,13 @@ def test_d_prime_along_a_column_is_that_of_the_planted_observer(tmp_path: Path) 
         return [(columns, float(said if changed else 1 - said), None)]
 
     machine = table(trial, 1600, paradigm="own")
-    crowd = [table(trial, 160, agent="participant", kind="participant", participant=f"P{at}", paradigm="own", seed=at) for at in range(8)]
-    drawing = spanlab.figure("conditions", saved(tmp_path, together(machine, *crowd)), along="set_size", value="d_prime")
+    crowd = [
+        table(trial, 160, agent="participant", kind="participant", participant=f"P{at}", paradigm="own", seed=at)
+        for at in range(8)
+    ]
+    drawing = spanlab.figure(
+        "conditions", saved(tmp_path, together(machine, *crowd)), along="set_size", value="d_prime"
+    )
     for (kind, size), row in rows_by(drawing.table, "agent_kind", "set_size").items():
         assert row["mean"] == pytest.approx({2: 2.0, 4: 1.0}[size], abs=0.4), kind
         assert row["low"] < row["mean"] < row["high"]
@@ -131,8 +152,12 @@ def test_a_page_asks_for_factors_that_no_effect_shows(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_page_has_them_with_their_commands(tmp_path: Path) -> None:
-    page = compare([saved(tmp_path, people(4, 60))], tmp_path / "report", Options(models=False, all_figures=True)).read_text()
-    assert {"search_conditions_correct.svg", "search_conditions_rt_ms.svg"} <= {one.name for one in (tmp_path / "report" / "figures").iterdir()}
+    page = compare(
+        [saved(tmp_path, people(4, 60))], tmp_path / "report", Options(models=False, all_figures=True)
+    ).read_text()
+    assert {"search_conditions_correct.svg", "search_conditions_rt_ms.svg"} <= {
+        one.name for one in (tmp_path / "report" / "figures").iterdir()
+    }
     assert "--along set_size --by factor_present --value rt_ms" in page
 
 

@@ -1,4 +1,5 @@
-"""Errors on a circle: circular statistics, mixture models against planted values, their table and figure."""
+"""Errors on a circle: circular statistics, mixture models against planted values, their table and
+figure."""
 
 from __future__ import annotations
 
@@ -15,7 +16,15 @@ from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.continuous import errors_over_people, report_errors
 from spanlab.analysis.figure_catalogue import figure_named
 from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.stats.mixture import ENOUGH, _Likelihood, circular_mean_sd, fit_mixture, kappa_to_sd, mixture_limits, simulate_answers
+from spanlab.analysis.stats.mixture import (
+    ENOUGH,
+    _Likelihood,
+    circular_mean_sd,
+    fit_mixture,
+    kappa_to_sd,
+    mixture_limits,
+    simulate_answers,
+)
 
 DEGREE = math.pi / 180
 
@@ -40,7 +49,11 @@ def test_the_sd_of_a_von_mises_distribution_is_that_of_its_samples() -> None:
 def test_the_slope_is_that_of_the_likelihood(others: bool) -> None:
     random = np.random.RandomState(2)
     errors = random.uniform(-math.pi, math.pi, 40)
-    away = np.where(random.random_sample((40, 3)) < 0.2, np.nan, random.uniform(-math.pi, math.pi, (40, 3))) if others else None
+    away = (
+        np.where(random.random_sample((40, 3)) < 0.2, np.nan, random.uniform(-math.pi, math.pi, (40, 3)))
+        if others
+        else None
+    )
     likelihood = _Likelihood(errors, away)
     at = np.array([0.7, -0.4, 1.1] if others else [0.7, 1.1])
     for number, one in enumerate(np.eye(len(at)) * 1e-6):
@@ -57,7 +70,9 @@ def test_many_answers_give_planted_values_back() -> None:
     assert fitted.weights == pytest.approx((0.7, 0.2, 0.1), abs=0.03)
     assert fitted.sd / DEGREE == pytest.approx(20, rel=0.05)
     limits = mixture_limits(errors, fitted, away)
-    assert all(low < value < high for value, (low, high) in zip((*fitted.weights, fitted.sd), limits.values(), strict=True))
+    assert all(
+        low < value < high for value, (low, high) in zip((*fitted.weights, fitted.sd), limits.values(), strict=True)
+    )
     # Who knows nothing of swaps takes them for guesses.
     assert fit_mixture(errors).weights[1] == pytest.approx(0.3, abs=0.04)
 
@@ -70,7 +85,10 @@ def test_the_density_of_a_mixture_adds_up() -> None:
 
 @pytest.mark.slow
 def test_the_table_by_person_and_set_size() -> None:
-    table = report_errors(score_table(planted_table({"p1": (0.8, 0.1, 0.1), "p2": (0.6, 0.1, 0.3)}, {1: 15, 3: 20}, trials=300)), by=("set_size",))
+    table = report_errors(
+        score_table(planted_table({"p1": (0.8, 0.1, 0.1), "p2": (0.6, 0.1, 0.3)}, {1: 15, 3: 20}, trials=300)),
+        by=("set_size",),
+    )
     assert list(table["participant"]) == ["p1", "p1", "p2", "p2"]
     assert table["two_sd"].to_numpy() == pytest.approx([15, 20, 15, 20], rel=0.25)
     first, second = table.iloc[0], table.iloc[3]
@@ -85,7 +103,9 @@ def test_the_table_by_person_and_set_size() -> None:
 
 
 def test_orientations_are_told_in_their_own_degrees() -> None:
-    (row,) = report_errors(score_table(planted_table({"p1": (0.9, 0.1)}, {2: 12}, trials=400, period=180))).to_dict("records")
+    (row,) = report_errors(score_table(planted_table({"p1": (0.9, 0.1)}, {2: 12}, trials=400, period=180))).to_dict(
+        "records"
+    )
     assert row["period"] == 180
     assert row["two_sd"] == pytest.approx(12, rel=0.2)
     assert row["two_p_guess"] == pytest.approx(0.1, abs=0.06)
@@ -94,14 +114,24 @@ def test_orientations_are_told_in_their_own_degrees() -> None:
 @pytest.mark.parametrize(
     ("weights", "sd", "trials", "note"),
     [
-        ((0.9, 0.1), 20, ENOUGH["two"] - 1, "only 99 answers: 2 components are fitted from 100 on; only 99 answers: 3 components are fitted from 150 on"),
+        (
+            (0.9, 0.1),
+            20,
+            ENOUGH["two"] - 1,
+            (
+                "only 99 answers: 2 components are fitted from 100 on; only 99 answers: 3 components are fitted from"
+                " 150 on"
+            ),
+        ),
         ((0.9, 0.1), 20, ENOUGH["three"] - 1, "only 149 answers: 3 components are fitted from 150 on"),
         ((1e-9, 1.0), 20, 300, "answers no better than guesses: no fit"),
         ((1.0, 1e-9), 0.6, 300, "errors spread by less than 1°: no distribution fitted"),
     ],
 )
 @pytest.mark.slow
-def test_without_enough_to_go_by_nothing_is_fitted_and_the_reason_is_given(weights: tuple[float, ...], sd: float, trials: int, note: str) -> None:
+def test_without_enough_to_go_by_nothing_is_fitted_and_the_reason_is_given(
+    weights: tuple[float, ...], sd: float, trials: int, note: str
+) -> None:
     (row,) = report_errors(score_table(planted_table({"p1": weights}, {3: sd}, trials=trials))).to_dict("records")
     assert row["note"] == note
     assert math.isnan(row["three_sd"])
@@ -134,9 +164,16 @@ def test_the_figure_of_people_and_of_a_model(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("weights", "sd", "size", "trials"),
-    [((0.9, 0.1), 20.0, 1, 100), ((0.6, 0.4), 35.0, 1, 100), ((0.8, 0.1, 0.1), 20.0, 3, 150), ((0.5, 0.1, 0.4), 30.0, 6, 150)],
+    [
+        ((0.9, 0.1), 20.0, 1, 100),
+        ((0.6, 0.4), 35.0, 1, 100),
+        ((0.8, 0.1, 0.1), 20.0, 3, 150),
+        ((0.5, 0.1, 0.4), 30.0, 6, 150),
+    ],
 )
-def test_from_enough_answers_on_planted_parameters_are_recovered(weights: tuple[float, ...], sd: float, size: int, trials: int) -> None:
+def test_from_enough_answers_on_planted_parameters_are_recovered(
+    weights: tuple[float, ...], sd: float, size: int, trials: int
+) -> None:
     """Bias, spread and coverage, as docs/statistics.md has them."""
     assert trials == ENOUGH["two" if len(weights) == 2 else "three"]
     for one in recover(weights, sd, size, trials, people=200, seed=9):

@@ -14,7 +14,13 @@ from spanlab.analysis.means.bootstrap import estimate, score_limits
 
 
 def bowed(length: int, position: int) -> float:
-    return 0.95 - 0.1 * (length - 3) if position == 1 else 0.85 - 0.1 * (length - 3) if position == length else 0.5 - 0.1 * (length - 3)
+    return (
+        0.95 - 0.1 * (length - 3)
+        if position == 1
+        else 0.85 - 0.1 * (length - 3)
+        if position == length
+        else 0.5 - 0.1 * (length - 3)
+    )
 
 
 def test_planted_serial_positions_come_back() -> None:
@@ -28,7 +34,10 @@ def test_planted_serial_positions_come_back() -> None:
 
 
 def test_planted_set_size_effect_comes_back() -> None:
-    curve = accuracy(responses(lambda length, position: 1 - 0.15 * length, lengths=[2, 4, 6], repetitions=1500, seed=2), ("set_size",))
+    curve = accuracy(
+        responses(lambda length, position: 1 - 0.15 * length, lengths=[2, 4, 6], repetitions=1500, seed=2),
+        ("set_size",),
+    )
     assert curve["set_size"].tolist() == [2, 4, 6]
     np.testing.assert_allclose(curve["mean"], [0.7, 0.4, 0.1], atol=0.03)
 
@@ -69,7 +78,15 @@ def test_sem_over_trials_is_scipys() -> None:
 
 def test_several_people_are_the_units() -> None:
     people = [
-        responses(lambda length, position, p=p: p, agent="participant", kind="participant", participant=f"P{n}", lengths=[4], repetitions=4 + 3 * n, seed=n)
+        responses(
+            lambda length, position, p=p: p,
+            agent="participant",
+            kind="participant",
+            participant=f"P{n}",
+            lengths=[4],
+            repetitions=4 + 3 * n,
+            seed=n,
+        )
         for n, p in enumerate((0.3, 0.5, 0.7, 0.9))
     ]
     table = mixed(*people)
@@ -85,7 +102,9 @@ def test_several_people_are_the_units() -> None:
 
 def test_a_cell_that_only_one_of_several_people_reached_has_no_interval() -> None:
     short = responses(bowed, agent="participant", kind="participant", participant="A", lengths=[3], repetitions=6)
-    both = responses(bowed, agent="participant", kind="participant", participant="B", lengths=[3, 4], repetitions=6, seed=1)
+    both = responses(
+        bowed, agent="participant", kind="participant", participant="B", lengths=[3, 4], repetitions=6, seed=1
+    )
     curve = accuracy(mixed(short, both), ("set_size",)).to_dict("records")
     assert [row["set_size"] for row in curve] == [3, 4]
     assert curve[1]["note"] == "one participant: no interval"
@@ -124,9 +143,14 @@ def test_limits_of_shares_agree_with_the_t_interval_for_many_units() -> None:
         assert (found.low, found.high) == (pytest.approx(low, abs=0.001), pytest.approx(high, abs=0.001))
 
 
-@pytest.mark.parametrize(("people", "lists", "share", "spread"), [(8, 12, 1 / 12, 0.04), (8, 12, 1 / 12, 0.0), (8, 48, 0.6, 0.14), (20, 48, 0.95, 0.03)])
+@pytest.mark.parametrize(
+    ("people", "lists", "share", "spread"),
+    [(8, 12, 1 / 12, 0.04), (8, 12, 1 / 12, 0.0), (8, 48, 0.6, 0.14), (20, 48, 0.95, 0.03)],
+)
 @pytest.mark.slow
-def test_intervals_of_shares_over_people_hold_rare_and_frequent_ones(people: int, lists: int, share: float, spread: float) -> None:
+def test_intervals_of_shares_over_people_hold_rare_and_frequent_ones(
+    people: int, lists: int, share: float, spread: float
+) -> None:
     """Resampled limits of 8 people who did something in one list of twelve held 89 of 100."""
     random, held = np.random.RandomState(3), []
     for _ in range(2000):
@@ -138,8 +162,9 @@ def test_intervals_of_shares_over_people_hold_rare_and_frequent_ones(people: int
 
 
 def test_the_score_interval_is_that_of_wilson_for_the_effective_number_of_answers() -> None:
-    """With the variance of so many independent answers, and no doubt about it, it is Wilson's own; towards one half it ends where the variance has grown with
-    the power of 1.5, as that of people does who differ in log odds.
+    """With the variance of so many independent answers, and no doubt about it, it is Wilson's own;
+    towards one half it ends where the variance has grown with the power of 1.5, as that of people
+    does who differ in log odds.
     """
     for right in (5, 45):
         share, se = right / 50, math.sqrt(0.09 / 50)
@@ -148,15 +173,25 @@ def test_the_score_interval_is_that_of_wilson_for_the_effective_number_of_answer
         near, far = (0, 1) if share < 0.5 else (1, 0)
         assert ends[near] == pytest.approx(wanted[near])
         assert abs(ends[far] - share) > abs(wanted[far] - share)
-        assert abs(ends[far] - share) == pytest.approx(scipy.stats.norm.isf(0.025) * se * (ends[far] * (1 - ends[far]) / 0.09) ** 0.75)
+        assert abs(ends[far] - share) == pytest.approx(
+            scipy.stats.norm.isf(0.025) * se * (ends[far] * (1 - ends[far]) / 0.09) ** 0.75
+        )
     middle = score_limits(0.5, 0.1, 1e9)
-    assert middle == (pytest.approx(1 - middle[1]), pytest.approx(scipy.stats.binomtest(13, 26).proportion_ci(method="wilson").high, abs=0.01))
+    assert middle == (
+        pytest.approx(1 - middle[1]),
+        pytest.approx(scipy.stats.binomtest(13, 26).proportion_ci(method="wilson").high, abs=0.01),
+    )
 
 
 def test_intervals_of_right_and_wrong_hold_every_share() -> None:
     """Counted out, not drawn: resampled limits of 24 units held a share of 85 % in 89 %."""
     for units in (8, 24, 48):
-        limits = np.array([(one.low, one.high) for one in (estimate([1.0] * right + [0.0] * (units - right)) for right in range(units + 1))])
+        limits = np.array(
+            [
+                (one.low, one.high)
+                for one in (estimate([1.0] * right + [0.0] * (units - right)) for right in range(units + 1))
+            ]
+        )
         for share in np.linspace(0.02, 0.98, 49):
             held = (limits[:, 0] <= share) & (share <= limits[:, 1])
             assert scipy.stats.binom.pmf(np.arange(units + 1), units, share)[held].sum() > 0.925, (units, share)
@@ -176,7 +211,8 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(units: int, p: flo
 
 
 def test_resampling_whole_trials_covers_where_items_of_a_trial_go_together() -> None:
-    """Items of one trial share a good or a bad moment: treating them as independent would give intervals that are far too narrow."""
+    """Items of one trial share a good or a bad moment: treating them as independent would give
+    intervals that are far too narrow."""
     table = responses(lambda length, position: 0.5, lengths=[8], repetitions=20, spread=0.5)
     row, same = overall(table).iloc[0], estimate(table.groupby("trial")["correct"].mean().to_numpy(float))
     assert (row["low"], row["high"]) == (same.low, same.high)

@@ -1,4 +1,5 @@
-"""Signal detection from counts: published vectors, an independent computation, and what must hold for all counts."""
+"""Signal detection from counts: published vectors, an independent computation, and what must hold
+for all counts."""
 
 from __future__ import annotations
 
@@ -14,7 +15,16 @@ from spanlab.analysis.stats.signal_detection import CORRECTIONS, Correction, det
 from spanlab.core.errors import SpanLabError
 
 #: Of the N-back study: hits of 8, false alarms of 16, d' with its sign.
-VECTORS = [(8, 0, 4.6527), (7, 0, 3.4767), (2, 1, 0.8596), (0, 0, 0.0), (0, 2, -1.1760), (1, 3, -0.2632), (6, 1, 2.2086), (0, 1, -0.7922)]
+VECTORS = [
+    (8, 0, 4.6527),
+    (7, 0, 3.4767),
+    (2, 1, 0.8596),
+    (0, 0, 0.0),
+    (0, 2, -1.1760),
+    (1, 3, -0.2632),
+    (6, 1, 2.2086),
+    (0, 1, -0.7922),
+]
 
 some = st.integers(0, 40)
 counts = st.tuples(some, some, some, some).filter(lambda four: four[0] + four[1] > 0 and four[2] + four[3] > 0)
@@ -69,7 +79,9 @@ def test_swapping_hits_and_false_alarms_turns_the_sign(four: tuple[int, int, int
 
 
 @given(counts, corrections)
-def test_answering_the_other_way_round_turns_both_signs(four: tuple[int, int, int, int], correction: Correction) -> None:
+def test_answering_the_other_way_round_turns_both_signs(
+    four: tuple[int, int, int, int], correction: Correction
+) -> None:
     hit, miss, alarm, rejection = four
     there, back = detection(hit, miss, alarm, rejection, correction), detection(miss, hit, rejection, alarm, correction)
     assert there.dprime == pytest.approx(-back.dprime, abs=1e-9)
@@ -78,7 +90,9 @@ def test_answering_the_other_way_round_turns_both_signs(four: tuple[int, int, in
 
 @given(counts, corrections)
 @pytest.mark.slow
-def test_a_hit_more_never_lowers_and_a_false_alarm_more_never_raises(four: tuple[int, int, int, int], correction: Correction) -> None:
+def test_a_hit_more_never_lowers_and_a_false_alarm_more_never_raises(
+    four: tuple[int, int, int, int], correction: Correction
+) -> None:
     hit, miss, alarm, rejection = four
     now = detection(*four, correction)
     if miss:
@@ -120,7 +134,10 @@ def test_nothing_counted_gives_no_number(correction: Correction) -> None:
 @pytest.mark.parametrize(("sensitivity", "bias"), [(0.0, 0.0), (1.0, 0.5), (2.5, -0.3), (-1.0, 0.2)])
 def test_recovers_what_was_planted_from_many_answers(sensitivity: float, bias: float) -> None:
     random = np.random.RandomState(1)
-    signals, others = random.normal(sensitivity / 2, 1, 200_000) > bias, random.normal(-sensitivity / 2, 1, 200_000) > bias
+    signals, others = (
+        random.normal(sensitivity / 2, 1, 200_000) > bias,
+        random.normal(-sensitivity / 2, 1, 200_000) > bias,
+    )
     found = detection(signals.sum(), (~signals).sum(), others.sum(), (~others).sum())
     assert found.dprime == pytest.approx(sensitivity, abs=0.02)
     assert found.criterion == pytest.approx(bias, abs=0.02)

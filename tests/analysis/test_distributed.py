@@ -1,4 +1,5 @@
-"""Tables of any length: piece by piece, by whom and in whatever order, everything comes out as from all rows at once."""
+"""Tables of any length: piece by piece, by whom and in whatever order, everything comes out as from
+all rows at once."""
 
 from __future__ import annotations
 
@@ -47,17 +48,31 @@ def falling(length: int, place: int) -> float:
 def recalls() -> pd.DataFrame:
     random = np.random.RandomState(4)
     lists = [[int(cell) for cell in random.permutation(100)[: 2 + number % 3]] for number in range(24)]
-    return together(*(recall(shown, [*shown[: 1 + number % 3], 99][: len(shown)], number + 1) for number, shown in enumerate(lists)))
+    return together(
+        *(recall(shown, [*shown[: 1 + number % 3], 99][: len(shown)], number + 1) for number, shown in enumerate(lists))
+    )
 
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
-    """A machine, several people, ten sessions of one network, two settings of another; paradigms of every kind; practice, duplicates, silence."""
+    """A machine, several people, ten sessions of one network, two settings of another; paradigms of
+    every kind; practice, duplicates, silence."""
     parts = [
         responses(falling, agent="network:one", repetitions=20, seed=1),
-        *(responses(falling, agent="p", kind="participant", participant=f"P{n}", repetitions=6, seed=10 + n) for n in range(4)),
-        *(responses(falling, agent="network:ten", repetitions=3, seed=20 + n, session=f"ten-{n}", lengths=(3, 5)) for n in range(10)),
-        *(responses(falling, agent="network:two", repetitions=5, seed=40 + n, session=f"two-{n}").assign(agent_settings_hash=str(n) * 8) for n in range(2)),
+        *(
+            responses(falling, agent="p", kind="participant", participant=f"P{n}", repetitions=6, seed=10 + n)
+            for n in range(4)
+        ),
+        *(
+            responses(falling, agent="network:ten", repetitions=3, seed=20 + n, session=f"ten-{n}", lengths=(3, 5))
+            for n in range(10)
+        ),
+        *(
+            responses(falling, agent="network:two", repetitions=5, seed=40 + n, session=f"two-{n}").assign(
+                agent_settings_hash=str(n) * 8
+            )
+            for n in range(2)
+        ),
         recalls(),
         table(change_detection(3.0), 150, paradigm="cd"),
         table(change_detection(2.0), 90, paradigm="cd", agent="p", kind="participant", participant="P1", seed=3),
@@ -114,7 +129,9 @@ def at_once(file: Path) -> dict[str, Any]:
 @pytest.mark.slow
 def test_the_rows_have_something_of_everything(at_once: dict[str, Any]) -> None:
     assert set(at_once["titles"]) == {"vsr", "sfr", "cd", "sts"}
-    assert {f"{name} of {paradigm}" for name, paradigm in zip(SOME, ("vsr", "vsr", "sfr", "sts", "cd"), strict=True)} <= set(at_once)
+    assert {
+        f"{name} of {paradigm}" for name, paradigm in zip(SOME, ("vsr", "vsr", "sfr", "sts", "cd"), strict=True)
+    } <= set(at_once)
     assert set(at_once["serial_position of vsr"]["unit"]) >= {"participant", "session", "trial"}
     assert any("practice" in note for note in at_once["notes"])
     assert any("duplicate" in note for note in at_once["notes"])
@@ -143,8 +160,12 @@ def test_pieces_end_where_trials_do(rows: pd.DataFrame, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_several_files_are_one_table(rows: pd.DataFrame, at_once: dict[str, Any], tmp_path: Path) -> None:
-    """People are counted in each paradigm over all files (four, and one), and settings are told apart over all of them."""
-    files = [write(part, tmp_path / f"{number}.parquet") for number, (_, part) in enumerate(rows.groupby(["paradigm", "session"], sort=False))]
+    """People are counted in each paradigm over all files (four, and one), and settings are told
+    apart over all of them."""
+    files = [
+        write(part, tmp_path / f"{number}.parquet")
+        for number, (_, part) in enumerate(rows.groupby(["paradigm", "session"], sort=False))
+    ]
     scattered = all_tables(load_scattered(files, SOME, rows=300), SOME)
     the_same(at_once, scattered)
     called = {"People (n = 1 to 4)", "network:two #000000", "network:two #111111"}
@@ -155,7 +176,10 @@ def test_several_files_are_one_table(rows: pd.DataFrame, at_once: dict[str, Any]
 @pytest.mark.slow
 def test_trials_in_several_pieces_are_put_together(rows: pd.DataFrame, tmp_path: Path) -> None:
     """In a shuffled table no piece has a whole trial."""
-    halves = [write(rows.sample(frac=1, random_state=1).iloc[number::2], tmp_path / f"{number}.parquet") for number in range(2)]
+    halves = [
+        write(rows.sample(frac=1, random_state=1).iloc[number::2], tmp_path / f"{number}.parquet")
+        for number in range(2)
+    ]
     the_same(all_tables(load(halves), SOME), all_tables(load_scattered(halves, SOME, rows=500), SOME))
 
 
@@ -200,7 +224,13 @@ def test_it_does_not_matter_who_is_first(file: Path, at_once: dict[str, Any]) ->
 
 def taken(data: Path, agent: Any, trials: int, extra: dict[str, Any] | None = None) -> Path:
     paradigm = load_paradigm("vsr")
-    session = begin(data, paradigm, agent, plan_session(paradigm, 1, SessionDesign(), trials=trials), Request(seed=1, extra=extra or {}))
+    session = begin(
+        data,
+        paradigm,
+        agent,
+        plan_session(paradigm, 1, SessionDesign(), trials=trials),
+        Request(seed=1, extra=extra or {}),
+    )
     Runner(session, agent).run()
     return session.folder
 
@@ -211,9 +241,14 @@ class Batched(Chance, BatchAgent):
     kind: ClassVar[AgentKind] = NETWORK
     name = "batched"
 
-    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None) -> list[list[Response | None]]:
+    def answer(
+        self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None
+    ) -> list[list[Response | None]]:
         random = np.random.RandomState(1)
-        return [[None if percept.ask is None else Response(percept.ask.kind.guess(random)) for percept in trial] for trial in trials]
+        return [
+            [None if percept.ask is None else Response(percept.ask.kind.guess(random)) for percept in trial]
+            for trial in trials
+        ]
 
 
 def test_sessions_large_small_unfinished_and_damaged(tmp_path: Path) -> None:
@@ -237,8 +272,12 @@ def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def test_what_cannot_be_shared_out_is_said(file: Path, tmp_path: Path, spanlab: Run) -> None:
-    (tmp_path / "rules.yaml").write_text("exclude:\n  - {leave_out: participants, where: accuracy, below: 0.2}\n", encoding="utf-8")
-    assert "exclusion rules need all answers" in complaint(*spanlab("figure", "set_size", file, "--exclude", "rules.yaml", "--workers", "2"))
+    (tmp_path / "rules.yaml").write_text(
+        "exclude:\n  - {leave_out: participants, where: accuracy, below: 0.2}\n", encoding="utf-8"
+    )
+    assert "exclusion rules need all answers" in complaint(
+        *spanlab("figure", "set_size", file, "--exclude", "rules.yaml", "--workers", "2")
+    )
     assert "reaction_time needs all answers" in complaint(*spanlab("figure", "reaction_time", file, "--workers", "2"))
 
 

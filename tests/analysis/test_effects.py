@@ -1,4 +1,5 @@
-"""Effects: planted ones come back, each in its table and its figure; data that hold little or nothing get a note and never an error."""
+"""Effects: planted ones come back, each in its table and its figure; data that hold little or
+nothing get a note and never an error."""
 
 from __future__ import annotations
 
@@ -30,9 +31,16 @@ from spanlab.paradigms import list_paradigms
 
 #: Runs with switches in which congruent markers are easier and faster.
 _CONGRUENT = table(
-    switching({"one task": 0.7, "repetition": 0.7, "switch": 0.5}, dict.fromkeys(("one task", "repetition", "switch"), 500), (0.2, -50)), 400, paradigm="sts"
+    switching(
+        {"one task": 0.7, "repetition": 0.7, "switch": 0.5},
+        dict.fromkeys(("one task", "repetition", "switch"), 500),
+        (0.2, -50),
+    ),
+    400,
+    paradigm="sts",
 )
-#: For every effect a table in which it is planted, and what must come out (by the columns of its cells).
+#: For every effect a table in which it is planted, and what must come out (by the columns of its
+#: cells).
 PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
     "serial_position": (
         responses(lambda length, place: 0.9 - 0.1 * place, lengths=[3, 4], repetitions=400),
@@ -57,7 +65,13 @@ PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
     ),
     "cognitive_load": (
         table(
-            along("record_cognitive_load", {0.0: 0.9, 0.54: 0.5}, factor_storage="visual", factor_distractor_domain="spatial", serial_position=1),
+            along(
+                "record_cognitive_load",
+                {0.0: 0.9, 0.54: 0.5},
+                factor_storage="visual",
+                factor_distractor_domain="spatial",
+                serial_position=1,
+            ),
             900,
             paradigm="cs",
         ),
@@ -66,7 +80,13 @@ PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
     ),
     "domain_conflict": (
         table(
-            along("factor_distractor_domain", {"visual": 0.4, "spatial": 0.8}, factor_storage="visual", factor_load=3, serial_position=1),
+            along(
+                "factor_distractor_domain",
+                {"visual": 0.4, "spatial": 0.8},
+                factor_storage="visual",
+                factor_load=3,
+                serial_position=1,
+            ),
             900,
             paradigm="cs",
         ),
@@ -88,9 +108,21 @@ PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
     ),
     "conjunctions": (
         together(
-            table(along("set_size", {2: 0.9, 8: 0.6}, factor_feature="conjunction", record_changed_feature="size"), 600, paradigm="cd"),
-            table(along("set_size", {2: 0.7, 8: 0.7}, factor_feature="conjunction", record_changed_feature=None), 600, paradigm="cd").assign(session="b"),
-            table(along("set_size", {2: 0.0, 8: 0.0}, factor_feature="colour", record_changed_feature="colour"), 100, paradigm="cd").assign(session="c"),
+            table(
+                along("set_size", {2: 0.9, 8: 0.6}, factor_feature="conjunction", record_changed_feature="size"),
+                600,
+                paradigm="cd",
+            ),
+            table(
+                along("set_size", {2: 0.7, 8: 0.7}, factor_feature="conjunction", record_changed_feature=None),
+                600,
+                paradigm="cd",
+            ).assign(session="b"),
+            table(
+                along("set_size", {2: 0.0, 8: 0.0}, factor_feature="colour", record_changed_feature="colour"),
+                100,
+                paradigm="cd",
+            ).assign(session="c"),
         ),
         {("size", 2): 0.9, ("size", 8): 0.6, ("nothing", 2): 0.7, ("nothing", 8): 0.7},
         "cd",
@@ -106,12 +138,26 @@ PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
         "si",
     ),
     "task_switching": (
-        table(switching({"one task": 0.95, "repetition": 0.9, "switch": 0.7}, dict.fromkeys(("one task", "repetition", "switch"), 500.0)), 300, paradigm="sts"),
+        table(
+            switching(
+                {"one task": 0.95, "repetition": 0.9, "switch": 0.7},
+                dict.fromkeys(("one task", "repetition", "switch"), 500.0),
+            ),
+            300,
+            paradigm="sts",
+        ),
         {("one task",): 0.95, ("repetition",): 0.9, ("switch",): 0.7},
         "sts",
     ),
     "switching_time": (
-        table(switching(dict.fromkeys(("one task", "repetition", "switch"), 0.9), {"one task": 400, "repetition": 450, "switch": 600}), 300, paradigm="sts"),
+        table(
+            switching(
+                dict.fromkeys(("one task", "repetition", "switch"), 0.9),
+                {"one task": 400, "repetition": 450, "switch": 600},
+            ),
+            300,
+            paradigm="sts",
+        ),
         {("one task",): 400, ("repetition",): 450, ("switch",): 600},
         "sts",
     ),
@@ -119,7 +165,12 @@ PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
     "congruency_time": (_CONGRUENT, {("congruent",): 450, ("incongruent",): 500}, "sts"),
     "switching_by_congruency": (
         _CONGRUENT,
-        {("congruent", "switch"): 0.7, ("incongruent", "switch"): 0.5, ("congruent", "one task"): 0.9, ("incongruent", "repetition"): 0.7},
+        {
+            ("congruent", "switch"): 0.7,
+            ("incongruent", "switch"): 0.5,
+            ("congruent", "one task"): 0.9,
+            ("incongruent", "repetition"): 0.7,
+        },
         "sts",
     ),
     "switching_time_by_congruency": (_CONGRUENT, {("congruent", "switch"): 450, ("incongruent", "switch"): 500}, "sts"),
@@ -135,7 +186,11 @@ def free_recalls() -> pd.DataFrame:
     """In order; in another order; with an intrusion first; from the end."""
     shown = [11, 22, 33, 44, 55, 66]
     answers = [shown, [22, 11, 33, 44, 55, 66], [99, 11, 22, 33, 44, 55], [66, 11, 22, 33, 44, 99]]
-    return together(*(recall(shown, answer, number) for number, answer in enumerate(answers, start=1)), recall([1, 2], [2, 1], 5), recall([1, 2], [1, 2], 6))
+    return together(
+        *(recall(shown, answer, number) for number, answer in enumerate(answers, start=1)),
+        recall([1, 2], [2, 1], 5),
+        recall([1, 2], [1, 2], 6),
+    )
 
 
 @pytest.mark.sampled(9)
@@ -153,7 +208,8 @@ def test_planted_effects_come_back(name: str) -> None:
         assert (row["n_units"] > 0, row["unit"]) == (True, "trial")
 
 
-#: Figures that are drawn here to the last: one panel, panels with names, places with names, an axis of its own.
+#: Figures that are drawn here to the last: one panel, panels with names, places with names, an axis
+#: of its own.
 DRAWN = ("set_size", "free_recall", "task_switching", "capacity")
 
 
@@ -163,7 +219,11 @@ DECLARED = (*DRAWN, "primacy_recency", "serial_position_retention", "switching_t
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    "name", [name if name in DECLARED else pytest.param(name, marks=pytest.mark.slow) for name in (*sorted(PLANTED), "free_recall", "first_recalled")]
+    "name",
+    [
+        name if name in DECLARED else pytest.param(name, marks=pytest.mark.slow)
+        for name in (*sorted(PLANTED), "free_recall", "first_recalled")
+    ],
 )
 def test_every_effect_has_a_figure(name: str) -> None:
     data, paradigm = (free_recalls(), "sfr") if name not in PLANTED else (PLANTED[name][0], PLANTED[name][2])
@@ -192,13 +252,23 @@ def test_a_page_needs_no_network() -> None:
 
 def test_free_recall_by_hand() -> None:
     found = effect("free_recall").table(free_recalls(), "sfr").set_index(["criterion", "list_length"])
-    assert found["mean"].to_dict() == {("in any order", 2): 1.0, ("in order", 2): 0.5, ("in any order", 6): 0.5, ("in order", 6): 0.25}
+    assert found["mean"].to_dict() == {
+        ("in any order", 2): 1.0,
+        ("in order", 2): 0.5,
+        ("in any order", 6): 0.5,
+        ("in order", 6): 0.25,
+    }
     chance = found["chance"]
     assert chance["in any order", 2] == pytest.approx(1 / math.comb(100, 2))
     assert chance["in order", 2] == pytest.approx(1 / (100 * 99))
     first = effect("first_recalled").table(free_recalls(), "sfr").set_index(["recalled_first", "list_length"])["mean"]
     # of six items the first, the last four (3 to 6), another (2), or none of them
-    assert [first[kind, 6] for kind in ("first item", "last four", "another item", "not an item")] == [0.25, 0.25, 0.25, 0.25]
+    assert [first[kind, 6] for kind in ("first item", "last four", "another item", "not an item")] == [
+        0.25,
+        0.25,
+        0.25,
+        0.25,
+    ]
     assert [first[kind, 2] for kind in ("first item", "last four", "another item", "not an item")] == [0.5, 0.5, 0, 0]
     odds = effect("first_recalled").table(free_recalls(), "sfr").groupby("list_length")["chance"].sum()
     np.testing.assert_allclose(odds.astype(float), 1)
@@ -216,14 +286,26 @@ def test_a_trial_with_nothing_recalled_recalled_nothing_first() -> None:
 def test_curves_are_those_of_plain_group_bys() -> None:
     """The fast path against pandas, word for word: trials first, then people."""
     people = [
-        responses(lambda length, place, p=p: p - 0.05 * place, agent="participant", kind="participant", participant=f"P{n}", repetitions=4 + n, seed=n)
+        responses(
+            lambda length, place, p=p: p - 0.05 * place,
+            agent="participant",
+            kind="participant",
+            participant=f"P{n}",
+            repetitions=4 + n,
+            seed=n,
+        )
         for n, p in enumerate((0.5, 0.7, 0.9))
     ]
     data = together(*people, responses(lambda length, place: 0.6, repetitions=12, seed=9))
     found = rows_by(accuracy(data, ("list_length",)), "agent", "list_length")
     data["correct"] = data["correct"].astype(float)
     trials = data.groupby(["agent", "list_length", "participant", "session", "trial"])["correct"].mean().reset_index()
-    persons = trials[trials["agent"] == "participant"].groupby(["agent", "list_length", "participant"])["correct"].mean().reset_index()
+    persons = (
+        trials[trials["agent"] == "participant"]
+        .groupby(["agent", "list_length", "participant"])["correct"]
+        .mean()
+        .reset_index()
+    )
     for agent, units in (("participant", persons), ("network:test", trials[trials["agent"] == "network:test"])):
         for length, part in units.groupby("list_length")["correct"]:
             row = found[agent, length]
@@ -250,7 +332,10 @@ def test_reaction_times_are_averaged_over_those_that_there_are() -> None:
     assert found["chance"].isna().all()
 
 
-@pytest.mark.parametrize(("items", "hits", "alarms", "pashler", "cowan"), [(4, 0.9, 0.2, 3.5, 2.8), (6, 0.5, 0.5, 0, 0), (8, 0.2, 0.4, -8 / 3, -1.6)])
+@pytest.mark.parametrize(
+    ("items", "hits", "alarms", "pashler", "cowan"),
+    [(4, 0.9, 0.2, 3.5, 2.8), (6, 0.5, 0.5, 0, 0), (8, 0.2, 0.4, -8 / 3, -1.6)],
+)
 def test_k_by_hand(items: int, hits: float, alarms: float, pashler: float, cowan: float) -> None:
     assert pashler_k(items, hits, alarms) == pytest.approx(pashler)
     assert cowan_k(items, hits, alarms) == pytest.approx(cowan)
@@ -260,7 +345,15 @@ def test_k_by_hand(items: int, hits: float, alarms: float, pashler: float, cowan
 @pytest.mark.slow
 def test_k_of_people_is_averaged_over_people() -> None:
     people = [
-        table(change_detection(held, sizes=(4, 6)), 1500, agent="participant", kind="participant", participant=f"P{n}", paradigm="cd", seed=n)
+        table(
+            change_detection(held, sizes=(4, 6)),
+            1500,
+            agent="participant",
+            kind="participant",
+            participant=f"P{n}",
+            paradigm="cd",
+            seed=n,
+        )
         for n, held in enumerate((1.0, 2.0, 3.0, 4.0))
     ]
     found = effect("capacity").table(together(*people), "cd").set_index(["formula", "set_size"])
@@ -269,7 +362,8 @@ def test_k_of_people_is_averaged_over_people() -> None:
 
 
 def test_a_guesser_holds_nothing_on_average_and_somebody_who_saw_every_change_everything() -> None:
-    """Without the correction the mean of a guesser with 12 trials of both kinds is -.3 of 6, by the exact distribution of the counts."""
+    """Without the correction the mean of a guesser with 12 trials of both kinds is -.3 of 6, by the
+    exact distribution of the counts."""
     counts = np.arange(13)
     for guess in (0.2, 0.5, 0.7):
         weights = np.outer(*[scipy.stats.binom.pmf(counts, 12, guess)] * 2)
@@ -282,10 +376,23 @@ def test_where_trials_cannot_tell_k_it_is_said() -> None:
     def of(hits: int, alarms: int, many: int = 30) -> dict[Any, Any]:
         right = [at < hits for at in range(many)] + [at >= alarms for at in range(many)]
         words = ['"different"'] * many + ['"same"'] * many
-        rows = pd.DataFrame({"correct": right * 2, "correct_answer": words * 2, "set_size": np.repeat([2, 20], 2 * many)})
+        rows = pd.DataFrame(
+            {"correct": right * 2, "correct_answer": words * 2, "set_size": np.repeat([2, 20], 2 * many)}
+        )
         number = np.arange(len(rows))
-        fixed = {"paradigm": "cd", "agent": "network:a", "agent_kind": "network", "chance": 0.5, "step": 1, "ask": 1, "outcome": "answered", "session": "s"}
-        found = effect("capacity").table(rows.assign(**fixed, trial=number, trial_id=number.astype(str)), "cd", human="")
+        fixed = {
+            "paradigm": "cd",
+            "agent": "network:a",
+            "agent_kind": "network",
+            "chance": 0.5,
+            "step": 1,
+            "ask": 1,
+            "outcome": "answered",
+            "session": "s",
+        }
+        found = effect("capacity").table(
+            rows.assign(**fixed, trial=number, trial_id=number.astype(str)), "cd", human=""
+        )
         return found[(found["formula"] == "Pashler") & (found["set_size"] == 20)].iloc[0].to_dict()
 
     assert of(22, 25)["note"].startswith("these trials cannot tell K: its interval is wider than from 0 to 20")
@@ -295,7 +402,12 @@ def test_where_trials_cannot_tell_k_it_is_said() -> None:
     few = table(change_detection(2.0, sizes=(4, 6)), 20, paradigm="cd")
     scored = score_table(few)
     assert "no K from fewer than 8" in FIGURES.get("capacity").too_few(scored, "cd")
-    assert FIGURES.get("capacity").too_few(score_table(table(change_detection(2.0, sizes=(4, 6)), 200, paradigm="cd")), "cd") == ""
+    assert (
+        FIGURES.get("capacity").too_few(
+            score_table(table(change_detection(2.0, sizes=(4, 6)), 200, paradigm="cd")), "cd"
+        )
+        == ""
+    )
     every = of(30, 3)
     assert every["low"] < every["mean"] == every["high"] == 20
     assert every["interval"] == "exact"
@@ -315,10 +427,20 @@ def test_ex_gaussian_agrees_with_scipy_and_with_what_was_planted() -> None:
     times = random.normal(480, 45, 4000) + random.exponential(160, 4000)
     found = fit(times)
     shape, loc, scale = scipy.stats.exponnorm.fit(times)
-    assert (found.mu, found.sigma, found.tau) == (pytest.approx(loc, rel=1e-3), pytest.approx(scale, rel=1e-2), pytest.approx(shape * scale, rel=1e-2))
+    assert (found.mu, found.sigma, found.tau) == (
+        pytest.approx(loc, rel=1e-3),
+        pytest.approx(scale, rel=1e-2),
+        pytest.approx(shape * scale, rel=1e-2),
+    )
     assert found.log_likelihood == pytest.approx(scipy.stats.exponnorm.logpdf(times, shape, loc, scale).sum(), abs=0.01)
-    assert (found.mu, found.sigma, found.tau) == (pytest.approx(480, abs=10), pytest.approx(45, abs=8), pytest.approx(160, abs=12))
-    assert found.density(500.0) == pytest.approx(scipy.stats.exponnorm.pdf(500, found.tau / found.sigma, found.mu, found.sigma))
+    assert (found.mu, found.sigma, found.tau) == (
+        pytest.approx(480, abs=10),
+        pytest.approx(45, abs=8),
+        pytest.approx(160, abs=12),
+    )
+    assert found.density(500.0) == pytest.approx(
+        scipy.stats.exponnorm.pdf(500, found.tau / found.sigma, found.mu, found.sigma)
+    )
     with pytest.raises(SpanLabError, match="3 different"):
         fit([300, 300, 400])
 
@@ -338,7 +460,9 @@ def test_reaction_times_of_people_only_and_only_enough_of_them() -> None:
 
 
 def test_switch_and_mixing_costs_come_back() -> None:
-    maker = switching({"one task": 0.95, "repetition": 0.9, "switch": 0.7}, {"one task": 400, "repetition": 450, "switch": 600})
+    maker = switching(
+        {"one task": 0.95, "repetition": 0.9, "switch": 0.7}, {"one task": 400, "repetition": 450, "switch": 600}
+    )
     data = table(maker, 500, paradigm="sts")
     for name, mixing, switch in (("task_switching", 0.05, 0.2), ("switching_time", 50, 150)):
         found = rows_by(trends(effect(name), data, "sts"), "contrast")
@@ -353,14 +477,22 @@ def test_congruency_and_switch_costs_by_congruency_come_back() -> None:
     data = table(switching(accuracy, dict.fromkeys(accuracy, 500.0), (0.15, -40)), 800, paradigm="sts")
     for name, planted in (("congruency", 0.15), ("congruency_time", 40)):
         (found,) = trends(effect(name), data, "sts").to_dict("records")
-        assert (found["contrast"], found["low"] < planted < found["high"], found["p"] < 0.001) == ("congruency effect", True, True)
+        assert (found["contrast"], found["low"] < planted < found["high"], found["p"] < 0.001) == (
+            "congruency effect",
+            True,
+            True,
+        )
     found = rows_by(trends(effect("switching_by_congruency"), data, "sts"), "congruence", "contrast")
     assert {panel for panel, _ in found} == {"congruent", "incongruent"}
-    assert all(found[panel, "switch cost"]["low"] < 0.25 < found[panel, "switch cost"]["high"] for panel in ("congruent", "incongruent"))
+    assert all(
+        found[panel, "switch cost"]["low"] < 0.25 < found[panel, "switch cost"]["high"]
+        for panel in ("congruent", "incongruent")
+    )
 
 
 def test_somebody_who_ignores_the_cues_has_a_line_of_his_own() -> None:
-    """Of congruent markers all, of incongruent ones half; older records that do not tell which are which have no such line."""
+    """Of congruent markers all, of incongruent ones half; older records that do not tell which are
+    which have no such line."""
     accuracy = {"one task": 0.8, "repetition": 0.75, "switch": 0.5}
     data = table(switching(accuracy, dict.fromkeys(accuracy, 500.0), (0.15, -40)), 100, paradigm="sts")
     by = rows_by(effect("switching_by_congruency").table(data, "sts"), "congruence", "judgement")
@@ -387,14 +519,28 @@ def test_trends_are_those_of_independent_computations() -> None:
     assert found["omnibus_p"] == pytest.approx(scipy.stats.kruskal(*groups).pvalue)
     assert found["low"] < -0.05 < found["high"]
     people = [
-        table(along("retention_steps", {0: 0.9, 2: 0.8, 6: 0.6}, set_size=4), 90, agent="P", kind="participant", participant=f"P{n}", seed=n, paradigm="vir")
+        table(
+            along("retention_steps", {0: 0.9, 2: 0.8, 6: 0.6}, set_size=4),
+            90,
+            agent="P",
+            kind="participant",
+            participant=f"P{n}",
+            seed=n,
+            paradigm="vir",
+        )
         for n in range(6)
     ]
     (found,) = trends(effect("retention_interval"), together(*people), "vir").to_dict("records")
-    means = np.array([[part["correct"].astype(float).mean() for _, part in one.groupby("retention_steps")] for one in people])
+    means = np.array(
+        [[part["correct"].astype(float).mean() for _, part in one.groupby("retention_steps")] for one in people]
+    )
     slopes = np.polyfit([0, 2, 6], means.T, 1)[0]
     expected: Any = scipy.stats.ttest_1samp(slopes, 0)
-    assert (found["t"], found["df"], found["p"]) == (pytest.approx(expected.statistic), pytest.approx(5), pytest.approx(expected.pvalue))
+    assert (found["t"], found["df"], found["p"]) == (
+        pytest.approx(expected.statistic),
+        pytest.approx(5),
+        pytest.approx(expected.pvalue),
+    )
     assert found["omnibus_p"] == pytest.approx(scipy.stats.friedmanchisquare(*means.T).pvalue)
 
 
@@ -441,12 +587,20 @@ def poor() -> dict[str, pd.DataFrame]:
         "no chance": full.drop(columns=["chance"]),
         "no trials": full.drop(columns=["trial", "trial_id"]),
         "all missing": full.assign(correct=None),
-        "some missing": full.assign(correct=pd.Series([None if number % 3 else True for number in range(len(full))], dtype=object)),
+        "some missing": full.assign(
+            correct=pd.Series([None if number % 3 else True for number in range(len(full))], dtype=object)
+        ),
         "all right": full.assign(correct=True),
         "all wrong": full.assign(correct=False),
         "all omitted": full.assign(outcome="omitted", correct=None),
         "practice only": full.assign(practice=True),
-        "odd factors": full.assign(factor_feature='"x"', record_symmetry_offset="null", factor_load=None, record_transition='"?"', factor_part_size="[1]"),
+        "odd factors": full.assign(
+            factor_feature='"x"',
+            record_symmetry_offset="null",
+            factor_load=None,
+            record_transition='"?"',
+            factor_part_size="[1]",
+        ),
         "one person": full.assign(agent_kind="participant", participant="A"),
     }
 
@@ -456,7 +610,9 @@ POOREST = ("empty", "nothing at all", "one trial", "no trials", "some missing", 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", [what if what in POOREST else pytest.param(what, marks=pytest.mark.slow) for what in sorted(poor())])
+@pytest.mark.parametrize(
+    "what", [what if what in POOREST else pytest.param(what, marks=pytest.mark.slow) for what in sorted(poor())]
+)
 def test_poor_data_get_a_note_and_never_an_error(what: str) -> None:
     scored = score_table(poor()[what])
     for one in EFFECTS:
@@ -468,7 +624,11 @@ def test_poor_data_get_a_note_and_never_an_error(what: str) -> None:
             assert found["mean"].between(-1, 1).all() or one.name == "capacity"
             bare = found["low"].isna()
             assert (found.loc[bare, "note"] != "").all()
-            if (one.name, what) in (("serial_position", "some missing"), ("primacy_recency", "one trial"), ("set_size", "all right")):
+            if (one.name, what) in (
+                ("serial_position", "some missing"),
+                ("primacy_recency", "one trial"),
+                ("set_size", "all right"),
+            ):
                 agents = looks_of(found)
                 assert draw(effect_chart(one, found, agents, title=what), agents)
 
@@ -502,5 +662,9 @@ def test_intervals_cover_what_was_planted(name: str, trials: int) -> None:
 
 def test_a_figure_that_leaves_conditions_out_does_not_say_that_there_were_none() -> None:
     two, one = (responses(lambda length, place: 0.9, lengths=lengths, repetitions=4) for lengths in ([2, 3], [3]))
-    assert effect("primacy_recency").missing(two, "vsr").startswith("vsr has only one value of list length that this figure can use (3)")
+    assert (
+        effect("primacy_recency")
+        .missing(two, "vsr")
+        .startswith("vsr has only one value of list length that this figure can use (3)")
+    )
     assert effect("set_size").missing(one, "vsr").startswith("vsr has only one value of set size (3)")

@@ -21,7 +21,9 @@ OF_ANSWERS = {name: measure for name, measure in MEASURES.items() if name != "sc
 
 
 def person(name: str, share: float, **options: object) -> pd.DataFrame:
-    return responses(lambda *_: share, agent="participant", kind="participant", participant=name, seed=len(name), **options)  # type: ignore[arg-type]
+    return responses(
+        lambda *_: share, agent="participant", kind="participant", participant=name, seed=len(name), **options
+    )  # type: ignore[arg-type]
 
 
 def rule(leave_out: str, where: str, **more: object) -> Rule:
@@ -41,7 +43,10 @@ def test_participants_below_an_accuracy_go_with_all_of_their_rows() -> None:
     before = table.copy()
     kept, report = left(table, rule("participants", "accuracy", below=0.5, whose="people", reason="guessing"))
     assert set(kept["participant"].fillna("")) == {"good", ""}
-    assert report.units.to_dict("records")[0] | {"participant": "bad", "value": 0.0, "rule": 1, "reason": "guessing"} == report.units.to_dict("records")[0]
+    assert (
+        report.units.to_dict("records")[0] | {"participant": "bad", "value": 0.0, "rule": 1, "reason": "guessing"}
+        == report.units.to_dict("records")[0]
+    )
     (row,) = report.rules.to_dict("records")
     assert (row["judged"], row["left_out"], row["answers_left_out"], row["rows_left_out"]) == (2, 1, 120, 240)
     assert "guessing" in report.notes[0]
@@ -124,7 +129,8 @@ def test_rules_are_applied_in_turn_and_by_paradigm() -> None:
 
 
 def test_a_participant_of_two_paradigms_is_counted_once_and_goes_everywhere_whatever_the_settings() -> None:
-    """Three people in two paradigms were "6 participants", and somebody who had other settings in the second paradigm stayed there."""
+    """Three people in two paradigms were "6 participants", and somebody who had other settings in
+    the second paradigm stayed there."""
     paradigms = {"vsr": "one", "sfr": "two"}
     people = [
         person(name, share, paradigm=paradigm).assign(agent_settings_hash=settings)
@@ -133,10 +139,13 @@ def test_a_participant_of_two_paradigms_is_counted_once_and_goes_everywhere_what
     ]
     _, report = left(mixed(*people), rule("participants", "accuracy", below=0.5))
     assert (report.rules.iloc[0]["judged"], report.rules.iloc[0]["left_out"]) == (3, 1)
-    assert "1 of 3 participants left out, 240 of 720 answers: a in vsr (0) and a in sfr (0)." in report.notes[0].replace(
-        "a in sfr (0) and a in vsr (0)", "a in vsr (0) and a in sfr (0)"
+    assert "1 of 3 participants left out, 240 of 720 answers: a in vsr (0) and a in sfr (0)." in report.notes[
+        0
+    ].replace("a in sfr (0) and a in vsr (0)", "a in vsr (0) and a in sfr (0)")
+    kept, _ = left(
+        mixed(people[0], people[1].assign(correct=True), *people[2:]),
+        rule("participants", "accuracy", below=0.5, everywhere=True),
     )
-    kept, _ = left(mixed(people[0], people[1].assign(correct=True), *people[2:]), rule("participants", "accuracy", below=0.5, everywhere=True))
     assert set(kept["participant"]) == {"bb", "ccc"}
 
 
@@ -145,23 +154,35 @@ def test_nothing_left_and_nothing_there() -> None:
     kept, report = left(data(), rule("participants", "accuracy", below=2.0))
     assert not len(kept)
     assert "Nothing is left" in report.notes[-1]
-    kept, report = left(data().iloc[:0], rule("participants", "accuracy", below=0.5), rule("trials", "late_frames", above=1))
+    kept, report = left(
+        data().iloc[:0], rule("participants", "accuracy", below=0.5), rule("trials", "late_frames", above=1)
+    )
     assert not len(kept)
     assert list(report.rules["left_out"]) == [0, 0]
     kept, report = left(data())
     assert len(kept) == len(data())
     assert not len(report.rules)
     kept, report = left(
-        data()[["agent", "paradigm", "correct"]], *(rule(levels[0], name, below=-1) for name, (levels, _) in OF_ANSWERS.items() if name not in OF_FOLDERS)
+        data()[["agent", "paradigm", "correct"]],
+        *(rule(levels[0], name, below=-1) for name, (levels, _) in OF_ANSWERS.items() if name not in OF_FOLDERS),
     )
     assert len(kept) == len(data())
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.sampled_from([(level, name) for name, (levels, _) in OF_ANSWERS.items() for level in levels]), st.floats(-1, 3), st.integers(0, 5))
+@given(
+    st.sampled_from([(level, name) for name, (levels, _) in OF_ANSWERS.items() for level in levels]),
+    st.floats(-1, 3),
+    st.integers(0, 5),
+)
 @pytest.mark.slow
 def test_every_row_is_kept_or_counted(what: tuple[str, str], bound: float, seed: int) -> None:
-    table = mixed(*(responses(lambda *_: 0.6, kind="participant", participant=f"p{n}", seed=seed + n, repetitions=2) for n in range(3)))
+    table = mixed(
+        *(
+            responses(lambda *_: 0.6, kind="participant", participant=f"p{n}", seed=seed + n, repetitions=2)
+            for n in range(3)
+        )
+    )
     table["rt_ms"] = np.random.RandomState(seed).uniform(100, 900, len(table))
     kept, report = left(table.assign(_me=range(len(table))), rule(*what, above=bound), sessions=OfSessions({}, {}))
     assert len(kept) + report.rules["rows_left_out"].sum() == len(table)
@@ -207,10 +228,14 @@ def test_files_of_rules_that_are_wrong(text: str, complaint: str, tmp_path: Path
 def test_a_file_of_rules(tmp_path: Path) -> None:
     file = tmp_path / "r.yaml"
     file.write_text(
-        "exclude:\n  - {leave_out: participants, where: accuracy, below: 0.5, whose: people, paradigms: [vsr, sfr], reason: guessing}\n", encoding="utf-8"
+        "exclude:\n  - {leave_out: participants, where: accuracy, below: 0.5, whose: people, paradigms: [vsr, sfr],"
+        " reason: guessing}\n",
+        encoding="utf-8",
     )
     (one,) = read_rules(file)
-    assert one == rule("participants", "accuracy", below=0.5, whose="people", paradigms=("vsr", "sfr"), reason="guessing")
+    assert one == rule(
+        "participants", "accuracy", below=0.5, whose="people", paradigms=("vsr", "sfr"), reason="guessing"
+    )
     assert str(one) == "participants (people only) whose accuracy is below 0.5 in vsr and sfr"
     with pytest.raises(SpanLabError, match="cannot read"):
         read_rules(tmp_path / "none.yaml")

@@ -1,4 +1,5 @@
-"""Yardsticks compete with nobody, and whoever guesses is not told from guessing: planted people, guessers and habits, by hand and by simulation."""
+"""Yardsticks compete with nobody, and whoever guesses is not told from guessing: planted people,
+guessers and habits, by hand and by simulation."""
 
 from __future__ import annotations
 
@@ -26,7 +27,15 @@ FALL = {3: 0.94, 5: 0.75, 7: 0.40}
 
 def falling(many: int = 8, repetitions: int = 6) -> list[pd.DataFrame]:
     return [
-        responses(lambda length, _: FALL[length], kind="participant", agent="participant", participant=f"P{n}", lengths=FALL, repetitions=repetitions, seed=n)
+        responses(
+            lambda length, _: FALL[length],
+            kind="participant",
+            agent="participant",
+            participant=f"P{n}",
+            lengths=FALL,
+            repetitions=repetitions,
+            seed=n,
+        )
         for n in range(many)
     ]
 
@@ -35,7 +44,14 @@ def yardsticks() -> list[pd.DataFrame]:
     lengths, repetitions = tuple(FALL), 6
     return [
         responses(lambda *_: 1.0, agent="ideal", kind="ideal", lengths=lengths, repetitions=repetitions),
-        responses(lambda length, _: min(1, 4 / length), agent="capacity", kind="capacity", lengths=lengths, repetitions=repetitions, seed=50),
+        responses(
+            lambda length, _: min(1, 4 / length),
+            agent="capacity",
+            kind="capacity",
+            lengths=lengths,
+            repetitions=repetitions,
+            seed=50,
+        ),
         responses(lambda *_: 1 / 9, agent="chance", kind="chance", lengths=lengths, repetitions=repetitions, seed=51),
     ]
 
@@ -44,7 +60,7 @@ def model(*tables: pd.DataFrame) -> Mixed:
     return mixed_model(score_table(mixed(*tables)), "vsr")
 
 
-# yardsticks -----------------------------------------------------------------------------------------------------------------------------------------------
+# yardsticks ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +70,8 @@ def alone() -> Mixed:
 
 @pytest.mark.slow
 def test_yardsticks_change_no_test_and_are_in_none(alone: Mixed) -> None:
-    """Eight people fall from 94 % to 40 %; with observers beside them who were handed the answers, tables are the same to the last bit."""
+    """Eight people fall from 94 % to 40 %; with observers beside them who were handed the answers,
+    tables are the same to the last bit."""
     beside = model(*falling(), *yardsticks())
     assert terms(alone).set_index("term")["p"]["condition"] < 1e-4
     pd.testing.assert_frame_equal(terms(alone), terms(beside))
@@ -73,7 +90,8 @@ def test_only_yardsticks_are_a_sentence() -> None:
 
 
 def test_a_cell_at_100_percent_does_not_hide_a_difference() -> None:
-    """One network always right at the short lists and at half of the long ones: Wald's test of its cells loses its force, the likelihood ratio does not."""
+    """One network always right at the short lists and at half of the long ones: Wald's test of its
+    cells loses its force, the likelihood ratio does not."""
     sure = responses(lambda length, _: 1.0 if length == 3 else 0.5, lengths=(3, 6), repetitions=20, seed=3)
     found = model(sure)
     (one,) = terms(found).query("term == 'condition'").to_dict("records")
@@ -96,8 +114,20 @@ def test_without_random_effects_the_likelihood_ratio_is_that_of_two_shares() -> 
 @pytest.mark.slow
 def test_yardsticks_stretch_no_axis() -> None:
     def times(agent: str, kind: str, ms: float) -> pd.DataFrame:
-        table = responses(lambda *_: 1.0, agent=agent, kind=kind, paradigm="sts", lengths=(3,), repetitions=12, participant="A" * (kind == "participant"))
-        return table.assign(record_transition=['"repeat"', '"switch"', '"repeat"'] * 12, factor_switch_probability="0.5", rt_ms=ms + 10.0 * table["trial"])
+        table = responses(
+            lambda *_: 1.0,
+            agent=agent,
+            kind=kind,
+            paradigm="sts",
+            lengths=(3,),
+            repetitions=12,
+            participant="A" * (kind == "participant"),
+        )
+        return table.assign(
+            record_transition=['"repeat"', '"switch"', '"repeat"'] * 12,
+            factor_switch_probability="0.5",
+            rt_ms=ms + 10.0 * table["trial"],
+        )
 
     one = effect("switching_time")
 
@@ -112,7 +142,7 @@ def test_yardsticks_stretch_no_axis() -> None:
     assert axis(slow)[0][1] > 9000
 
 
-# against guessing -----------------------------------------------------------------------------------------------------------------------------------------
+# against guessing ---------------------------------------------------------------------------------
 
 
 def guesser(seed: int, trials: int = 12, **options: object) -> pd.DataFrame:
@@ -121,7 +151,8 @@ def guesser(seed: int, trials: int = 12, **options: object) -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_a_guesser_beside_a_network_is_not_told_from_guessing() -> None:
-    """The comparison of a model's log odds with those of chance called 15 of these 30 different from guessing."""
+    """The comparison of a model's log odds with those of chance called 15 of these 30 different
+    from guessing."""
     different: list[bool] = []
     for sample in range(30):
         good = responses(lambda *_: 0.8, agent="good", lengths=(4,), repetitions=12, seed=1000 + sample, spread=0.2)
@@ -144,25 +175,53 @@ def test_exact_p_values_are_those_of_the_binomial_distribution() -> None:
 
 
 def test_fishers_exact_test_with_mid_p() -> None:
-    said, truth = np.repeat([True, True, False, False], [8, 2, 3, 9]), np.repeat([True, False, True, False], [8, 2, 3, 9])
+    said, truth = (
+        np.repeat([True, True, False, False], [8, 2, 3, 9]),
+        np.repeat([True, False, True, False], [8, 2, 3, 9]),
+    )
     expected = 2 * float(stats.hypergeom.sf(8, 22, 11, 10) + stats.hypergeom.pmf(8, 22, 11, 10) / 2)
     assert p_depends(said, truth, [np.zeros(22)]) == pytest.approx(expected)
     assert p_depends(np.ones(22, bool), truth, [np.zeros(22)]) == 1.0
 
 
-def yes_no(says: float, sensitivity: float = 0.0, *, seed: int, trials: int = 60, matches: float = 1 / 3, person: str = "", agent: str = "net") -> pd.DataFrame:
+def yes_no(
+    says: float,
+    sensitivity: float = 0.0,
+    *,
+    seed: int,
+    trials: int = 60,
+    matches: float = 1 / 3,
+    person: str = "",
+    agent: str = "net",
+) -> pd.DataFrame:
     """Somebody who says ``match`` so often, and by ``sensitivity`` more where there is one."""
     random = np.random.RandomState(seed)
     kind = "participant" if person else "network"
-    table = responses(lambda *_: 0.5, agent=agent, kind=kind, participant=person, paradigm="cd", lengths=(1,), repetitions=trials, chance=0.5, seed=seed)
+    table = responses(
+        lambda *_: 0.5,
+        agent=agent,
+        kind=kind,
+        participant=person,
+        paradigm="cd",
+        lengths=(1,),
+        repetitions=trials,
+        chance=0.5,
+        seed=seed,
+    )
     truth = random.rand(trials) < matches
     said = random.rand(trials) < says + sensitivity * (truth - matches)
     answers = np.array(['"no match"', '"match"'])
-    return table.assign(correct_answer=answers[truth.astype(int)], answer=answers[said.astype(int)], correct=said == truth, blind=1 - matches)
+    return table.assign(
+        correct_answer=answers[truth.astype(int)],
+        answer=answers[said.astype(int)],
+        correct=said == truth,
+        blind=1 - matches,
+    )
 
 
 def test_a_habit_is_not_knowledge() -> None:
-    """Somebody who says 'no match' 97 % of the time is right in about two of three, and knows nothing."""
+    """Somebody who says 'no match' 97 % of the time is right in about two of three, and knows
+    nothing."""
     crowd = [yes_no(0.03, seed=n, person=f"P{n}", agent="participant") for n in range(8)]
     (row,) = against_guessing(score_table(mixed(*crowd))).to_dict("records")
     assert row["share"] > 0.6
@@ -186,9 +245,10 @@ def test_the_level_to_beat_is_the_best_blind_guess() -> None:
     assert against_guessing(score_table(table.assign(blind=0.5))).iloc[0]["verdict"] == "below"
 
 
-# size -----------------------------------------------------------------------------------------------------------------------------------------------------
+# size ---------------------------------------------------------------------------------------------
 
-#: Guessers: several people or a machine, trials of so many items with such a level, in a session of so many trials.
+#: Guessers: several people or a machine, trials of so many items with such a level, in a session of
+#: so many trials.
 GUESSERS = {
     "a machine, 48 lists of 4, one of nine": (0, 48, 4, 1 / 9),
     "a machine, 96 questions with two answers": (0, 96, 1, 0.5),
@@ -217,7 +277,10 @@ def sample_of_guessers(people: int, trials: int, items: int, level: float, rando
 
 def rate_of_alarms(people: int, trials: int, items: int, level: float, samples: int, seed: int = 1) -> float:
     random = np.random.RandomState(seed)
-    p = [against_guessing(sample_of_guessers(people, trials, items, level, random))["p_share"].iloc[0] for _ in range(samples)]
+    p = [
+        against_guessing(sample_of_guessers(people, trials, items, level, random))["p_share"].iloc[0]
+        for _ in range(samples)
+    ]
     return float(np.mean(np.array(p) < 0.05))
 
 
@@ -239,10 +302,13 @@ def test_sizes_of_the_tests_themselves() -> None:
 
 
 def test_the_table_of_coverage_is_whole_and_says_what_it_should() -> None:
-    """Every case of the benchmark has a row; no interval holds too little, and no test cries wolf too often, beyond the error of so many samples."""
+    """Every case of the benchmark has a row; no interval holds too little, and no test cries wolf
+    too often, beyond the error of so many samples."""
     root = Path(__file__).resolve().parents[2]
     text = (root / "docs" / "statistics.md").read_text(encoding="utf-8")
-    rows = re.search(r"<!-- measured by benchmarks/coverage.py -->\n(.*?)<!-- end of what was measured -->", text, re.DOTALL)
+    rows = re.search(
+        r"<!-- measured by benchmarks/coverage.py -->\n(.*?)<!-- end of what was measured -->", text, re.DOTALL
+    )
     assert rows is not None
     cells = [[one.strip() for one in line.strip("|").split("|")] for line in rows[1].splitlines()[2:]]
     program = (root / "benchmarks" / "coverage.py").read_text(encoding="utf-8")
@@ -261,6 +327,8 @@ def test_sensitivity_of_a_machine_has_an_interval_over_its_sessions() -> None:
     single = against_guessing(score_table(mixed(*(part.assign(session="s") for part in parts)))).iloc[0]
     each = np.array([against_guessing(score_table(part)).iloc[0]["dprime"] for part in parts])
     reach = float(stats.t.ppf(0.975, 2)) * each.std(ddof=1) / math.sqrt(3)
-    assert (several["dprime"], several["dprime_low"], several["dprime_high"]) == pytest.approx((each.mean(), each.mean() - reach, each.mean() + reach))
+    assert (several["dprime"], several["dprime_low"], several["dprime_high"]) == pytest.approx(
+        (each.mean(), each.mean() - reach, each.mean() + reach)
+    )
     assert single["dprime_high"] - single["dprime_low"] < reach
     assert several["p_dprime"] == single["p_dprime"]

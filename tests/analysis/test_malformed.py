@@ -1,4 +1,5 @@
-"""Data that hold little, nothing or something odd, through every door of the analysis: a note or a sentence, never a crash, and never a number from nothing."""
+"""Data that hold little, nothing or something odd, through every door of the analysis: a note or a
+sentence, never a crash, and never a number from nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +42,16 @@ def nback(trials: int = 4, agent: str = "chat:one", kind: str = "chat") -> pd.Da
 
     def block(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
         return [
-            ({"record_match": number in (3, 6, 8), "record_n": 2, "factor_n": 2, "correct_answer": json.dumps("m" if number in (3, 6, 8) else "-")}, 0.8, None)
+            (
+                {
+                    "record_match": number in (3, 6, 8),
+                    "record_n": 2,
+                    "factor_n": 2,
+                    "correct_answer": json.dumps("m" if number in (3, 6, 8) else "-"),
+                },
+                0.8,
+                None,
+            )
             for number in range(10)
         ]
 
@@ -49,12 +59,28 @@ def nback(trials: int = 4, agent: str = "chat:one", kind: str = "chat") -> pd.Da
 
 
 def everything() -> pd.DataFrame:
-    """A little of every paradigm, from a machine, another machine on the same trials, and two people."""
+    """A little of every paradigm, from a machine, another machine on the same trials, and two
+    people."""
     people = [
-        responses(lambda length, place: 0.7, agent="p", kind="participant", participant=f"P{n}", repetitions=3, lengths=(3, 4), seed=n).assign(rt_ms=500.0 + n)
+        responses(
+            lambda length, place: 0.7,
+            agent="p",
+            kind="participant",
+            participant=f"P{n}",
+            repetitions=3,
+            lengths=(3, 4),
+            seed=n,
+        ).assign(rt_ms=500.0 + n)
         for n in range(2)
     ]
-    loads = along("record_cognitive_load", {0.0: 0.9, 0.5: 0.5}, factor_storage="visual", factor_distractor_domain="spatial", factor_load=1, **SPAN)
+    loads = along(
+        "record_cognitive_load",
+        {0.0: 0.9, 0.5: 0.5},
+        factor_storage="visual",
+        factor_distractor_domain="spatial",
+        factor_load=1,
+        **SPAN,
+    )
     figures = along("record_symmetry_offset", {0: 0.9, 2: 0.6, 4: 0.7}, list_length=10, set_size=10)
     tables = [
         responses(lambda length, place: 0.7, repetitions=4, lengths=(3, 4)),
@@ -82,7 +108,9 @@ def some(rows: slice | np.ndarray, **values: Any) -> Callable[[pd.DataFrame], pd
     def spoilt(data: pd.DataFrame) -> pd.DataFrame:
         data = data.copy()
         for name, value in values.items():
-            data[name] = data[name].astype(object) if name in data.columns else pd.Series(None, index=data.index, dtype=object)
+            data[name] = (
+                data[name].astype(object) if name in data.columns else pd.Series(None, index=data.index, dtype=object)
+            )
             data.loc[data.index[rows], name] = value
         return data
 
@@ -128,11 +156,18 @@ FAULTS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "two versions of a paradigm": some(THIRD, paradigm_version=2, paradigm_hash="other", trial_id="of the other"),
     "two generators": some(THIRD, generator="published"),
     "records of two versions": lambda data: pd.concat(
-        [data.iloc[::2].drop(columns=["chance", "practice", "oracle", "output_position", "outcome"]), data.iloc[1::2]], ignore_index=True
+        [data.iloc[::2].drop(columns=["chance", "practice", "oracle", "output_position", "outcome"]), data.iloc[1::2]],
+        ignore_index=True,
     ),
-    "factors of mixed kinds": some(THIRD, factor_load='"many"', factor_feature="3", record_symmetry_offset='"none"', factor_part_size="null"),
-    "broken factors": some(THIRD, factor_load="{", factor_feature="[1, 2]", record_cognitive_load='{"a": 1}', record_transition="nul"),
-    "endless factors": some(THIRD, factor_load="Infinity", record_cognitive_load="NaN", record_symmetry_offset="-Infinity"),
+    "factors of mixed kinds": some(
+        THIRD, factor_load='"many"', factor_feature="3", record_symmetry_offset='"none"', factor_part_size="null"
+    ),
+    "broken factors": some(
+        THIRD, factor_load="{", factor_feature="[1, 2]", record_cognitive_load='{"a": 1}', record_transition="nul"
+    ),
+    "endless factors": some(
+        THIRD, factor_load="Infinity", record_cognitive_load="NaN", record_symmetry_offset="-Infinity"
+    ),
     "no paradigm": some(THIRD, paradigm=None),
     "all omitted": some(ALL, outcome="omitted", correct=None),
     "outcomes of another kind": some(THIRD, outcome="asleep"),
@@ -208,7 +243,12 @@ def through_rules(data: pd.DataFrame) -> None:
     assert len(kept) <= len(data)
 
 
-DOORS: dict[str, Callable[[Scored], None]] = {"effects": through_effects, "scores": through_scores, "the rest": through_the_rest, "models": through_models}
+DOORS: dict[str, Callable[[Scored], None]] = {
+    "effects": through_effects,
+    "scores": through_scores,
+    "the rest": through_the_rest,
+    "models": through_models,
+}
 
 
 @pytest.mark.slow
@@ -226,19 +266,34 @@ def test_rules_of_exclusion_take_odd_data(fault: str) -> None:
 
 
 #: A few answers of three kinds, for a look at every fault.
-LITTLE = pd.concat([WHOLE[WHOLE["paradigm"] == name].head(many) for name, many in (("vsr", 40), ("cs", 8), ("cd", 8))], ignore_index=True)
+LITTLE = pd.concat(
+    [WHOLE[WHOLE["paradigm"] == name].head(many) for name, many in (("vsr", 40), ("cs", 8), ("cd", 8))],
+    ignore_index=True,
+)
 LOOKED_AT = [effect("serial_position"), effect("cognitive_load")]
 
 
 #: Faults that are looked at whenever tests run; the others with the slow ones.
 OFTEN = (
-    *("no rows", "no columns", "one row of each paradigm", "all right", "times in words", "infinite lists", "half a place", "infinite chance", "nobody"),
+    *(
+        "no rows",
+        "no columns",
+        "one row of each paradigm",
+        "all right",
+        "times in words",
+        "infinite lists",
+        "half a place",
+        "infinite chance",
+        "nobody",
+    ),
     *("trials without numbers", "every row twice", "records of two versions", "broken factors", "endless factors"),
 )
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("fault", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS])
+@pytest.mark.parametrize(
+    "fault", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
+)
 def test_odd_data_get_a_note_and_never_an_error(fault: str) -> None:
     scored = score_table(name_agents(FAULTS[fault](LITTLE)))
     assert len(scored.items) or scored.notes

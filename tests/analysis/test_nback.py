@@ -1,4 +1,5 @@
-"""N-back results: published rows and tests come out, answers are counted as the rules say, and intervals hold what was planted."""
+"""N-back results: published rows and tests come out, answers are counted as the rules say, and
+intervals hold what was planted."""
 
 from __future__ import annotations
 
@@ -16,7 +17,14 @@ from nback_answers import GOLDEN, block_rows, planted_counts, write_published
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.nback.cells import nback_cells
 from spanlab.analysis.nback.measures import COUNTS, OURS, PUBLISHED, Rules, describe_exceptions, measured, nback_blocks
-from spanlab.analysis.nback.published import FAMILIES, layout, published_blocks, published_results, recomputed_cells, variant_of
+from spanlab.analysis.nback.published import (
+    FAMILIES,
+    layout,
+    published_blocks,
+    published_results,
+    recomputed_cells,
+    variant_of,
+)
 from spanlab.analysis.nback.significance import above, exact_without_ties, kruskal_wallis, mann_whitney, signed_ranks
 from spanlab.extensions.replication.nback.published_sessions import import_results
 from spanlab.sessions import read_responses
@@ -51,22 +59,39 @@ def test_every_published_row_comes_out_of_the_published_blocks() -> None:
     printed = published_results().set_index(KEY)
     assert len(printed) == 60
     for name in printed.columns:
-        assert ours.loc[printed.index, name].round(4).to_numpy() == pytest.approx(printed[name].to_numpy(), abs=1e-9), name
+        assert ours.loc[printed.index, name].round(4).to_numpy() == pytest.approx(printed[name].to_numpy(), abs=1e-9), (
+            name
+        )
 
 
 @pytest.mark.slow
 def test_every_fuller_row_comes_out_of_the_published_blocks() -> None:
-    """Standard deviations and errors with 0 and 1 degrees of freedom less, d' with its sign, summed counts, and d' of these."""
+    """Standard deviations and errors with 0 and 1 degrees of freedom less, d' with its sign, summed
+    counts, and d' of these."""
     blocks = measured(published_blocks(), PUBLISHED)
     assert len(FULL) == 63
-    named = {"hit_rate": "hit_rate", "fa_rate": "false_alarm_rate", "accuracy": "accuracy", "dprime_abs": "dprime_abs", "dprime_signed": "dprime"}
+    named = {
+        "hit_rate": "hit_rate",
+        "fa_rate": "false_alarm_rate",
+        "accuracy": "accuracy",
+        "dprime_abs": "dprime_abs",
+        "dprime_signed": "dprime",
+    }
     for ddof in (0, 1):
-        cells = nback_cells(blocks, rules=replace(PUBLISHED, ddof=ddof), who=("variant", "model"), resamples=2).set_index(KEY)
+        cells = nback_cells(
+            blocks, rules=replace(PUBLISHED, ddof=ddof), who=("variant", "model"), resamples=2
+        ).set_index(KEY)
         for theirs, measure in named.items():
             scale = 1 if theirs.startswith("dprime") else 100
             one = cells[cells["measure"] == measure].loc[FULL.index]
-            for column, statistic in ((f"{theirs}_mean", "mean"), (f"{theirs}_sd_ddof{ddof}", "sd"), (f"{theirs}_sem_ddof{ddof}", "sem")):
-                assert scale * one[statistic].to_numpy(float) == pytest.approx(FULL[column].to_numpy(), abs=5.01e-5), column
+            for column, statistic in (
+                (f"{theirs}_mean", "mean"),
+                (f"{theirs}_sd_ddof{ddof}", "sd"),
+                (f"{theirs}_sem_ddof{ddof}", "sem"),
+            ):
+                assert scale * one[statistic].to_numpy(float) == pytest.approx(FULL[column].to_numpy(), abs=5.01e-5), (
+                    column
+                )
         signed = cells[cells["measure"] == "dprime"].loc[FULL.index]
         assert signed["n_negative"].tolist() == FULL["blocks_with_negative_dprime"].tolist()
         assert signed["n_blocks"].tolist() == FULL["blocks"].tolist()
@@ -95,7 +120,9 @@ def test_published_rows_and_blocks_come_out_of_imported_answers(imported: pd.Dat
 def test_without_the_answers_that_were_never_asked_for(imported: pd.DataFrame) -> None:
     rules = replace(PUBLISHED, prefilled=False)
     blocks = as_published(nback_blocks(imported, rules))
-    cells = nback_cells(blocks[blocks["model"] == "gpt-4"], rules=rules, who=("variant", "model"), resamples=2).set_index(KEY)
+    cells = nback_cells(
+        blocks[blocks["model"] == "gpt-4"], rules=rules, who=("variant", "model"), resamples=2
+    ).set_index(KEY)
     for theirs, measure in {
         "hit_rate": "hit_rate",
         "fa_rate": "false_alarm_rate",
@@ -105,12 +132,15 @@ def test_without_the_answers_that_were_never_asked_for(imported: pd.DataFrame) -
     }.items():
         one = cells[cells["measure"] == measure]["mean"]
         scale = 1 if theirs.startswith("dprime") else 100
-        assert scale * one.to_numpy(float) == pytest.approx(FULL.loc[one.index, f"{theirs}_without_first6"].to_numpy(), abs=5.01e-5)
+        assert scale * one.to_numpy(float) == pytest.approx(
+            FULL.loc[one.index, f"{theirs}_without_first6"].to_numpy(), abs=5.01e-5
+        )
     assert blocks.loc[blocks["model"] == "gpt-4", "n_prefilled_left_out"].eq(6).all()
 
 
 def test_false_alarms_on_lures_are_those_of_the_published_answers(imported: pd.DataFrame) -> None:
-    """In percent on lures and on other items: 50 and 2 (letters, 2-back), 78 and 2, 69 and 6 (gpt-4, 2- and 3-back)."""
+    """In percent on lures and on other items: 50 and 2 (letters, 2-back), 78 and 2, 69 and 6
+    (gpt-4, 2- and 3-back)."""
     cells = nback_cells(nback_blocks(imported), resamples=2)
     for model, n, lure, plain in (("gpt-3.5-turbo", 2, 50, 2), ("gpt-4", 2, 78, 2), ("gpt-4", 3, 69, 6)):
         where = {"agent": f"published:{model}", "n": n}
@@ -122,19 +152,28 @@ def test_false_alarms_on_lures_are_those_of_the_published_answers(imported: pd.D
 
 def test_published_decisions_without_and_with_sign() -> None:
     blocks = published_blocks()
-    p = {value: kruskal_wallis(blocks, value).set_index(["variant", "model"])["p"] for value in ("dprime_abs", "dprime_signed")}
+    p = {
+        value: kruskal_wallis(blocks, value).set_index(["variant", "model"])["p"]
+        for value in ("dprime_abs", "dprime_signed")
+    }
     for variant, hidden, shown in (("verbal_with_noise", 0.14, 0.0017), ("spatial_abstraction_2", 0.027, 0.15)):
         assert float(f"{p['dprime_abs'][variant, 'gpt-3.5-turbo']:.2g}") == hidden
         assert float(f"{p['dprime_signed'][variant, 'gpt-3.5-turbo']:.2g}") == shown
     changed = (p["dprime_abs"] < 0.05) != (p["dprime_signed"] < 0.05)
-    assert set(changed[changed].index) == {("verbal_with_noise", "gpt-3.5-turbo"), ("spatial_abstraction_2", "gpt-3.5-turbo")}
+    assert set(changed[changed].index) == {
+        ("verbal_with_noise", "gpt-3.5-turbo"),
+        ("spatial_abstraction_2", "gpt-3.5-turbo"),
+    }
     index = ["variant", "model", "n"]
     ranks = {value: above(blocks, value).set_index(index) for value in ("dprime_abs", "dprime_signed")}
     for variant, hidden, shown in (("verbal", 0.048, 0.16), ("verbal(first 30 blocks)", 0.035, 0.13)):
         assert round(ranks["dprime_abs"]["p_exact"][variant, "gpt-3.5-turbo", 3], 3) == hidden
         assert round(ranks["dprime_signed"]["p_exact"][variant, "gpt-3.5-turbo", 3], 2) == shown
     changed = (ranks["dprime_abs"]["p_exact"] < 0.05) != (ranks["dprime_signed"]["p_exact"] < 0.05)
-    assert set(changed[changed].index) == {("verbal", "gpt-3.5-turbo", 3), ("verbal(first 30 blocks)", "gpt-3.5-turbo", 3)}
+    assert set(changed[changed].index) == {
+        ("verbal", "gpt-3.5-turbo", 3),
+        ("verbal(first 30 blocks)", "gpt-3.5-turbo", 3),
+    }
     for table in ranks.values():
         assert ((table["p_exact"] < 0.05) == (table["p"] < 0.05)).all(), "today's distribution decides alike"
 
@@ -158,7 +197,12 @@ def test_a_notebook_that_printed_half_the_blocks() -> None:
     """The study's 4 x 4 notebook shows its first 25 blocks: 98.00, 16.50, 88.33, 3.18 at 1-back."""
     blocks = published_blocks()
     row = layout(blocks[(blocks["variant"] == "spatial_4x4") & (blocks["block"] < 25) & (blocks["n"] == 1)]).iloc[0]
-    assert [round(row[f"{name}_mean"], 2) for name in ("hit_rate", "fa_rate", "accuracy", "dprime")] == [98.0, 16.5, 88.33, 3.18]
+    assert [round(row[f"{name}_mean"], 2) for name in ("hit_rate", "fa_rate", "accuracy", "dprime")] == [
+        98.0,
+        16.5,
+        88.33,
+        3.18,
+    ]
 
 
 def test_tests_by_hand() -> None:
@@ -203,7 +247,8 @@ LABELS = "--m-m-m-"
 
 
 def test_counts_of_a_block() -> None:
-    """2-back: one hit, two misses; of the five others one false alarm among the first two and one later."""
+    """2-back: one hit, two misses; of the five others one false alarm among the first two and one
+    later."""
     blocks = nback_blocks(block_rows(LABELS, list("m-m----m")), PUBLISHED)
     (one,) = blocks.to_dict("records")
     assert [one[name] for name in COUNTS] == [1, 2, 2, 3]
@@ -226,7 +271,9 @@ def test_silence_is_counted_as_the_rules_say(unanswered: str, expected: list[int
     assert [one[name] for name in COUNTS] == expected
     assert one["n_omitted" if silence is None else "n_invalid"] == 3
     assert one["accuracy"] == 2 / 6, "an answer that is not there is wrong"
-    assert any("3 omitted answers" in note or "3 invalid answers" in note for note in describe_exceptions(blocks, rules))
+    assert any(
+        "3 omitted answers" in note or "3 invalid answers" in note for note in describe_exceptions(blocks, rules)
+    )
 
 
 def test_silence_never_helps() -> None:
@@ -238,10 +285,23 @@ def test_silence_never_helps() -> None:
 
 
 def test_lures_before_and_after() -> None:
-    """Lag 1 would match one back and lag 3 three back; what lies before there is one N back is not a lure."""
+    """Lag 1 would match one back and lag 3 three back; what lies before there is one N back is not
+    a lure."""
     rows = block_rows(LABELS, list("-mmm--mm"), lags=[None, 1, None, 1, None, 3, None, 3])
     (one,) = nback_blocks(rows).to_dict("records")
-    found = [one[name] for name in ("lures", "lure_alarms", "before_lures", "before_alarms", "after_lures", "after_alarms", "plain", "plain_alarms")]
+    found = [
+        one[name]
+        for name in (
+            "lures",
+            "lure_alarms",
+            "before_lures",
+            "before_alarms",
+            "after_lures",
+            "after_alarms",
+            "plain",
+            "plain_alarms",
+        )
+    ]
     assert found == [3, 2, 1, 1, 2, 1, 0, 0]
 
 
@@ -264,7 +324,9 @@ def test_warm_up_practice_and_other_paradigms_are_left_out() -> None:
 def test_tables_without_blocks_positions_or_trial_numbers() -> None:
     assert len(nback_blocks(block_rows(LABELS, list(LABELS)).drop(columns="record_match"))) == 0
     assert len(nback_cells(nback_blocks(pd.DataFrame()))) == 0
-    bare = block_rows(LABELS, list(LABELS)).drop(columns=["serial_position", "trial", "trial_id", "record_lure_lag", "record_prefilled", "factor_n"])
+    bare = block_rows(LABELS, list(LABELS)).drop(
+        columns=["serial_position", "trial", "trial_id", "record_lure_lag", "record_prefilled", "factor_n"]
+    )
     (one,) = nback_blocks(bare).to_dict("records")
     assert [one[name] for name in COUNTS] == [3, 0, 0, 5]
     silent = nback_blocks(block_rows("--------", [None] * 8))
@@ -277,7 +339,14 @@ def test_tables_without_blocks_positions_or_trial_numbers() -> None:
 @pytest.mark.slow
 def test_units_are_people_where_there_are_several() -> None:
     tables = [
-        block_rows(LABELS, list(LABELS) if person == "a" else list("-m-m-m-m"), participant=person, kind="participant", agent="participant", trial=trial)
+        block_rows(
+            LABELS,
+            list(LABELS) if person == "a" else list("-m-m-m-m"),
+            participant=person,
+            kind="participant",
+            agent="participant",
+            trial=trial,
+        )
         for person, trials in (("a", 1), ("b", 9))
         for trial in range(1, trials + 1)
     ]
@@ -300,7 +369,12 @@ def test_sessions_of_a_machine_are_its_units_from_two_on() -> None:
     for number in range(sets):
         random = np.random.RandomState(number)
         tables = [planted_counts(random, 12, 1.5 + 0.5 * random.normal()).assign(session=f"s{at}") for at in range(3)]
-        found = cell(nback_cells(measured(pd.concat(tables, ignore_index=True)), measures=("hit_rate", "dprime_pooled"), resamples=2), "dprime_pooled")
+        found = cell(
+            nback_cells(
+                measured(pd.concat(tables, ignore_index=True)), measures=("hit_rate", "dprime_pooled"), resamples=2
+            ),
+            "dprime_pooled",
+        )
         assert (found["unit"], found["n_units"], found["n_blocks"]) == ("session", 3, 36)
         held += found["low"] <= 1.5 <= found["high"]
     assert held / sets >= 0.91
@@ -318,7 +392,9 @@ def test_order_of_rows_and_spelling_of_values_do_not_matter(imported: pd.DataFra
 
 def test_a_sensitivity_that_rests_on_the_correction_says_so() -> None:
     perfect = measured(
-        planted_counts(np.random.RandomState(0), 10, 0.0).assign(hits=[8] * 9 + [7], misses=[0] * 9 + [1], false_alarms=0, correct_rejections=14)
+        planted_counts(np.random.RandomState(0), 10, 0.0).assign(
+            hits=[8] * 9 + [7], misses=[0] * 9 + [1], false_alarms=0, correct_rejections=14
+        )
     )
     assert "no false alarm: its size is the correction's" in cell(nback_cells(perfect), "dprime_pooled")["note"]
 
@@ -326,7 +402,9 @@ def test_a_sensitivity_that_rests_on_the_correction_says_so() -> None:
 def test_values_of_the_study_belong_to_their_paradigms_and_are_not_called_printed() -> None:
     assert set(recomputed_cells("nback_spatial", 7)["agent"]) == {"gpt-3.5-turbo (recomputed)"}
     assert len(set(recomputed_cells("nback_verbal")["agent"])) == 8
-    assert not recomputed_cells("nback_verbal")["note"].str.contains("printed").any(), "they come from the raw answers; the notebooks print others"
+    assert not recomputed_cells("nback_verbal")["note"].str.contains("printed").any(), (
+        "they come from the raw answers; the notebooks print others"
+    )
     assert len(recomputed_cells("nback_spatial", 6)) == len(recomputed_cells("vsr")) == 0
     names = {variant_of(name, grid) for name, grid in [("nback_spatial", size) for size in (3, 4, 5, 7)]}
     assert names <= set(published_results()["variant"])
@@ -335,10 +413,15 @@ def test_values_of_the_study_belong_to_their_paradigms_and_are_not_called_printe
 @pytest.mark.slow
 @pytest.mark.parametrize("dprime", [0.0, 1.0, 2.0])
 def test_intervals_of_blocks_hold_what_was_planted(dprime: float) -> None:
-    """95% intervals of pooled d' and criterion over 20 blocks hold the planted values in 92 to 98 of 100 samples."""
+    """95% intervals of pooled d' and criterion over 20 blocks hold the planted values in 92 to 98
+    of 100 samples."""
     random = np.random.RandomState(5)
     samples = 600
-    blocks = measured(pd.concat([planted_counts(random, 20, dprime, agent=f"a{number}") for number in range(samples)], ignore_index=True))
+    blocks = measured(
+        pd.concat(
+            [planted_counts(random, 20, dprime, agent=f"a{number}") for number in range(samples)], ignore_index=True
+        )
+    )
     cells = nback_cells(blocks, measures=("dprime_pooled", "criterion_pooled"), resamples=1000)
     for measure, planted in (("dprime_pooled", dprime), ("criterion_pooled", 0.3)):
         part = cells[cells["measure"] == measure]
@@ -353,7 +436,16 @@ def test_intervals_of_people_hold_what_was_planted() -> None:
     samples, tables = 400, []
     for number in range(samples):
         for person in range(20):
-            tables.append(planted_counts(random, 6, random.normal(1.5, 0.5), agent=f"a{number}", participant=f"p{person}", session=f"s{person}"))
+            tables.append(
+                planted_counts(
+                    random,
+                    6,
+                    random.normal(1.5, 0.5),
+                    agent=f"a{number}",
+                    participant=f"p{person}",
+                    session=f"s{person}",
+                )
+            )
     cells = nback_cells(measured(pd.concat(tables, ignore_index=True)), measures=("dprime_pooled",), resamples=1000)
     assert set(cells["unit"]) == {"participant"}
     held = ((cells["low"] <= 1.5) & (cells["high"] >= 1.5)).mean()
@@ -375,8 +467,20 @@ def test_a_million_answers_are_little_work() -> None:
 
 def test_rules_are_declared() -> None:
     assert isinstance(OURS, Rules)
-    assert (PUBLISHED.correction, PUBLISHED.first_n, PUBLISHED.prefilled, PUBLISHED.dprime, PUBLISHED.ddof) == ("clip", True, True, "dprime_abs", 0)
-    assert (OURS.correction, OURS.first_n, OURS.prefilled, OURS.dprime, OURS.ddof) == ("log-linear", False, False, "dprime_pooled", 1)
+    assert (PUBLISHED.correction, PUBLISHED.first_n, PUBLISHED.prefilled, PUBLISHED.dprime, PUBLISHED.ddof) == (
+        "clip",
+        True,
+        True,
+        "dprime_abs",
+        0,
+    )
+    assert (OURS.correction, OURS.first_n, OURS.prefilled, OURS.dprime, OURS.ddof) == (
+        "log-linear",
+        False,
+        False,
+        "dprime_pooled",
+        1,
+    )
 
 
 def test_published_files_are_small_and_whole() -> None:

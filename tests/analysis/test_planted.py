@@ -1,4 +1,5 @@
-"""Whatever is estimated from simulated observers holds what was planted in them, as often as its intervals say."""
+"""Whatever is estimated from simulated observers holds what was planted in them, as often as its
+intervals say."""
 
 from __future__ import annotations
 
@@ -34,29 +35,51 @@ def test_slopes_over_trials() -> None:
     maker = along("retention_steps", levels, set_size=4)
     found = []
     for seed in range(300):
-        (row,) = trends(effect("retention_interval"), table(maker, 150, paradigm="vir", seed=seed), "vir").to_dict("records")
+        (row,) = trends(effect("retention_interval"), table(maker, 150, paradigm="vir", seed=seed), "vir").to_dict(
+            "records"
+        )
         found.append((row["low"], row["high"], -0.05))
     assert 0.915 <= share(found) <= 0.98, share(found)
 
 
 def test_slopes_over_people_who_differ() -> None:
-    """Twelve people whose slopes lie around -0.05: what is meant is the mean of all people, not of these twelve."""
+    """Twelve people whose slopes lie around -0.05: what is meant is the mean of all people, not of
+    these twelve."""
     found = []
     for seed in range(150):
         random = np.random.RandomState(seed)
         people = []
         for number in range(12):
             slope = random.normal(-0.05, 0.02)
-            maker = along("retention_steps", {steps: float(np.clip(0.85 + slope * (steps - 2), 0, 1)) for steps in (0, 2, 4)}, set_size=4)
-            people.append(table(maker, 60, agent="P", kind="participant", participant=f"P{number}", paradigm="vir", seed=1000 * seed + number))
+            maker = along(
+                "retention_steps",
+                {steps: float(np.clip(0.85 + slope * (steps - 2), 0, 1)) for steps in (0, 2, 4)},
+                set_size=4,
+            )
+            people.append(
+                table(
+                    maker,
+                    60,
+                    agent="P",
+                    kind="participant",
+                    participant=f"P{number}",
+                    paradigm="vir",
+                    seed=1000 * seed + number,
+                )
+            )
         (row,) = trends(effect("retention_interval"), together(*people), "vir").to_dict("records")
         found.append((row["low"], row["high"], -0.05))
     assert 0.89 <= share(found) <= 0.985, share(found)
 
 
 def test_switch_and_mixing_costs() -> None:
-    maker = switching({"one task": 0.9, "repetition": 0.85, "switch": 0.7}, {"one task": 400, "repetition": 450, "switch": 600})
-    planted = {"task_switching": {"mixing cost": 0.05, "switch cost": 0.15}, "switching_time": {"mixing cost": 50, "switch cost": 150}}
+    maker = switching(
+        {"one task": 0.9, "repetition": 0.85, "switch": 0.7}, {"one task": 400, "repetition": 450, "switch": 600}
+    )
+    planted = {
+        "task_switching": {"mixing cost": 0.05, "switch cost": 0.15},
+        "switching_time": {"mixing cost": 50, "switch cost": 150},
+    }
     found = []
     for seed in range(120):
         data = table(maker, 60, paradigm="sts", seed=seed)
@@ -69,9 +92,14 @@ def test_switch_and_mixing_costs() -> None:
 def test_primacy_and_recency() -> None:
     found = []
     for seed in range(200):
-        data = responses(lambda length, place: {1: 0.9, length: 0.7}.get(place, 0.4), lengths=[4], repetitions=40, seed=seed)
+        data = responses(
+            lambda length, place: {1: 0.9, length: 0.7}.get(place, 0.4), lengths=[4], repetitions=40, seed=seed
+        )
         rows = rows_by(primacy_recency(data), "index")
-        found += [(rows[index]["low"], rows[index]["high"], planted) for index, planted in (("primacy", 0.5), ("recency", 0.3))]
+        found += [
+            (rows[index]["low"], rows[index]["high"], planted)
+            for index, planted in (("primacy", 0.5), ("recency", 0.3))
+        ]
     assert 0.91 <= share(found) <= 0.98, share(found)
 
 
@@ -93,7 +121,17 @@ def test_capacity_of_people_who_differ() -> None:
             for number in range(15)
         ]
         # K needs an axis to be drawn along: some trials of two bars, which everybody holds
-        people.append(table(change_detection(2.0, sizes=(2,)), 20, agent="P", kind="participant", participant="P0", paradigm="cd", seed=seed).assign(block=2))
+        people.append(
+            table(
+                change_detection(2.0, sizes=(2,)),
+                20,
+                agent="P",
+                kind="participant",
+                participant="P0",
+                paradigm="cd",
+                seed=seed,
+            ).assign(block=2)
+        )
         rows = rows_by(effect("capacity").table(together(*people), "cd"), "formula", "set_size")
         found.append((rows["Pashler", 6]["low"], rows["Pashler", 6]["high"], 2.5))
     assert 0.87 <= share(found) <= 0.99, share(found)
@@ -101,7 +139,8 @@ def test_capacity_of_people_who_differ() -> None:
 
 @pytest.mark.parametrize(("many", "mu", "sigma", "tau"), [(60, 450, 50, 150), (200, 450, 50, 150), (200, 600, 80, 80)])
 def test_ex_gaussians(many: int, mu: float, sigma: float, tau: float) -> None:
-    """Intervals by the curvature of the likelihood, of each parameter by itself; nil parts have none."""
+    """Intervals by the curvature of the likelihood, of each parameter by itself; nil parts have
+    none."""
     samples, none = {name: [] for name in ("mu", "sigma", "tau")}, 0
     for seed in range(400):
         random = np.random.RandomState(seed)
@@ -124,7 +163,9 @@ def test_ex_gaussians_of_people_who_differ() -> None:
         people = []
         for number in range(12):
             mu, tau = random.normal(450, 60), abs(random.normal(150, 30))
-            one = table(along("set_size", {2: 1.0}), 120, agent="P", kind="participant", participant=f"P{number}", seed=number)
+            one = table(
+                along("set_size", {2: 1.0}), 120, agent="P", kind="participant", participant=f"P{number}", seed=number
+            )
             people.append(one.assign(rt_ms=random.normal(mu, 50, 120) + random.exponential(tau, 120)))
         (row,) = over_people(reaction_times(score_table(together(*people)))).to_dict("records")
         found += [(row["mu_low"], row["mu_high"], 450), (row["tau_low"], row["tau_high"], 150)]
@@ -138,7 +179,8 @@ def test_kappa_between_people() -> None:
         random = np.random.RandomState(seed)
         base = table(along("set_size", {2: 1.0}), 120)
         common = random.rand(120) < 0.7
-        # each follows the common answer with probability sqrt(kappa), and else answers by chance of the same rate
+        # each follows the common answer with probability sqrt(kappa), and else answers by chance of
+        # the same rate
         people = [
             base.assign(
                 agent="People",

@@ -17,7 +17,14 @@ def test_every_study_is_read_with_its_source() -> None:
     assert set(PUBLISHED_COLUMNS) <= set(table.columns)
     assert table["accuracy"].between(0, 1).all()
     assert table["source"].str.contains(r"\(\d{4}\)").all()
-    assert table.groupby("paradigm").size().to_dict() == {"vsr": 18, "vsrec": 15, "vir": 8, "smu": 4, "cd": 15, "cs": 12}
+    assert table.groupby("paradigm").size().to_dict() == {
+        "vsr": 18,
+        "vsrec": 15,
+        "vir": 8,
+        "smu": 4,
+        "cd": 15,
+        "cs": 12,
+    }
 
 
 def test_the_files_are_described_beside_them() -> None:

@@ -1,4 +1,5 @@
-"""How lists are recalled: against examples worked out by hand, another program's numbers, and planted ones."""
+"""How lists are recalled: against examples worked out by hand, another program's numbers, and
+planted ones."""
 
 from __future__ import annotations
 
@@ -28,13 +29,16 @@ def crp(answers: list[int], length: int) -> list[float]:
 
 
 def test_transitions_by_hand() -> None:
-    # 3, 4, 1 of five: from 3 to 4 (lag 1) with 1, 2, 4, 5 left; from 4 to 1 (lag -3) with 1, 2, 5 left
+    # 3, 4, 1 of five: from 3 to 4 (lag 1) with 1, 2, 4, 5 left; from 4 to 1 (lag -3) with 1, 2, 5
+    # left
     assert transitions([3, 4, 1], 5) == [(1, [-2, -1, 1, 2]), (-3, [-3, -2, 1])]
     # an intrusion parts two items, and what came before it is possible no more
     assert transitions([3, 0, 4, 1], 5) == [(-3, [-3, -2, 1])]
     assert transitions([2, 2, 3], 3) == [(1, [-1, 1])]
     # lags -4 to 4: +1 was taken once and possible twice, -3 taken once and possible once
-    assert crp([3, 4, 1], 5) == pytest.approx([float("nan"), 1, 0, 0, float("nan"), 0.5, 0, float("nan"), float("nan")], nan_ok=True)
+    assert crp([3, 4, 1], 5) == pytest.approx(
+        [float("nan"), 1, 0, 0, float("nan"), 0.5, 0, float("nan"), float("nan")], nan_ok=True
+    )
 
 
 def test_clustering_by_hand() -> None:
@@ -46,9 +50,12 @@ def test_clustering_by_hand() -> None:
 
 
 def test_first_recalls_and_lags_are_those_of_quail() -> None:
-    """Whole lists: of lists that were not recalled whole, quail takes the last answer for one from which something else could follow."""
+    """Whole lists: of lists that were not recalled whole, quail takes the last answer for one from
+    which something else could follow."""
     lists = GOLDEN["recalled"]
-    data = together(*(people(recall(list(range(1, len(one) + 1)), one, number)) for number, one in enumerate(lists, start=1)))
+    data = together(
+        *(people(recall(list(range(1, len(one) + 1)), one, number)) for number, one in enumerate(lists, start=1))
+    )
     first = rows_by(effect("first_recall").table(data, "sfr"), "serial_position")
     assert [first[place]["mean"] for place in sorted(first)] == pytest.approx(GOLDEN["first_recall"])
     for one, wanted in zip(lists, GOLDEN["lag_crp"], strict=True):
@@ -72,7 +79,9 @@ def forward(random: np.random.RandomState, cells: list[int], along: float) -> li
 def test_forward_recall_stands_out_and_recall_in_any_order_does_not(along: float) -> None:
     random = np.random.RandomState(3)
     lists = [list(map(int, random.permutation(100)[:6])) for _ in range(150)]
-    data = people(together(*(recall(cells, forward(random, cells, along), number) for number, cells in enumerate(lists, start=1))))
+    data = people(
+        together(*(recall(cells, forward(random, cells, along), number) for number, cells in enumerate(lists, start=1)))
+    )
     lag = rows_by(effect("lag_crp").table(data, "sfr"), "lag")
     (above,) = trends(effect("temporal_clustering"), data, "sfr").to_dict("records")
     if along:
@@ -86,9 +95,17 @@ def test_forward_recall_stands_out_and_recall_in_any_order_does_not(along: float
 
 @pytest.mark.slow
 def test_the_baseline_keeps_where_the_answers_were_and_which_items_were_recalled() -> None:
-    """Somebody who recalls the last three items only, in any order, has short lags and no clustering."""
+    """Somebody who recalls the last three items only, in any order, has short lags and no
+    clustering."""
     random = np.random.RandomState(1)
-    data = people(together(*(recall(list(range(10, 20)), [int(one) for one in 17 + random.permutation(3)], number) for number in range(1, 121))))
+    data = people(
+        together(
+            *(
+                recall(list(range(10, 20)), [int(one) for one in 17 + random.permutation(3)], number)
+                for number in range(1, 121)
+            )
+        )
+    )
     score = rows_by(effect("temporal_clustering").table(data, "sfr"), "clustering")
     assert score["as recalled"]["mean"] > 0.8
     assert score["shuffled"]["mean"] == pytest.approx(score["as recalled"]["mean"], abs=0.05)
@@ -102,7 +119,8 @@ def test_networks_have_no_order_of_answers() -> None:
 
 
 def serial(answers: list[list[Any]], length: int = 4) -> pd.DataFrame:
-    """Serial recall of places 0 to 8, of which the list has the first ones; None: nothing was answered."""
+    """Serial recall of places 0 to 8, of which the list has the first ones; None: nothing was
+    answered."""
     rows = []
     for number, given in enumerate(answers, start=1):
         for place, answer in enumerate(given, start=1):
@@ -127,7 +145,13 @@ def serial(answers: list[list[Any]], length: int = 4) -> pd.DataFrame:
                         "set_size": length,
                         "list_length": length,
                     },
-                    **{"serial_position": place, "output_position": None, "chance": 1 / 9, "oracle": False, "correct_answer": str(place - 1)},
+                    **{
+                        "serial_position": place,
+                        "output_position": None,
+                        "chance": 1 / 9,
+                        "oracle": False,
+                        "correct_answer": str(place - 1),
+                    },
                     **{
                         "answer": None if answer is None else str(answer),
                         "outcome": "omitted" if answer is None else "answered",
@@ -139,15 +163,21 @@ def serial(answers: list[list[Any]], length: int = 4) -> pd.DataFrame:
 
 
 def test_transpositions_and_errors_by_hand() -> None:
-    # places 0 1 2 3: two neighbours swapped, one item two too early, one that was in no list, nothing once
+    # places 0 1 2 3: two neighbours swapped, one item two too early, one that was in no list,
+    # nothing once
     data = serial([[1, 0, 2, 3], [2, 1, 8, None]])
     moved = rows_by(effect("transpositions").table(data, "vsr"), "distance")
-    # distance 1: 6 of 8 items have... first and last one neighbour, the others two; two swapped: (1 + 1/2) of 8 items
+    # distance 1: 6 of 8 items have... first and last one neighbour, the others two; two swapped: (1
+    # + 1/2) of 8 items
     assert moved[1]["mean"] == pytest.approx(1.5 / 8)
     assert moved[2]["mean"] == pytest.approx(1 / 8)
     assert moved[3]["mean"] == 0
     assert moved[1]["chance"] == pytest.approx(1 / 9)
-    kinds = rows_by(effect("recall_errors").table(together(data, serial([[0, 1]], 2).assign(session="t")), "vsr"), "error", "list_length")
+    kinds = rows_by(
+        effect("recall_errors").table(together(data, serial([[0, 1]], 2).assign(session="t")), "vsr"),
+        "error",
+        "list_length",
+    )
     assert {kind: kinds[kind, 4]["mean"] for kind in ("transposition", "intrusion", "omission")} == {
         "transposition": 3 / 8,
         "intrusion": 1 / 8,

@@ -1,4 +1,5 @@
-"""Scores: A and B by hand, their tests and intervals, the published table; curves compared, errors compared, people compared."""
+"""Scores: A and B by hand, their tests and intervals, the published table; curves compared, errors
+compared, people compared."""
 
 from __future__ import annotations
 
@@ -26,12 +27,24 @@ from spanlab.analysis.stats.agreement import Crowd, curve_distance, error_consis
 from spanlab.core.errors import SpanLabError
 
 
-def fixed(rights: Mapping[tuple[Any, ...], int], names: tuple[str, ...], paradigm: str, trials: int = 10, **always: Any) -> pd.DataFrame:
+def fixed(
+    rights: Mapping[tuple[Any, ...], int], names: tuple[str, ...], paradigm: str, trials: int = 10, **always: Any
+) -> pd.DataFrame:
     """``trials`` one-question trials in each condition, of which so many are right."""
     parts = []
     for number, (place, right) in enumerate(rights.items()):
-        one = table(along(names[-1], {place[-1]: 1.0}, **always, **dict(zip(names[:-1], place[:-1], strict=True))), trials, paradigm=paradigm)
-        parts.append(one.assign(correct=[at < right for at in range(trials)], block=number + 1, trial_id=[f"{place}-{at}" for at in range(trials)]))
+        one = table(
+            along(names[-1], {place[-1]: 1.0}, **always, **dict(zip(names[:-1], place[:-1], strict=True))),
+            trials,
+            paradigm=paradigm,
+        )
+        parts.append(
+            one.assign(
+                correct=[at < right for at in range(trials)],
+                block=number + 1,
+                trial_id=[f"{place}-{at}" for at in range(trials)],
+            )
+        )
     return together(*parts)
 
 
@@ -40,32 +53,50 @@ def row(found: pd.DataFrame, score: str) -> dict[str, Any]:
 
 
 def test_a_and_b_of_set_sizes_by_hand() -> None:
-    """People: 1, .94, .825, .68 at set sizes 1 to 4 (slope -.1075, mean .86125). A model: 1, .8, .6, .4 (slope -.2, mean .7)."""
+    """People: 1, .94, .825, .68 at set sizes 1 to 4 (slope -.1075, mean .86125). A model: 1, .8,
+    .6, .4 (slope -.2, mean .7)."""
     found = scores(fixed({(1,): 10, (2,): 8, (3,): 6, (4,): 4, (8,): 0}, ("set_size",), "smu"))
     a, b = row(found, "A_setsize"), row(found, "B_setsize")
     assert (a["m"], a["h"], a["value"]) == (pytest.approx(-0.2), pytest.approx(-0.1075), pytest.approx(0.0925 / 0.1075))
-    assert (b["m"], b["h"], b["value"]) == (pytest.approx(0.7), pytest.approx(0.86125), pytest.approx(0.16125 / 0.86125))
+    assert (b["m"], b["h"], b["value"]) == (
+        pytest.approx(0.7),
+        pytest.approx(0.86125),
+        pytest.approx(0.16125 / 0.86125),
+    )
     assert a["conditions"] == "set size 1, 2, 3, 4"
     assert (a["n_points"], a["n_units"], a["unit"], a["chance"]) == (4, 40, "trial", pytest.approx(0))
 
 
 def test_primacy_and_recency_by_hand() -> None:
-    """Lists of 4: people .79375, .65625, .6, .75625, lowest at 3: slopes -.096875 and .15625. A model: 1, .7, .6, .9; its lists of 9 are left out."""
-    items = fixed({(4, 1): 10, (4, 2): 7, (4, 3): 6, (4, 4): 9, (9, 1): 1, (9, 2): 9}, ("list_length", "serial_position"), "vsr")
+    """Lists of 4: people .79375, .65625, .6, .75625, lowest at 3: slopes -.096875 and .15625. A
+    model: 1, .7, .6, .9; its lists of 9 are left out."""
+    items = fixed(
+        {(4, 1): 10, (4, 2): 7, (4, 3): 6, (4, 4): 9, (9, 1): 1, (9, 2): 9}, ("list_length", "serial_position"), "vsr"
+    )
     found = scores(items)
     primacy, recency, mean = row(found, "A_primacy"), row(found, "A_recency"), row(found, "B_length")
     assert (primacy["m"], primacy["h"]) == (pytest.approx(-0.2), pytest.approx(-0.096875))
     assert primacy["value"] == pytest.approx(0.103125 / 0.096875)
-    assert (recency["m"], recency["h"], recency["value"]) == (pytest.approx(0.3), pytest.approx(0.15625), pytest.approx(0.92))
+    assert (recency["m"], recency["h"], recency["value"]) == (
+        pytest.approx(0.3),
+        pytest.approx(0.15625),
+        pytest.approx(0.92),
+    )
     people = (0.79375 + 0.65625 + 0.6 + 0.75625) / 4
-    assert (mean["m"], mean["h"], mean["value"]) == (pytest.approx(0.8), pytest.approx(people), pytest.approx((0.8 - people) / people))
+    assert (mean["m"], mean["h"], mean["value"]) == (
+        pytest.approx(0.8),
+        pytest.approx(people),
+        pytest.approx((0.8 - people) / people),
+    )
     assert primacy["conditions"] == "list length 4; serial position 1, 2, 3 (primacy part)"
 
 
 def test_several_lines_are_averaged_and_loads_are_each_their_own() -> None:
     domains = [(storage, other) for storage in ("spatial", "visual") for other in ("spatial", "visual")]
     rights = {(*pair, load): right for pair in domains for load, right in ((0.0, 9), (0.5, 5))}
-    found = scores(fixed(rights, ("factor_storage", "factor_distractor_domain", "record_cognitive_load"), "cs", serial_position=1))
+    found = scores(
+        fixed(rights, ("factor_storage", "factor_distractor_domain", "record_cognitive_load"), "cs", serial_position=1)
+    )
     a, b = row(found, "A_cognitiveload"), row(found, "B_cognitiveload")
     people = {
         ("spatial", "spatial"): ([0.33, 0.41, 0.49], [0.72, 0.66, 0.6]),
@@ -74,7 +105,11 @@ def test_several_lines_are_averaged_and_loads_are_each_their_own() -> None:
         ("visual", "visual"): ([0.275, 0.35, 0.42], [0.695, 0.55, 0.525]),
     }
     slope = np.mean([np.polyfit(x, y, 1)[0] for x, y in people.values()])
-    assert (a["m"], a["h"], a["value"]) == (pytest.approx(-0.8), pytest.approx(slope), pytest.approx(abs((-0.8 - slope) / slope)))
+    assert (a["m"], a["h"], a["value"]) == (
+        pytest.approx(-0.8),
+        pytest.approx(slope),
+        pytest.approx(abs((-0.8 - slope) / slope)),
+    )
     mean = np.mean([value for _, y in people.values() for value in y])
     assert (b["m"], b["h"], b["value"]) == (pytest.approx(0.7), pytest.approx(mean), pytest.approx((0.7 - mean) / mean))
 
@@ -86,14 +121,25 @@ def test_several_lines_are_averaged_and_loads_are_each_their_own() -> None:
         (
             "cd",
             "TRF-256",
-            fixed({(f, s): 10 for f in ("colour", "orientation", "size", "gap", "conjunction") for s in (2, 4, 6)}, ("factor_feature", "set_size"), "cd"),
+            fixed(
+                {(f, s): 10 for f in ("colour", "orientation", "size", "gap", "conjunction") for s in (2, 4, 6)},
+                ("factor_feature", "set_size"),
+                "cd",
+            ),
         ),
-        ("vsrec", "TRF-256", fixed({(5, n): 10 for n in (2, 4, 6)}, ("list_length", "factor_pattern_distractor_difference"), "vsrec")),
+        (
+            "vsrec",
+            "TRF-256",
+            fixed({(5, n): 10 for n in (2, 4, 6)}, ("list_length", "factor_pattern_distractor_difference"), "vsrec"),
+        ),
         ("vir", "TRF-96", fixed({(4, gap): 10 for gap in (0, 5)}, ("list_length", "retention_steps"), "vir")),
     ],
 )
-def test_a_model_without_errors_has_the_scores_that_were_published_for_such(task: str, model: str, data: pd.DataFrame) -> None:
-    """The published models of these rows were at about 100% throughout: B and A follow from people's curve alone, so the definitions are the paper's."""
+def test_a_model_without_errors_has_the_scores_that_were_published_for_such(
+    task: str, model: str, data: pd.DataFrame
+) -> None:
+    """The published models of these rows were at about 100% throughout: B and A follow from
+    people's curve alone, so the definitions are the paper's."""
     found, printed = scores(data), published_scores()
     printed = printed[(printed["task"] == task) & (printed["model"] == model)].set_index("score")["value"]
     for score, value in printed.items():
@@ -102,26 +148,38 @@ def test_a_model_without_errors_has_the_scores_that_were_published_for_such(task
 
 
 def test_the_test_is_a_t_test_against_guessing() -> None:
-    """One person a unit: the one-sample t-test of the persons' slopes; one trial a unit and two conditions: Welch's."""
+    """One person a unit: the one-sample t-test of the persons' slopes; one trial a unit and two
+    conditions: Welch's."""
     random = np.random.RandomState(3)
     slopes, parts = [], []
     for number in range(8):
         rights = {(size,): int(random.randint(3, 9) - size // 2) for size in (1, 2, 3, 4)}
-        one = fixed(rights, ("set_size",), "smu").assign(participant=f"P{number}", agent="People", agent_kind="participant", session=f"s{number}", chance=0.1)
+        one = fixed(rights, ("set_size",), "smu").assign(
+            participant=f"P{number}", agent="People", agent_kind="participant", session=f"s{number}", chance=0.1
+        )
         slopes.append(np.polyfit([1, 2, 3, 4], [rights[size,] / 10 for size in (1, 2, 3, 4)], 1)[0])
         parts.append(one)
     a = row(scores(together(*parts)), "A_setsize")
     expected: Any = scipy.stats.ttest_1samp(slopes, 0.0)
-    assert (a["t"], a["p"], a["df"]) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue), pytest.approx(7))
+    assert (a["t"], a["p"], a["df"]) == (
+        pytest.approx(expected.statistic),
+        pytest.approx(expected.pvalue),
+        pytest.approx(7),
+    )
     assert (a["unit"], a["n_units"]) == ("participant", 8)
     two = fixed({(4, 0): 9, (4, 5): 4}, ("list_length", "retention_steps"), "vir", trials=20)
     welch: Any = scipy.stats.ttest_ind([1] * 4 + [0] * 16, [1] * 9 + [0] * 11, equal_var=False)
     found = row(scores(two), "A_retentioninterval")
-    assert (found["t"], found["p"], found["df"]) == (pytest.approx(welch.statistic), pytest.approx(welch.pvalue), pytest.approx(welch.df))
+    assert (found["t"], found["p"], found["df"]) == (
+        pytest.approx(welch.statistic),
+        pytest.approx(welch.pvalue),
+        pytest.approx(welch.df),
+    )
 
 
 def test_items_of_one_trial_are_not_independent() -> None:
-    """A trial that is right or wrong as a whole tells nothing about slopes within it, and much about means."""
+    """A trial that is right or wrong as a whole tells nothing about slopes within it, and much
+    about means."""
     together_right = np.random.RandomState(0).rand(60) < 0.6
     cells = [together_right.astype(float)] * 4
     ids = [np.arange(60)] * 4
@@ -137,7 +195,14 @@ def test_weights_are_those_of_least_squares() -> None:
     places = [(3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (4, 4)]
     values = {place: random.rand() for place in places}
     found = weights(score, places, {(3,): 3, (4,): 4})
-    expected = np.mean([np.polyfit([p for size, p in places if size == n], [values[size, p] for size, p in places if size == n], 1)[0] for n in (3, 4)])
+    expected = np.mean(
+        [
+            np.polyfit([p for size, p in places if size == n], [values[size, p] for size, p in places if size == n], 1)[
+                0
+            ]
+            for n in (3, 4)
+        ]
+    )
     assert sum(found[place] * values[place] for place in places) == pytest.approx(expected)
 
 
@@ -170,7 +235,9 @@ def test_what_means_little_says_so() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", ["empty", "one trial", "no chance", "nan", "no trials", "other paradigm", "one condition", "no columns"])
+@pytest.mark.parametrize(
+    "change", ["empty", "one trial", "no chance", "nan", "no trials", "other paradigm", "one condition", "no columns"]
+)
 def test_poor_data_give_no_error(change: str) -> None:
     data = responses(lambda length, place: 0.6, lengths=[3, 4], repetitions=4)
     data = {
@@ -195,10 +262,14 @@ def test_poor_data_give_no_error(change: str) -> None:
 def test_the_layout_is_the_papers_with_the_published_values_beside() -> None:
     found = layout(scores(fixed({(1,): 10, (2,): 8, (3,): 6, (4,): 4}, ("set_size",), "smu")))
     assert found.columns[:3].tolist() == ["task", "score", "network:test"]
-    assert found.columns[3:].tolist() == [f"{kind}-{size}" for kind in ("RNN", "GRU", "LSTM", "TRF") for size in (96, 256, 1024)]
+    assert found.columns[3:].tolist() == [
+        f"{kind}-{size}" for kind in ("RNN", "GRU", "LSTM", "TRF") for size in (96, 256, 1024)
+    ]
     assert found.iloc[0].tolist()[:4] == ["smu", "A_setsize", "0.860*", "0.347*"]
     assert len(published_scores()) == len(SCORES) * 12
-    assert set(zip(published_scores()["task"], published_scores()["score"], strict=True)) == {(one.task, one.name) for one in SCORES}
+    assert set(zip(published_scores()["task"], published_scores()["score"], strict=True)) == {
+        (one.task, one.name) for one in SCORES
+    }
 
 
 def test_kappa_is_that_of_an_independent_computation() -> None:
@@ -213,12 +284,15 @@ def test_kappa_is_that_of_an_independent_computation() -> None:
 
 
 def planted_agreement(share: float, seed: int, trials: int = 300) -> pd.DataFrame:
-    """Two answerers with 60% right each, who have the same error on ``share`` of the trials and are independent on the others: kappa is ``share``."""
+    """Two answerers with 60% right each, who have the same error on ``share`` of the trials and are
+    independent on the others: kappa is ``share``."""
     random = np.random.RandomState(seed)
     one = random.rand(trials) < 0.6
     two = np.where(random.rand(trials) < share, one, random.rand(trials) < 0.6)
     base = table(along("set_size", {2: 1.0}), trials)
-    return together(base.assign(correct=one), base.assign(agent="chat:test", agent_kind="chat", session="b", correct=two))
+    return together(
+        base.assign(correct=one), base.assign(agent="chat:test", agent_kind="chat", session="b", correct=two)
+    )
 
 
 def test_independent_errors_are_not_alike() -> None:
@@ -237,7 +311,13 @@ def test_error_consistency_comes_back_on_the_same_trials_only() -> None:
     (found,) = error_consistency(score_table(data)).to_dict("records")
     assert 0.4 < found["low"] < 0.5 < found["high"]
     assert (found["n_trials"], found["n_items"], found["unit"]) == (2000, 2000, "trial")
-    half = data.assign(trial_id=np.where((data["agent_kind"] == "chat") & (data["trial"] > 100), "other" + data["trial_id"].astype(str), data["trial_id"]))
+    half = data.assign(
+        trial_id=np.where(
+            (data["agent_kind"] == "chat") & (data["trial"] > 100),
+            "other" + data["trial_id"].astype(str),
+            data["trial_id"],
+        )
+    )
     assert error_consistency(score_table(half))["n_trials"].tolist() == [100]
     apart = data.assign(trial_id=data["agent"].astype(str) + data["trial_id"].astype(str))
     assert not len(error_consistency(score_table(apart)))
@@ -249,7 +329,13 @@ def people_and_a_model() -> tuple[list[pd.DataFrame], pd.DataFrame]:
     random = np.random.RandomState(2)
     hard = random.rand(200)
     people = [
-        base.assign(agent="People", agent_kind="participant", participant=f"P{n}", session=f"s{n}", correct=hard + 0.3 * random.randn(200) < 0.6)
+        base.assign(
+            agent="People",
+            agent_kind="participant",
+            participant=f"P{n}",
+            session=f"s{n}",
+            correct=hard + 0.3 * random.randn(200) < 0.6,
+        )
         for n in range(5)
     ]
     return people, base.assign(agent="net", session="n", correct=hard + 0.3 * random.randn(200) < 0.6)
@@ -258,7 +344,9 @@ def people_and_a_model() -> tuple[list[pd.DataFrame], pd.DataFrame]:
 def test_people_are_the_units_of_their_agreement() -> None:
     people, model = people_and_a_model()
     found = error_consistency(score_table(together(*people)))
-    assert found[["agent", "other", "n_pairs", "n_units", "unit"]].to_numpy().tolist() == [["People", "People", 10, 5, "participant"]]
+    assert found[["agent", "other", "n_pairs", "n_units", "unit"]].to_numpy().tolist() == [
+        ["People", "People", 10, 5, "participant"]
+    ]
     assert found["kappa"].item() > 0.2
     always = error_consistency(score_table(together(people[0], model.assign(correct=True))))
     assert always["note"].item() == "no kappa: somebody was always right or always wrong"
@@ -266,7 +354,8 @@ def test_people_are_the_units_of_their_agreement() -> None:
 
 @pytest.mark.slow
 def test_sessions_of_a_machine_are_units_of_its_agreement() -> None:
-    """Sessions that agree with another machine more and less: over trials of the first alone, the interval held 69 of 100."""
+    """Sessions that agree with another machine more and less: over trials of the first alone, the
+    interval held 69 of 100."""
     held, sets = 0, 100
     for number in range(sets):
         random = np.random.RandomState(number)
@@ -299,7 +388,9 @@ def crowd(curves: np.ndarray) -> Crowd:
 
 def test_the_noise_ceilings_by_hand() -> None:
     values = {"A": [0.9, 0.7, 0.5], "B": [1.0, 0.8, 0.2], "C": [0.8, 0.9, 0.4]}
-    curves = pd.DataFrame([{"participant": name, "x": x, "mean": value} for name, line in values.items() for x, value in enumerate(line)])
+    curves = pd.DataFrame(
+        [{"participant": name, "x": x, "mean": value} for name, line in values.items() for x, value in enumerate(line)]
+    )
     found = Crowd.of(curves, ["x"]).ceiling()
     lines = np.array(list(values.values()))
     shapes = (lines - lines.mean(axis=1, keepdims=True)) / lines.std(axis=1, keepdims=True)
@@ -308,7 +399,9 @@ def test_the_noise_ceilings_by_hand() -> None:
     assert (found["people"], found["n_points"]) == (3, 3)
     assert (found["r_low"], found["r_high"]) == pytest.approx((low, high))
     assert found["rmse_low"] == pytest.approx(np.sqrt(np.mean((lines - lines.mean(axis=0)) ** 2)))
-    assert found["rmse_high"] == pytest.approx(np.sqrt(np.mean([(lines[at] - np.delete(lines, at, axis=0).mean(axis=0)) ** 2 for at in range(3)])))
+    assert found["rmse_high"] == pytest.approx(
+        np.sqrt(np.mean([(lines[at] - np.delete(lines, at, axis=0).mean(axis=0)) ** 2 for at in range(3)]))
+    )
     assert math.isnan(Crowd.of(curves[curves["participant"] == "A"], ["x"]).ceiling()["r_high"])
 
 
@@ -319,7 +412,8 @@ def noisy_people(random: np.random.RandomState, true: np.ndarray, people: int = 
 
 @pytest.mark.slow
 def test_a_true_curve_lies_between_the_ceilings() -> None:
-    """In 300 simulations nothing passes the upper ceiling, the true curve included, which comes to the lower one or above it in most."""
+    """In 300 simulations nothing passes the upper ceiling, the true curve included, which comes to
+    the lower one or above it in most."""
     random, true = np.random.RandomState(4), np.array([0.85, 0.75, 0.68, 0.66, 0.7, 0.74])
     over, between = 0, 0
     for _ in range(300):
@@ -337,9 +431,17 @@ def test_a_true_curve_lies_between_the_ceilings() -> None:
 
 @pytest.mark.slow
 def test_models_and_people_are_scored_in_the_same_way() -> None:
-    """A model that gives the mean of the others is scored against each person as the lower ceiling is; a ceiling stands only beside the same points."""
+    """A model that gives the mean of the others is scored against each person as the lower ceiling
+    is; a ceiling stands only beside the same points."""
     people = [
-        responses(lambda length, place: 0.9 - 0.15 * place, agent="participant", kind="participant", participant=f"P{n}", repetitions=30, seed=n)
+        responses(
+            lambda length, place: 0.9 - 0.15 * place,
+            agent="participant",
+            kind="participant",
+            participant=f"P{n}",
+            repetitions=30,
+            seed=n,
+        )
         for n in range(4)
     ]
     model = responses(lambda length, place: 0.9 - 0.15 * place, repetitions=60, seed=9)
@@ -360,7 +462,15 @@ def name_agents_of(data: pd.DataFrame) -> Any:
 @pytest.mark.slow
 def test_ceilings_are_for_several_people() -> None:
     people = [
-        responses(lambda length, place: 0.9 - 0.15 * place, agent="People", kind="participant", participant=f"P{n}", repetitions=30, seed=n) for n in range(4)
+        responses(
+            lambda length, place: 0.9 - 0.15 * place,
+            agent="People",
+            kind="participant",
+            participant=f"P{n}",
+            repetitions=30,
+            seed=n,
+        )
+        for n in range(4)
     ]
     found = rows_by(ceilings(score_table(together(*people))), "effect")["serial_position"]
     assert found["people"] == 4
@@ -382,10 +492,23 @@ def test_pairs_of_many_answerers_are_made_on_request() -> None:
     base = table(along("set_size", {2: 1.0}), 30)
     random = np.random.RandomState(3)
     many = [base.assign(agent=f"net {n}", session=f"n{n}", correct=random.rand(30) < 0.6) for n in range(4)]
-    crowd = [base.assign(agent="People", agent_kind="participant", participant=f"P{n}", session=f"s{n}", correct=random.rand(30) < 0.6) for n in range(2)]
+    crowd = [
+        base.assign(
+            agent="People",
+            agent_kind="participant",
+            participant=f"P{n}",
+            session=f"s{n}",
+            correct=random.rand(30) < 0.6,
+        )
+        for n in range(2)
+    ]
     scored = score_table(together(*many, *crowd))
     assert len(error_consistency(scored, resamples=2, most=4)) == 5  # with people, and people among themselves
-    assert len(error_consistency(scored, resamples=2, most=None)) == len(error_consistency(scored, resamples=2)) == 4 * 3 / 2 + 5
+    assert (
+        len(error_consistency(scored, resamples=2, most=None))
+        == len(error_consistency(scored, resamples=2))
+        == 4 * 3 / 2 + 5
+    )
     (said,) = pairs_left_out(scored, most=4)
     assert "there are 5 agents" in said
     assert not pairs_left_out(scored)
@@ -410,7 +533,12 @@ def test_commands(spanlab: Run, tmp_path: Path) -> None:
     assert status == 0, err
     assert "0.860*" in out
     assert DECISIONS[0][:40] in " ".join(out.split())
-    assert set(pd.read_csv(tmp_path / "scores.csv")["score"]) == {"A_setsize", "B_setsize", "A_retentioninterval", "B_retentioninterval"}
+    assert set(pd.read_csv(tmp_path / "scores.csv")["score"]) == {
+        "A_setsize",
+        "B_setsize",
+        "A_retentioninterval",
+        "B_retentioninterval",
+    }
     for ending, start in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".csv", b"paradigm")):
         status, _, err = spanlab("figure", "set_size", "table.csv", "-o", f"size{ending}")
         assert status == 0, err
@@ -440,7 +568,10 @@ def test_mistakes_are_told_in_a_sentence(arguments: str, words: str, spanlab: Ru
 def test_intervals_of_scores_and_kappa_cover_what_was_planted() -> None:
     levels = {1: 0.95, 2: 0.8, 3: 0.7, 4: 0.5}
     slope, people = np.polyfit(list(levels), list(levels.values()), 1)[0], -0.1075
-    truth = {"A_setsize": abs((slope - people) / people), "B_setsize": abs((np.mean(list(levels.values())) - 0.86125) / 0.86125)}
+    truth = {
+        "A_setsize": abs((slope - people) / people),
+        "B_setsize": abs((np.mean(list(levels.values())) - 0.86125) / 0.86125),
+    }
     hits, agreed = dict.fromkeys(truth, 0), 0
     for seed in range(200):
         found = scores(table(along("set_size", levels), 200, paradigm="smu", seed=seed))
@@ -454,10 +585,14 @@ def test_intervals_of_scores_and_kappa_cover_what_was_planted() -> None:
 
 
 def starred(share: float, trials: int) -> dict[str, bool]:
-    """Whether each mean of a network that is right so often has the star that says p < .01 against guessing (50 % here)."""
+    """Whether each mean of a network that is right so often has the star that says p < .01 against
+    guessing (50 % here)."""
     rights = {(size,): round(trials * share) for size in (1, 2, 3, 4)}
     found = scores(fixed(rights, ("set_size",), "smu", trials=trials).assign(chance=0.5))
-    return {row["score"]: str(row["net"]).endswith("*") for row in layout(found.assign(agent="net"), published=False).to_dict("records")}
+    return {
+        row["score"]: str(row["net"]).endswith("*")
+        for row in layout(found.assign(agent="net"), published=False).to_dict("records")
+    }
 
 
 def test_who_guesses_has_no_star() -> None:

@@ -1,4 +1,5 @@
-"""Sensitivity everywhere: planted d', criteria and side biases come back, in figures and in the mixed-effects probit model."""
+"""Sensitivity everywhere: planted d', criteria and side biases come back, in figures and in the
+mixed-effects probit model."""
 
 from __future__ import annotations
 
@@ -30,12 +31,16 @@ def detection(paradigm: str, dprime: dict[int, float], criterion: float = 0.3, s
         size, signal = int(random.choice([*dprime])), bool(random.rand() < 0.5)
         said = float(ndtr((0.5 if signal else -0.5) * (dprime[size] + shift) - criterion))
         column = {"list_length": size, "factor_part_size": 12 // size} if paradigm == "si" else {"set_size": size}
-        return [({**column, "correct_answer": json.dumps(WORDS[paradigm][not signal])}, said if signal else 1 - said, None)]
+        return [
+            ({**column, "correct_answer": json.dumps(WORDS[paradigm][not signal])}, said if signal else 1 - said, None)
+        ]
 
     return trial
 
 
-@pytest.mark.parametrize(("paradigm", "name", "column"), [("cd", "sensitivity", "set_size"), ("si", "sensitivity_parts", "list_length")])
+@pytest.mark.parametrize(
+    ("paradigm", "name", "column"), [("cd", "sensitivity", "set_size"), ("si", "sensitivity_parts", "list_length")]
+)
 def test_hits_false_alarms_sensitivity_and_criterion(paradigm: str, name: str, column: str) -> None:
     data = table(detection(paradigm, {2: 2.0, 6: 1.0}), 2400, paradigm=paradigm)
     found = rows_by(effect(name).table(data, paradigm), "measure", column)
@@ -50,7 +55,13 @@ def test_hits_false_alarms_sensitivity_and_criterion(paradigm: str, name: str, c
 def test_a_choice_between_two_sides_has_a_side_bias_and_no_criterion() -> None:
     def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
         side, size = str(random.choice(["left", "right"])), int(random.choice([4, 6]))
-        return [({"set_size": size, "correct_answer": json.dumps(side)}, float(ndtr(1.2 / np.sqrt(2) + (0.4 if side == "left" else -0.4))), None)]
+        return [
+            (
+                {"set_size": size, "correct_answer": json.dumps(side)},
+                float(ndtr(1.2 / np.sqrt(2) + (0.4 if side == "left" else -0.4))),
+                None,
+            )
+        ]
 
     data = table(trial, 2400, paradigm="vir")
     found = rows_by(effect("forced_choice").table(data, "vir"), "measure", "set_size")
@@ -64,15 +75,29 @@ def asked(hits: int, alarms: int, of: int, size: int, copies: int = 1) -> list[d
     said = [(True, at < hits) for at in range(of)] + [(False, at < alarms) for at in range(of)]
     rows = []
     for trial, (signal, first) in enumerate(said):
-        rows += [{"set_size": size, "trial": trial + 100 * size, "ask": ask, "signal": signal, "correct": signal == first} for ask in range(1, copies + 1)]
+        rows += [
+            {"set_size": size, "trial": trial + 100 * size, "ask": ask, "signal": signal, "correct": signal == first}
+            for ask in range(1, copies + 1)
+        ]
     return rows
 
 
 def answers(*parts: list[dict[str, Any]]) -> pd.DataFrame:
     made = pd.DataFrame([row for part in parts for row in part])
     words = made.pop("signal").map({True: '"different"', False: '"same"'})
-    fixed = {"paradigm": "cd", "agent": "net", "agent_kind": "network", "participant": "", "session": "s", "practice": False, "chance": 0.5, "step": 1}
-    return made.assign(**fixed, correct_answer=words, outcome="answered", rt_ms=np.nan, trial_id=made["trial"].astype(str))
+    fixed = {
+        "paradigm": "cd",
+        "agent": "net",
+        "agent_kind": "network",
+        "participant": "",
+        "session": "s",
+        "practice": False,
+        "chance": 0.5,
+        "step": 1,
+    }
+    return made.assign(
+        **fixed, correct_answer=words, outcome="answered", rt_ms=np.nan, trial_id=made["trial"].astype(str)
+    )
 
 
 def variance(count: int, of: int) -> float:
@@ -87,21 +112,34 @@ def test_standard_errors_of_a_machine_are_those_of_gourevitch_and_galanter() -> 
     one, other = variance(17, 20) + variance(2, 20), variance(14, 20) + variance(7, 20)
     assert found["d′", 2]["sem"] == pytest.approx(math.sqrt(one))
     assert found["criterion", 6]["sem"] == pytest.approx(math.sqrt(other) / 2)
-    assert found["d′", 2]["high"] - found["d′", 2]["mean"] == pytest.approx(scipy.stats.t.ppf(0.975, 38) * math.sqrt(one))
+    assert found["d′", 2]["high"] - found["d′", 2]["mean"] == pytest.approx(
+        scipy.stats.t.ppf(0.975, 38) * math.sqrt(one)
+    )
     (slope,) = (row for row in trends(effect("sensitivity"), data, "cd").to_dict("records") if row["measure"] == "d′")
-    assert slope["high"] - slope["value"] == pytest.approx(scipy.stats.t.ppf(0.975, slope["df"]) * math.sqrt(one + other) / 4)
+    assert slope["high"] - slope["value"] == pytest.approx(
+        scipy.stats.t.ppf(0.975, slope["df"]) * math.sqrt(one + other) / 4
+    )
     assert slope["t"] == pytest.approx(slope["value"] / (math.sqrt(one + other) / 4))
     # questions of one trial that are answered alike say no more than one of them
-    often = rows_by(effect("sensitivity").table(score_table(answers(asked(17, 2, 20, 2, 5), asked(14, 7, 20, 6, 5))), "cd"), "measure", "set_size")
+    often = rows_by(
+        effect("sensitivity").table(score_table(answers(asked(17, 2, 20, 2, 5), asked(14, 7, 20, 6, 5))), "cd"),
+        "measure",
+        "set_size",
+    )
     assert often["d′", 2]["sem"] == pytest.approx(math.sqrt(one), rel=0.15)
     # who never errs bounds d' from one side only
-    perfect = rows_by(effect("sensitivity").table(score_table(answers(asked(20, 0, 20, 2), asked(14, 7, 20, 6))), "cd"), "measure", "set_size")["d′", 2]
+    perfect = rows_by(
+        effect("sensitivity").table(score_table(answers(asked(20, 0, 20, 2), asked(14, 7, 20, 6))), "cd"),
+        "measure",
+        "set_size",
+    )["d′", 2]
     assert np.isnan(perfect["low"])
     assert perfect["note"] == "no spread over 40 trials: no interval"
 
 
 def test_slopes_of_sensitivity_hold_what_was_planted_whatever_the_counts() -> None:
-    """The same arithmetic, over 20,000 samples of 20 questions of each kind in three conditions: resampled limits held 90 of 100."""
+    """The same arithmetic, over 20,000 samples of 20 questions of each kind in three conditions:
+    resampled limits held 90 of 100."""
     random = np.random.RandomState(1)
     for planted in ((2.0, 1.6, 1.2), (1.6, 1.6, 1.6), (3.5, 2.0, 0.5)):
         means = np.array([sign * dprime / 2 - 0.2 for dprime in planted for sign in (1, -1)])
@@ -114,7 +152,8 @@ def test_slopes_of_sensitivity_hold_what_was_planted_whatever_the_counts() -> No
 
 
 def test_a_z_score_of_fewer_questions_is_what_fewer_would_have_on_average() -> None:
-    """Of 30 questions as of 5: the same expectation as of 5 that were asked, whatever the rate; and of no more than that, nothing changes."""
+    """Of 30 questions as of 5: the same expectation as of 5 that were asked, whatever the rate; and
+    of no more than that, nothing changes."""
     for rate in (0.02, 0.5, 0.93):
         many, few = (scipy.stats.binom.pmf(np.arange(of + 1), of, rate) for of in (30, 5))
         thinned = thinned_z(np.arange(31), np.full(31, 30), 5)
@@ -125,7 +164,8 @@ def test_a_z_score_of_fewer_questions_is_what_fewer_would_have_on_average() -> N
 
 
 def unequal(seed: int, dprime: dict[int, float], people: int = 12) -> pd.DataFrame:
-    """People (spread of d' and criterion .3) who answer 60 questions of size 2 and 10 of size 4; without people, one machine."""
+    """People (spread of d' and criterion .3) who answer 60 questions of size 2 and 10 of size 4;
+    without people, one machine."""
     random, rows = np.random.RandomState(seed), []
     for person in range(max(1, people)):
         own, criterion = random.normal(0, 0.3, 2) * (people > 0)
@@ -134,8 +174,21 @@ def unequal(seed: int, dprime: dict[int, float], people: int = 12) -> pd.DataFra
             said = random.rand(many) < ndtr(np.where(signal, 0.5, -0.5) * (dprime[size] + own) - criterion)
             words = [json.dumps(WORDS["cd"][not one]) for one in signal]
             right = said == signal
-            rows.append(pd.DataFrame({"participant": f"P{person}" if people else "", "set_size": size, "correct_answer": words, "correct": right}))
-    kind = {"agent": "participant", "agent_kind": "participant"} if people else {"agent": "network:a", "agent_kind": "network"}
+            rows.append(
+                pd.DataFrame(
+                    {
+                        "participant": f"P{person}" if people else "",
+                        "set_size": size,
+                        "correct_answer": words,
+                        "correct": right,
+                    }
+                )
+            )
+    kind = (
+        {"agent": "participant", "agent_kind": "participant"}
+        if people
+        else {"agent": "network:a", "agent_kind": "network"}
+    )
     made = pd.concat(rows, ignore_index=True)
     number = np.arange(len(made))
     fixed = {"paradigm": "cd", "practice": False, "chance": 0.5, "step": 1, "ask": 1, "outcome": "answered"}
@@ -172,7 +225,12 @@ def test_equal_conditions_with_unequal_numbers_of_questions_are_seldom_told_apar
 
 def test_words_that_answer_two_tasks_are_no_signals() -> None:
     data = table(
-        switching(dict.fromkeys(("one task", "repetition", "switch"), 0.8), dict.fromkeys(("one task", "repetition", "switch"), 500)), 20, paradigm="sts"
+        switching(
+            dict.fromkeys(("one task", "repetition", "switch"), 0.8),
+            dict.fromkeys(("one task", "repetition", "switch"), 500),
+        ),
+        20,
+        paradigm="sts",
     )
     sides = data.assign(correct_answer=['"left"', '"right"'] * 80, set_size=[1, 1, 2, 2] * 40)
     assert effect("forced_choice").missing(sides, "sts")
@@ -193,7 +251,9 @@ def test_the_probit_model_without_random_effects_is_d_prime() -> None:
         for place in range(3):
             move = step * np.eye(3)[place]
             up, down = model._at(at + move), model._at(at - move)
-            assert (model._of_answers(at + move) - model._of_answers(at - move)) / (2 * step) == pytest.approx(gain[place], rel=1e-5)
+            assert (model._of_answers(at + move) - model._of_answers(at - move)) / (2 * step) == pytest.approx(
+                gain[place], rel=1e-5
+            )
             assert (down[0][place] - up[0][place]) / (2 * step) == pytest.approx(weight[place], rel=1e-5)
             assert (up[1][place] - down[1][place]) / (2 * step) == pytest.approx(change[place], rel=1e-4)
 
@@ -202,9 +262,23 @@ def crowd(seed: int = 0, people: int = 10, trials: int = 120, network: float = 0
     """People whose d' varies around 1.5 and 1, and a network with so much more."""
     random, parts = np.random.RandomState(seed), []
     for at in range(people):
-        own = detection("cd", {2: 1.5, 6: 1.0}, shift=float(random.normal(0, 0.4)), criterion=float(random.normal(0.2, 0.3)))
-        parts.append(table(own, trials, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=100 * seed + at))
-    return together(*parts, table(detection("cd", {2: 1.5 + network, 6: 1.0 + network}), 600, paradigm="cd", seed=100 * seed + 99))
+        own = detection(
+            "cd", {2: 1.5, 6: 1.0}, shift=float(random.normal(0, 0.4)), criterion=float(random.normal(0.2, 0.3))
+        )
+        parts.append(
+            table(
+                own,
+                trials,
+                agent="participant",
+                kind="participant",
+                participant=f"P{at}",
+                paradigm="cd",
+                seed=100 * seed + at,
+            )
+        )
+    return together(
+        *parts, table(detection("cd", {2: 1.5 + network, 6: 1.0 + network}), 600, paradigm="cd", seed=100 * seed + 99)
+    )
 
 
 def test_the_mixed_model_tells_sensitivity_from_criterion() -> None:
@@ -222,6 +296,8 @@ def test_the_mixed_model_tells_sensitivity_from_criterion() -> None:
 
 
 def test_no_model_of_sensitivity_where_answers_are_no_two_words() -> None:
-    model = sensitivity_model(score_table(table(lambda random: [({"set_size": int(random.choice([2, 4]))}, 0.7, None)], 30)), "vsr")
+    model = sensitivity_model(
+        score_table(table(lambda random: [({"set_size": int(random.choice([2, 4]))}, 0.7, None)], 30)), "vsr"
+    )
     assert "one of two words" in model.problem
     assert not len(sensitivity_contrasts(model))

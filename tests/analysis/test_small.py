@@ -1,4 +1,5 @@
-"""A laboratory's first file: one person, one trial, one answer, four columns; every command gives numbers and sentences."""
+"""A laboratory's first file: one person, one trial, one answer, four columns; every command gives
+numbers and sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +19,15 @@ from spanlab.analysis.report import folder
 
 
 def person(**options: Any) -> pd.DataFrame:
-    return responses(lambda *_: 0.6, kind="participant", agent="participant", participant="P1", lengths=(3, 4), repetitions=5, **options)
+    return responses(
+        lambda *_: 0.6,
+        kind="participant",
+        agent="participant",
+        participant="P1",
+        lengths=(3, 4),
+        repetitions=5,
+        **options,
+    )
 
 
 SMALL: dict[str, Callable[[], pd.DataFrame]] = {
@@ -26,16 +35,24 @@ SMALL: dict[str, Callable[[], pd.DataFrame]] = {
     "one trial": lambda: person().groupby("trial").get_group(1),
     "one answer": lambda: person().head(1),
     "four columns": lambda: person()[["participant", "agent", "paradigm", "correct"]],
-    "four columns of a machine": lambda: person().assign(agent_kind="network")[["agent_kind", "agent", "paradigm", "correct"]],
-    "a person and a trial of a network": lambda: mixed(person(), responses(lambda *_: 0.6, agent="net", lengths=(3,), repetitions=1)),
-    "one question with two answers": lambda: person(paradigm="cd", chance=0.5).head(1).assign(correct_answer='"same"', answer='"same"'),
+    "four columns of a machine": (
+        lambda: person().assign(agent_kind="network")[["agent_kind", "agent", "paradigm", "correct"]]
+    ),
+    "a person and a trial of a network": lambda: mixed(
+        person(), responses(lambda *_: 0.6, agent="net", lengths=(3,), repetitions=1)
+    ),
+    "one question with two answers": lambda: (
+        person(paradigm="cd", chance=0.5).head(1).assign(correct_answer='"same"', answer='"same"')
+    ),
 }
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", [pytest.param(".csv", marks=pytest.mark.slow), ".parquet"])
 @pytest.mark.parametrize("name", SMALL)
-def test_small_tables_are_compared(name: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_small_tables_are_compared(
+    name: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(folder, "save", lambda *_: [])
     run = command_line(tmp_path, monkeypatch, capsys)
     table, file = pd.DataFrame(SMALL[name]()), tmp_path / f"first{ending}"
@@ -52,12 +69,17 @@ def test_small_tables_are_compared(name: str, ending: str, tmp_path: Path, monke
 
 
 def test_people_with_other_trials_did_not_take_the_same() -> None:
-    """Together two people took what a network took, but each only half of it, and half of that half together."""
+    """Together two people took what a network took, but each only half of it, and half of that half
+    together."""
     table = responses(lambda *_: 0.6, agent="net", lengths=(3,), repetitions=12)
     one, two = (person_of(table, name, first) for name, first in (("P1", 1), ("P2", 5)))
     same, said = same_trials(score_table(mixed(one, two, table)).items)
     assert same is False
-    assert said == "Not everybody took the same trials: net took 12 trials; participant took 8 trials each, 12 in all, 4 of which all of these people took."
+    assert (
+        said
+        == "Not everybody took the same trials: net took 12 trials; participant took 8 trials each, 12 in all, 4 of"
+        " which all of these people took."
+    )
     assert same_trials(score_table(mixed(one, person_of(table, "P2", 1))).items)[0] is True
     assert same_trials(score_table(mixed(one, two)).items)[0] is False
     apart = same_trials(score_table(mixed(one, two.assign(trial_id="x" + two["trial_id"].astype(str)))).items)
@@ -65,13 +87,21 @@ def test_people_with_other_trials_did_not_take_the_same() -> None:
 
 
 def test_trials_of_two_versions_of_a_file_are_not_called_the_same() -> None:
-    """An identity covers levels and seed, and not what the file does with them: a display may last longer in one version."""
+    """An identity covers levels and seed, and not what the file does with them: a display may last
+    longer in one version."""
     table = responses(lambda *_: 0.6, agent="net", lengths=(3,), repetitions=12)
     edited = table.assign(agent="other", session="other", paradigm_hash="q" * 8)
-    assert same_trials(score_table(mixed(table, edited.assign(paradigm_hash="p" * 8))).items) == (True, "Everybody took exactly the same 12 trials.")
+    assert same_trials(score_table(mixed(table, edited.assign(paradigm_hash="p" * 8))).items) == (
+        True,
+        "Everybody took exactly the same 12 trials.",
+    )
     same, said = same_trials(score_table(mixed(table, edited)).items)
     assert same is None
-    assert said == "The same 12 trials come from 2 versions of the paradigm file, so it is unknown whether displays and times were the same."
+    assert (
+        said
+        == "The same 12 trials come from 2 versions of the paradigm file, so it is unknown whether displays and times"
+        " were the same."
+    )
 
 
 def person_of(table: pd.DataFrame, name: str, first: int) -> pd.DataFrame:

@@ -1,4 +1,5 @@
-"""Tables that a spreadsheet has written: every form gives the means of the original, or one sentence."""
+"""Tables that a spreadsheet has written: every form gives the means of the original, or one
+sentence."""
 
 from __future__ import annotations
 
@@ -24,7 +25,16 @@ from spanlab.core.errors import SpanLabError
 @pytest.fixture(scope="module")
 def original() -> pd.DataFrame:
     people = [
-        responses(lambda *_: 0.7, kind="participant", agent="participant", participant=f"Zoë {n}", repetitions=3, seed=n, session=f"s{n}") for n in range(3)
+        responses(
+            lambda *_: 0.7,
+            kind="participant",
+            agent="participant",
+            participant=f"Zoë {n}",
+            repetitions=3,
+            seed=n,
+            session=f"s{n}",
+        )
+        for n in range(3)
     ]
     table = mixed(*people, responses(lambda *_: 0.4, agent="net", repetitions=3, seed=9, session="net"))
     table["factor_load"] = np.where(table["trial"] % 2 == 0, "0.5", "1.25")
@@ -55,16 +65,25 @@ def text(table: pd.DataFrame, separator: str = ",") -> str:
 FORMS: dict[str, tuple[str, Callable[[pd.DataFrame], bytes]]] = {
     "as recorded": (".csv", lambda table: text(table).encode()),
     "a byte order mark": (".csv", lambda table: text(table).encode("utf-8-sig")),
-    "a mark and the session first": (".csv", lambda table: text(table[["participant", *table.columns.drop("participant")]]).encode("utf-8-sig")),
+    "a mark and the session first": (
+        ".csv",
+        lambda table: text(table[["participant", *table.columns.drop("participant")]]).encode("utf-8-sig"),
+    ),
     "German": (".csv", lambda table: text(comma(localised(table, "WAHR", "FALSCH")), ";").encode("utf-8-sig")),
-    "French": (".csv", lambda table: text(comma(localised(table, "VRAI", "FAUX")), ";").encode("utf-8-sig").replace(b"\n", b"\r\n")),
+    "French": (
+        ".csv",
+        lambda table: text(comma(localised(table, "VRAI", "FAUX")), ";").encode("utf-8-sig").replace(b"\n", b"\r\n"),
+    ),
     "0 and 1": (".csv", lambda table: text(localised(table, "1", "0")).encode()),
     "UTF-16, tabs": (".csv", lambda table: text(comma(localised(table, "WAHR", "FALSCH")), "\t").encode("utf-16")),
     "UTF-16 without a mark": (".csv", lambda table: text(table).encode("utf-16-le")),
     "UTF-16, big end first": (".csv", lambda table: b"\xfe\xff" + text(table, "\t").encode("utf-16-be")),
     "tabs": (".tsv", lambda table: text(table, "\t").encode()),
     "a hint before the header": (".csv", lambda table: ("sep=;\n" + text(comma(table), ";")).encode("utf-8-sig")),
-    "empty rows at the end": (".csv", lambda table: (text(comma(table), ";") + (";" * (table.shape[1] - 1) + "\n") * 5).encode()),
+    "empty rows at the end": (
+        ".csv",
+        lambda table: (text(comma(table), ";") + (";" * (table.shape[1] - 1) + "\n") * 5).encode(),
+    ),
     "semicolons and points": (".csv", lambda table: text(table, ";").encode()),
     "blanks in the header": (".csv", lambda table: text(table.rename(columns=lambda name: f" {name}")).encode()),
 }
@@ -73,7 +92,11 @@ FORMS: dict[str, tuple[str, Callable[[pd.DataFrame], bytes]]] = {
 def means(file: Path) -> pd.DataFrame:
     data = load([file])
     found = overall(data.scored)[["agent", "agent_kind", "unit", "n_units", "n_items", "mean", "low", "chance"]]
-    by = data.scored.items.groupby(["agent", data.scored.items["factor_load"].astype(float)], observed=True)["correct"].mean().reset_index()
+    by = (
+        data.scored.items.groupby(["agent", data.scored.items["factor_load"].astype(float)], observed=True)["correct"]
+        .mean()
+        .reset_index()
+    )
     return found.merge(by, on="agent", suffixes=("", "_by_load"))
 
 
@@ -88,7 +111,9 @@ def expected(original: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_gives_the_same_numbers(form: str, original: pd.DataFrame, expected: pd.DataFrame, tmp_path: Path) -> None:
+def test_every_form_gives_the_same_numbers(
+    form: str, original: pd.DataFrame, expected: pd.DataFrame, tmp_path: Path
+) -> None:
     ending, written = FORMS[form]
     file = tmp_path / f"responses{ending}"
     file.write_bytes(written(original))
@@ -117,22 +142,46 @@ def test_a_workbook_gives_the_same_numbers(original: pd.DataFrame, expected: pd.
 
 
 REFUSED: dict[str, tuple[str, Callable[[pd.DataFrame], bytes], str]] = {
-    "an old encoding": (".csv", lambda table: text(table, ";").encode("cp1252"), "not text in UTF-8. Save it again as 'CSV UTF-8'"),
+    "an old encoding": (
+        ".csv",
+        lambda table: text(table, ";").encode("cp1252"),
+        "not text in UTF-8. Save it again as 'CSV UTF-8'",
+    ),
     "scores in words": (
         ".csv",
         lambda table: text(localised(table, "ja", "nein")).encode(),
         "holds 'nein', which is neither true nor false",
     ),
-    "points": (".csv", lambda table: text(table.assign(correct=3)).encode(), "column correct holds 3, which is neither"),
-    "practice in words": (".csv", lambda table: text(table.assign(practice="vielleicht")).encode(), "column practice holds 'vielleicht'"),
+    "points": (
+        ".csv",
+        lambda table: text(table.assign(correct=3)).encode(),
+        "column correct holds 3, which is neither",
+    ),
+    "practice in words": (
+        ".csv",
+        lambda table: text(table.assign(practice="vielleicht")).encode(),
+        "column practice holds 'vielleicht'",
+    ),
     "thousands": (
         ".csv",
         lambda table: text(comma(table).assign(rt_ms=["812,5", "1.204"] * (len(table) // 2)), ";").encode(),
         "numbers with commas (0,1111111111111111 in column chance and 1.204 in column rt_ms)",
     ),
-    "whole thousands": (".csv", lambda table: text(table.assign(rt_ms="1,204")).encode(), "numbers with commas (1,204 in column rt_ms)"),
-    "identifiers as numbers": (".csv", lambda table: text(table.assign(trial_id="1.23457E+15")).encode(), "turned identifiers of trials into numbers"),
-    "two of a column": (".csv", lambda table: (text(table).replace("chance", "correct", 1)).encode(), "several columns called correct"),
+    "whole thousands": (
+        ".csv",
+        lambda table: text(table.assign(rt_ms="1,204")).encode(),
+        "numbers with commas (1,204 in column rt_ms)",
+    ),
+    "identifiers as numbers": (
+        ".csv",
+        lambda table: text(table.assign(trial_id="1.23457E+15")).encode(),
+        "turned identifiers of trials into numbers",
+    ),
+    "two of a column": (
+        ".csv",
+        lambda table: (text(table).replace("chance", "correct", 1)).encode(),
+        "several columns called correct",
+    ),
     "an old workbook": (".xls", lambda table: b"\xd0\xcf\x11\xe0", "only .xlsx and .csv can be read"),
     "no workbook": (".xlsx", lambda table: b"PK\x03\x04 no archive", "cannot be read as a workbook"),
     "a picture": (".csv", lambda table: b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "cannot be read"),
@@ -141,7 +190,11 @@ REFUSED: dict[str, tuple[str, Callable[[pd.DataFrame], bytes], str]] = {
 
 @pytest.mark.parametrize("fault", REFUSED)
 def test_what_cannot_be_undone_is_refused_in_a_sentence(
-    fault: str, original: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fault: str,
+    original: pd.DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     ending, written, said = REFUSED[fault]
     file = tmp_path / f"responses{ending}"

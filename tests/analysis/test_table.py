@@ -41,7 +41,9 @@ def test_warm_up_rows_are_left_out_always_and_counted() -> None:
     scored = score_table(table, include_practice=True, include_pilot=True)
     assert len(scored.items) == len(table) - 4
     assert overall(scored)["mean"].item() == 1
-    assert scored.notes == ("4 warm-up rows left out: questions asked before those that count, in the same conversation.",)
+    assert scored.notes == (
+        "4 warm-up rows left out: questions asked before those that count, in the same conversation.",
+    )
 
 
 def test_practice_as_text_from_a_csv_file_is_understood() -> None:
@@ -54,7 +56,9 @@ def test_practice_as_text_from_a_csv_file_is_understood() -> None:
 
 @pytest.mark.parametrize("outcome", ["omitted", "invalid"])
 def test_omitted_and_invalid_answers_are_wrong_and_counted(outcome: str) -> None:
-    table = changed(responses(ALWAYS, lengths=[4], repetitions=5), slice(0, 4), outcome=outcome, correct=None, answer=None)
+    table = changed(
+        responses(ALWAYS, lengths=[4], repetitions=5), slice(0, 4), outcome=outcome, correct=None, answer=None
+    )
     row = overall(table).iloc[0]
     assert row["mean"] == pytest.approx(0.8)
     assert row[f"n_{outcome}"] == 4
@@ -86,17 +90,31 @@ def recall(**columns: Any) -> pd.DataFrame:
     """A free-recall trial of three items: two recalled, one intrusion."""
     items = responses(ALWAYS, paradigm="sfr", lengths=[3], repetitions=1)
     items = changed(items, slice(2, 3), correct=False, answer=None)
-    intruder = changed(items.iloc[:1], slice(0, 1), correct=False, correct_answer=None, answer="55", serial_position=None, output_position=2)
+    intruder = changed(
+        items.iloc[:1],
+        slice(0, 1),
+        correct=False,
+        correct_answer=None,
+        answer="55",
+        serial_position=None,
+        output_position=2,
+    )
     return mixed(items, intruder).assign(**columns)
 
 
 def test_intrusions_are_no_items_and_are_counted_per_trial() -> None:
-    clean = responses(ALWAYS, paradigm="sfr", lengths=[3], repetitions=3, session="other").assign(trial=lambda t: t["trial"] + 10)
+    clean = responses(ALWAYS, paradigm="sfr", lengths=[3], repetitions=3, session="other").assign(
+        trial=lambda t: t["trial"] + 10
+    )
     table = mixed(recall(), clean)
     scored = score_table(table)
     assert len(scored.items) == 12
     assert len(scored.intrusions) == 1
-    assert accuracy(scored, ("list_length", "serial_position"))["mean"].tolist() == [1.0, 1.0, 0.5]  # two sessions of a machine, each with the same weight
+    assert accuracy(scored, ("list_length", "serial_position"))["mean"].tolist() == [
+        1.0,
+        1.0,
+        0.5,
+    ]  # two sessions of a machine, each with the same weight
     row = intrusions(scored).iloc[0]
     assert (row["n_trials"], row["n_intrusions"], row["per_trial"]) == (4, 1, 0.25)
     assert not len(intrusions(responses(ALWAYS)))
@@ -145,7 +163,11 @@ def test_every_column_may_be_missing_or_empty() -> None:
     for number, column in enumerate(name for name in whole.columns if whole[name].notna().any()):
         for table in (whole.drop(columns=column), whole.assign(**{column: None if number % 2 else np.nan})):
             scored = score_table(table)
-            for curve in (overall(scored), accuracy(scored, ("list_length", "serial_position")), primacy_recency(scored)):
+            for curve in (
+                overall(scored),
+                accuracy(scored, ("list_length", "serial_position")),
+                primacy_recency(scored),
+            ):
                 assert curve["mean"].dropna().between(-1, 1).all()
             assert not len(intrusions(scored))
 
@@ -170,4 +192,6 @@ def test_a_table_never_depends_on_who_answered_or_on_the_order_of_rows() -> None
     shuffled = table.sample(frac=1, random_state=np.random.RandomState(1))
     first, second, third = (accuracy(one, ("list_length", "serial_position")) for one in (table, renamed, shuffled))
     pd.testing.assert_frame_equal(first, third)
-    pd.testing.assert_frame_equal(first.drop(columns=["agent", "agent_kind"]), second.drop(columns=["agent", "agent_kind"]))
+    pd.testing.assert_frame_equal(
+        first.drop(columns=["agent", "agent_kind"]), second.drop(columns=["agent", "agent_kind"])
+    )

@@ -1,4 +1,5 @@
-"""Replies that could not be read are not wrong answers of a memory: they stand beside accuracy with bounds, and too many of them keep a cell out of tests."""
+"""Replies that could not be read are not wrong answers of a memory: they stand beside accuracy with
+bounds, and too many of them keep a cell out of tests."""
 
 from __future__ import annotations
 
@@ -34,9 +35,14 @@ from spanlab.analysis.stats.mixed_model import mixed_model
 
 def chat(agent: str, unread: float, *, lengths: tuple[int, ...] = (3, 4, 5), only: int | None = None) -> pd.DataFrame:
     """Answers of a chat model of which a share (at one list length only) could not be read."""
-    table = responses(lambda *_: 0.7, kind="chat", agent=agent, participant="", paradigm="vsr", lengths=lengths, repetitions=10)
+    table = responses(
+        lambda *_: 0.7, kind="chat", agent=agent, participant="", paradigm="vsr", lengths=lengths, repetitions=10
+    )
     candidates = table.index if only is None else table.index[table["list_length"] == only]
-    lost = candidates[np.floor(np.arange(1, len(candidates) + 1) * unread + 1e-9) > np.floor(np.arange(len(candidates)) * unread + 1e-9)]
+    lost = candidates[
+        np.floor(np.arange(1, len(candidates) + 1) * unread + 1e-9)
+        > np.floor(np.arange(len(candidates)) * unread + 1e-9)
+    ]
     table.loc[lost, "outcome"] = "invalid"
     table.loc[lost, "correct"] = False
     return table
@@ -115,10 +121,12 @@ def test_a_headline_without_unread_replies_says_nothing_of_them() -> None:
     assert "could not be read" not in text
 
 
-# N-back, leaderboard, scores ------------------------------------------------------------------------------------------------------------------------------
+# N-back, leaderboard, scores ----------------------------------------------------------------------
 
 
-def blocks(agent: str, unread: dict[int, float], *, kind: str = "chat", session: str = "s1", number: int = 12, seed: int = 0) -> pd.DataFrame:
+def blocks(
+    agent: str, unread: dict[int, float], *, kind: str = "chat", session: str = "s1", number: int = 12, seed: int = 0
+) -> pd.DataFrame:
     """N-back blocks of 24 items, of which a share at each N could not be read."""
     random, rows = np.random.RandomState(seed), []
     for n, share in unread.items():
@@ -129,10 +137,33 @@ def blocks(agent: str, unread: dict[int, float], *, kind: str = "chat", session:
                 right = not lost and random.rand() < 0.8
                 rows.append(
                     {
-                        **{"agent": agent, "agent_kind": kind, "session": session, "paradigm": "nback_verbal", "participant": "", "oracle": False},
-                        **{"trial": 1000 * n + block, "trial_id": f"{n}-{block}", "step": item, "ask": item, "serial_position": item, "set_size": n},
-                        **{"factor_n": n, "record_match": match, "chance": 0.5, "correct": right, "correct_answer": "m" if match else "-"},
-                        **{"answer": None if lost else ("m" if match == right else "-"), "outcome": "invalid" if lost else "answered"},
+                        **{
+                            "agent": agent,
+                            "agent_kind": kind,
+                            "session": session,
+                            "paradigm": "nback_verbal",
+                            "participant": "",
+                            "oracle": False,
+                        },
+                        **{
+                            "trial": 1000 * n + block,
+                            "trial_id": f"{n}-{block}",
+                            "step": item,
+                            "ask": item,
+                            "serial_position": item,
+                            "set_size": n,
+                        },
+                        **{
+                            "factor_n": n,
+                            "record_match": match,
+                            "chance": 0.5,
+                            "correct": right,
+                            "correct_answer": "m" if match else "-",
+                        },
+                        **{
+                            "answer": None if lost else ("m" if match == right else "-"),
+                            "outcome": "invalid" if lost else "answered",
+                        },
                     }
                 )
     return pd.DataFrame(rows)
@@ -148,20 +179,33 @@ def test_tables_of_nback_have_the_share_and_bounds() -> None:
     share, right = float(second["outcome"].eq("invalid").mean()), float(second["correct"].mean())
     assert "unread" not in row[1]
     assert row[2].endswith(f"; {share:.0%} unread, as guesses {right + 0.5 * share:.0%}")
-    for title in ("d′ over N", "Criterion c over N", "Hits over N", "False alarms over N", "By the published rules: Hits"):
+    for title in (
+        "d′ over N",
+        "Criterion c over N",
+        "Hits over N",
+        "False alarms over N",
+        "By the published rules: Hits",
+    ):
         assert tables[title].rows[0][2].endswith(f"; {share:.0%} unread"), title
         assert "could not be read" in tables[title].caption
     accuracy = results.cells[results.cells["measure"] == "accuracy"]
     assert accuracy["unread"].tolist() == pytest.approx([0.0, share])
     assert accuracy["if_guessed"].tolist()[1] == pytest.approx(right + 0.5 * share)
-    assert results.cells.loc[results.cells["measure"] == "dprime_pooled", "if_guessed"].isna().all(), "a guess has no d′ of its own"
+    assert results.cells.loc[results.cells["measure"] == "dprime_pooled", "if_guessed"].isna().all(), (
+        "a guess has no d′ of its own"
+    )
 
 
 def test_tables_of_nback_without_unread_replies_say_nothing_of_them() -> None:
     results = nback_results(scored(blocks("a", {1: 0.0, 2: 0.0})), "nback_verbal")
     assert results is not None
     assert "unread" not in results.cells.columns
-    assert not any("unread" in cell or "read" in table.caption for table in nback_tables(results) for row in table.rows for cell in row)
+    assert not any(
+        "unread" in cell or "read" in table.caption
+        for table in nback_tables(results)
+        for row in table.rows
+        for cell in row
+    )
 
 
 @pytest.mark.parametrize("name", ["nback_models", "nback_bars", "nback_dprime", "nback_published"])
@@ -189,8 +233,12 @@ def test_levels_and_sessions_of_nback_that_were_hardly_read_are_in_no_test() -> 
     (pairs,) = levels_in_tests(level, accept_unread=True)
     assert "2 and 3" in pairs
     assert levels_in_tests(blocks("a", {1: 0.3, 2: 0.3})) == []
-    # levels in sessions of their own, so that blocks are units: that of 2-back was hardly read, though not above a fifth of all at 2-back
-    mixed = pd.concat([blocks("a", {1: 0.0}), blocks("a", {2: 0.45}, session="s2", number=5), blocks("a", {3: 0.0}, session="s3")], ignore_index=True)
+    # levels in sessions of their own, so that blocks are units: that of 2-back was hardly read,
+    # though not above a fifth of all at 2-back
+    mixed = pd.concat(
+        [blocks("a", {1: 0.0}), blocks("a", {2: 0.45}, session="s2", number=5), blocks("a", {3: 0.0}, session="s3")],
+        ignore_index=True,
+    )
     (pairs,) = levels_in_tests(mixed)
     assert "1 and 3" in pairs
     assert "2" not in pairs.replace(".", " ").replace(":", " ").split()[:3]
@@ -199,7 +247,15 @@ def test_levels_and_sessions_of_nback_that_were_hardly_read_are_in_no_test() -> 
 def people(many: int = 9) -> list[pd.DataFrame]:
     curve = {1: 0.95, 2: 0.6, 3: 0.4, 4: 0.4, 5: 0.6, 6: 0.95}
     return [
-        responses(lambda _, position: curve[position], lengths=[6], agent="p", kind="participant", participant=f"P{number}", seed=number, repetitions=12)
+        responses(
+            lambda _, position: curve[position],
+            lengths=[6],
+            agent="p",
+            kind="participant",
+            participant=f"P{number}",
+            seed=number,
+            repetitions=12,
+        )
         for number in range(many)
     ]
 
@@ -207,7 +263,9 @@ def people(many: int = 9) -> list[pd.DataFrame]:
 def like_people(unread: float, **options: Any) -> pd.DataFrame:
     """A chat model with the curve of people, of which every so many replies could not be read."""
     curve = {1: 0.95, 2: 0.6, 3: 0.4, 4: 0.4, 5: 0.6, 6: 0.95}
-    table = responses(lambda _, position: curve[position], lengths=[6], agent="a", kind="chat", seed=77, repetitions=60, **options)
+    table = responses(
+        lambda _, position: curve[position], lengths=[6], agent="a", kind="chat", seed=77, repetitions=60, **options
+    )
     lost = np.random.RandomState(5).rand(len(table)) < unread
     table.loc[lost, "outcome"], table.loc[lost, "correct"] = "invalid", False
     return table
@@ -218,7 +276,9 @@ def test_the_leaderboard_has_the_share_and_bounds() -> None:
     table = fits(answers)
     (row,) = table[table["agent"] == "a"].to_dict("records")
     (known,) = unread_shares(answers.items).to_dict("records")
-    assert (row["unread"], row["all_wrong"], row["if_guessed"]) == pytest.approx((known["unread"], known["all_wrong"], known["if_guessed"]))
+    assert (row["unread"], row["all_wrong"], row["if_guessed"]) == pytest.approx(
+        (known["unread"], known["all_wrong"], known["if_guessed"])
+    )
     assert 0 < row["fit"] < 1.3
     (standing,) = standings(table).to_dict("records")
     assert (standing["unread"], standing["if_guessed"]) == pytest.approx((known["unread"], known["if_guessed"]))
@@ -253,18 +313,25 @@ def test_cells_of_the_mixed_model_have_the_share_and_bounds() -> None:
 
 
 def test_tables_of_reaction_times_are_of_people_whose_answers_are_never_unread() -> None:
-    person = responses(lambda *_: 0.7, agent="p", kind="participant", participant="P1", repetitions=30).assign(rt_ms=700.0)
+    person = responses(lambda *_: 0.7, agent="p", kind="participant", participant="P1", repetitions=30).assign(
+        rt_ms=700.0
+    )
     table = reaction_times(scored(person, chat("a", 0.1).assign(rt_ms=900.0)))
     assert set(table["agent_kind"]) == {"participant"}
 
 
 def test_a_session_that_was_hardly_read_is_in_no_slope_of_data_read_piece_by_piece(tmp_path: Path) -> None:
-    """Two sessions of one model: of all its replies a fifth could not be read, of one session's nearly half."""
+    """Two sessions of one model: of all its replies a fifth could not be read, of one session's
+    nearly half."""
     first, second = chat("a", 0.0).assign(session="s1"), chat("a", 0.35).assign(session="s2")
     pd.concat([first, second, chat("b", 0.0)], ignore_index=True).to_csv(tmp_path / "answers.csv", index=False)
     whole, scattered = load([tmp_path / "answers.csv"]), load_scattered([tmp_path / "answers.csv"], ["set_size"])
-    kept, alone = (trends(effect("set_size"), answers, "vsr") for answers in (whole.scored, scored(first, chat("b", 0.0))))
+    kept, alone = (
+        trends(effect("set_size"), answers, "vsr") for answers in (whole.scored, scored(first, chat("b", 0.0)))
+    )
     pd.testing.assert_frame_equal(kept, alone)  # the session that was read stays
-    assert set(trends(effect("set_size"), scattered.scored, "vsr")["agent"]) == {"b"}, "pieces do not tell sessions apart"
+    assert set(trends(effect("set_size"), scattered.scored, "vsr")["agent"]) == {"b"}, (
+        "pieces do not tell sessions apart"
+    )
     accepted = replace(scattered.scored, accept_unread=True)
     assert set(trends(effect("set_size"), accepted, "vsr")["agent"]) == {"a", "b"}

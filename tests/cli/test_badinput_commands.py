@@ -1,4 +1,5 @@
-"""Whatever is typed after ``spanlab``: one clear sentence on stderr and a non-zero exit, or it works; never a traceback."""
+"""Whatever is typed after ``spanlab``: one clear sentence on stderr and a non-zero exit, or it
+works; never a traceback."""
 
 # ruff: noqa: E501
 
@@ -127,13 +128,20 @@ def test_nothing_typed_shows_the_help(run: Run) -> None:
 
 
 def test_a_trial_that_is_too_long_for_a_picture_is_told(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "long.yaml").write_text(text(f"- {{repeat: 1000, do: [{{phase: p, show: {{text: {{text: =str(number)}}}}}}]}}\n{PROBE}"), encoding="utf-8")
-    assert "a picture has room for 1000 displays; this trial of small has 1001" in complaint(*run("show", "long.yaml", "-o", "x.png"))
+    (tmp_path / "long.yaml").write_text(
+        text(f"- {{repeat: 1000, do: [{{phase: p, show: {{text: {{text: =str(number)}}}}}}]}}\n{PROBE}"),
+        encoding="utf-8",
+    )
+    assert "a picture has room for 1000 displays; this trial of small has 1001" in complaint(
+        *run("show", "long.yaml", "-o", "x.png")
+    )
 
 
 @pytest.mark.slow
 def test_paradigms_that_ship_are_checked_by_name(run: Run) -> None:
-    assert run("check", "vsr", "sfr")[1].startswith("vsr is fine (8 conditions, 48 trials compiled, all drawn)\nsfr is fine (")
+    assert run("check", "vsr", "sfr")[1].startswith(
+        "vsr is fine (8 conditions, 48 trials compiled, all drawn)\nsfr is fine ("
+    )
 
 
 def test_a_screen_that_is_missing_is_told(run: Run) -> None:
@@ -159,7 +167,11 @@ REAL: list[tuple[list[str], int, str]] = [
         "spanlab: there is no paradigm 'vrs'; did you mean 'vsr'? (a file of your own is given by its path, ending in .yaml)\n",
     ),
     (["check", "broken.yaml", "nowhere.yaml"], 1, "broken.yaml:6 timeline step 1 > ask: 'answer' is missing"),
-    (["replay", "vsr", "--agent", "ideal", "--data", "file"], 1, "spanlab: cannot write file: File exists; choose another folder with --data\n"),
+    (
+        ["replay", "vsr", "--agent", "ideal", "--data", "file"],
+        1,
+        "spanlab: cannot write file: File exists; choose another folder with --data\n",
+    ),
     (["resume", "folder"], 1, "spanlab: folder is not a session: it has no session.json\n"),
     (
         ["list", "--family", "worms"],
@@ -172,8 +184,12 @@ REAL: list[tuple[list[str], int, str]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "status", "said"), REAL, ids=[" ".join(arguments) for arguments, _, _ in REAL])
-def test_the_real_command_says_the_same(tmp_path: Path, things: None, arguments: list[str], status: int, said: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "spanlab.cli", *arguments], capture_output=True, text=True, cwd=tmp_path)
+def test_the_real_command_says_the_same(
+    tmp_path: Path, things: None, arguments: list[str], status: int, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "spanlab.cli", *arguments], capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.returncode == status
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -182,8 +198,14 @@ def test_the_real_command_says_the_same(tmp_path: Path, things: None, arguments:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="arguments are text there")
 def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    for arguments in ([b"show", b"vsr", b"-o", b"\xff.png"], [b"replay", b"\xff.yaml", b"--agent", b"ideal"], [b"run", b"vsr", b"--participant", b"\xff"]):
-        done = subprocess.run([sys.executable.encode(), b"-m", b"spanlab.cli", *arguments], capture_output=True, cwd=tmp_path)
+    for arguments in (
+        [b"show", b"vsr", b"-o", b"\xff.png"],
+        [b"replay", b"\xff.yaml", b"--agent", b"ideal"],
+        [b"run", b"vsr", b"--participant", b"\xff"],
+    ):
+        done = subprocess.run(
+            [sys.executable.encode(), b"-m", b"spanlab.cli", *arguments], capture_output=True, cwd=tmp_path
+        )
         assert done.returncode == 1
         assert b"is not UTF-8 text" in done.stderr
         assert b"Traceback" not in done.stderr
@@ -191,7 +213,10 @@ def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow), pytest.param("utf-8", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "encoding",
+    ["ascii", pytest.param("latin-1", marks=pytest.mark.slow), pytest.param("utf-8", marks=pytest.mark.slow)],
+)
 def test_terminals_of_other_encodings_do_not_matter(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "größe→.yaml"
     file.write_text(text(more="größe→: 1"), encoding="utf-8")
@@ -227,17 +252,23 @@ def test_a_folder_that_may_not_be_written_is_told(run: Run, tmp_path: Path) -> N
 def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     if not Path("/dev/stdin").exists():
         pytest.skip("no /dev/stdin here")
-    done = subprocess.run([sys.executable, "-m", "spanlab.cli", "check", "/dev/stdin"], input=text(more="colour: red"), capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "spanlab.cli", "check", "/dev/stdin"],
+        input=text(more="colour: red"),
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1
     assert done.stderr == "spanlab: stdin:7 colour: unknown key 'colour'\n"
 
 
-# random command lines ------------------------------------------------------------------------------------------------------------------------------------
+# random command lines -----------------------------------------------------------------------------
 
 
 #: values for options and arguments; ``good.yaml`` and one trial of chance are what may succeed
 def stays_inside(text: str) -> bool:
-    """Whether a value, taken for a path, is one of the test's own folder: commands read whatever sessions are where they are pointed to."""
+    """Whether a value, taken for a path, is one of the test's own folder: commands read whatever
+    sessions are where they are pointed to."""
     return not text.startswith(("/", "~", "\\")) and ".." not in re.split(r"[/\\=]", text)
 
 
@@ -285,12 +316,45 @@ VALUES = st.one_of(
         ]
     ),
     st.sampled_from(
-        ["ideal", "chance", "capacity:2", "capacity:", "idael", "chat:", "chat:x", "network:nowhere", "network:file", "recorded:folder", ":", "simulated:x"]
+        [
+            "ideal",
+            "chance",
+            "capacity:2",
+            "capacity:",
+            "idael",
+            "chat:",
+            "chat:x",
+            "network:nowhere",
+            "network:file",
+            "recorded:folder",
+            ":",
+            "simulated:x",
+        ]
     ),
     st.sampled_from(
-        ["human", "published", "corrected", "en", "xx", "x.png", "--", "-", "-o", "--set", "--help", "--version", "matrix", "matrx", "\u00e9\u2192", "a b", "*"]
+        [
+            "human",
+            "published",
+            "corrected",
+            "en",
+            "xx",
+            "x.png",
+            "--",
+            "-",
+            "-o",
+            "--set",
+            "--help",
+            "--version",
+            "matrix",
+            "matrx",
+            "\u00e9\u2192",
+            "a b",
+            "*",
+        ]
     ),
-    st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6).filter(lambda text: stays_inside(text)),
+    st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6).filter(
+        lambda text: stays_inside(text)
+    ),
 )
 OPTIONS = {
     "show": ["-o", "--set", "--seed", "--generator", "--nonsense"],

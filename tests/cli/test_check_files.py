@@ -1,4 +1,5 @@
-"""``spanlab check`` and the look at keys before a session: dead keys, displays that cannot be drawn, and which figures there will be."""
+"""``spanlab check`` and the look at keys before a session: dead keys, displays that cannot be
+drawn, and which figures there will be."""
 
 from __future__ import annotations
 
@@ -22,7 +23,17 @@ from spanlab.analysis.effects.registry import EFFECTS
 from spanlab.analysis.figures.prospects import prospects
 from spanlab.core.errors import SpanLabError
 from spanlab.core.registry import Registry
-from spanlab.paradigms import Paradigm, checking, compile_trial, drawn_values, list_paradigms, load_paradigm, plan_session, session_design, trial_seed
+from spanlab.paradigms import (
+    Paradigm,
+    checking,
+    compile_trial,
+    drawn_values,
+    list_paradigms,
+    load_paradigm,
+    plan_session,
+    session_design,
+    trial_seed,
+)
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.responses.keys import KEY_NAMES, RESERVED, key_problem, own_key
@@ -36,10 +47,13 @@ LIBRARY = Path(load_paradigm.__code__.co_filename).parent / "library"
 
 
 def two_keys(first: str, second: str) -> str:
-    return text(f"- {{phase: probe, show: {{blank: {{}}}}, ask: {{choice: {{options: [same, other], keys: ['{first}', '{second}']}}, answer: same}}}}")
+    return text(
+        f"- {{phase: probe, show: {{blank: {{}}}}, ask: {{choice: {{options: [same, other], keys: ['{first}',"
+        f" '{second}']}}, answer: same}}}}"
+    )
 
 
-# -- keys ----------------------------------------------------------------------------------------------------------------------------------------------
+# -- keys ------------------------------------------------------------------------------------------
 
 WRONG = {
     ("nosuchkey", "space"): "there is no key 'nosuchkey'",
@@ -56,14 +70,18 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("keys", "told"), WRONG.items(), ids=lambda value: "+".join(value) if isinstance(value, tuple) else "")
+@pytest.mark.parametrize(
+    ("keys", "told"), WRONG.items(), ids=lambda value: "+".join(value) if isinstance(value, tuple) else ""
+)
 def test_keys_that_no_press_tells_of_are_refused_by_check_and_before_a_person_sits_down(
     keys: tuple[str, str], told: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "small.yaml").write_text(two_keys(*keys), encoding="utf-8")
     said = complaint(*run("check", "small.yaml"))
     assert told in said
-    assert said.startswith("spanlab: small.yaml:6 timeline step 1 > ask > choice > keys: the answer 'same' could not be given")
+    assert said.startswith(
+        "spanlab: small.yaml:6 timeline step 1 > ask > choice > keys: the answer 'same' could not be given"
+    )
     paradigm = load_paradigm(tmp_path / "small.yaml")
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {}, 2)
     with pytest.raises(SpanLabError) as caught:
@@ -125,7 +143,8 @@ def test_words_of_one_letter_have_their_own_keys_where_there_are_such() -> None:
 
 
 def keyboard(signs: Iterable[str], places: dict[str, str] | None = None) -> Keymap:
-    """A keymap that tells these signs; ``places``: where they are, by the name of the key on a US keyboard."""
+    """A keymap that tells these signs; ``places``: where they are, by the name of the key on a US
+    keyboard."""
     made = Keymap()
     made._names = {keymap._PLACES[(places or {}).get(sign, sign)]: sign for sign in signs}
     made.layout = "test"
@@ -136,7 +155,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def test_what_a_keyboard_delivers_depends_on_its_signs() -> None:
-    german = keyboard([*LETTERS, *"1234567890", "comma", "period", "minus", "plus"], {"y": "z", "z": "y", "minus": "slash", "plus": "bracketright"})
+    german = keyboard(
+        [*LETTERS, *"1234567890", "comma", "period", "minus", "plus"],
+        {"y": "z", "z": "y", "minus": "slash", "plus": "bracketright"},
+    )
     assert all(map(german.delivers, ("y", "z", "minus", "plus", "space", "left", "num_5", "f1", "button_1")))
     assert not any(map(german.delivers, ("slash", "semicolon", "equal")))  # those need shift there
     russian = keyboard("1234567890")
@@ -148,16 +170,24 @@ def test_a_key_that_this_keyboard_lacks_stops_before_the_session(monkeypatch: py
     german = keyboard([*LETTERS, "comma", "period", "minus"], {"minus": "slash"})
     monkeypatch.setattr("spanlab.agents.human.participant.Keymap", lambda: german)
     kind = Choice.model_validate({"options": ["yes", "no"], "keys": ["slash", "z"]})
-    with pytest.raises(SpanLabError, match=r"the answer 'yes' could not be given: this keyboard \(layout test\) has no key 'slash' that works without shift"):
+    with pytest.raises(
+        SpanLabError,
+        match=(
+            r"the answer 'yes' could not be given: this keyboard \(layout test\) has no key 'slash' that works without"
+            r" shift"
+        ),
+    ):
         Participant().check_questions([kind])
     Participant().check_questions([Choice.model_validate({"options": ["yes", "no"], "keys": ["minus", "z"]})])
-    Participant().check_questions([Choice.model_validate({"options": 2, "layout": "2x1", "keys": ["slash", "z"]})])  # it can be clicked
+    Participant().check_questions(
+        [Choice.model_validate({"options": 2, "layout": "2x1", "keys": ["slash", "z"]})]
+    )  # it can be clicked
     french = keyboard([*LETTERS, "comma"])
     monkeypatch.setattr("spanlab.agents.human.participant.Keymap", lambda: french)
     Participant().check_questions([Choice.model_validate({"options": ["m", "-"]})])  # there - is on the number pad
 
 
-# -- displays ------------------------------------------------------------------------------------------------------------------------------------------
+# -- displays --------------------------------------------------------------------------------------
 
 
 class Faulty(Stimulus):
@@ -189,9 +219,14 @@ PROBE = "- {phase: probe, show: {faulty: {size: =n}}, ask: {choice: {options: 9}
 @pytest.mark.usefixtures("faulty")
 @pytest.mark.parametrize(
     ("levels", "told"),
-    [("[1, 2, 3]", "cannot be drawn (ZeroDivisionError: no size), in step 1 of a trial with n = 3"), ("[4, 5]", "cannot be described in words (KeyError")],
+    [
+        ("[1, 2, 3]", "cannot be drawn (ZeroDivisionError: no size), in step 1 of a trial with n = 3"),
+        ("[4, 5]", "cannot be described in words (KeyError"),
+    ],
 )
-def test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback(levels: str, told: str, run: Run, tmp_path: Path) -> None:
+def test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback(
+    levels: str, told: str, run: Run, tmp_path: Path
+) -> None:
     (tmp_path / "mine.yaml").write_text(text(PROBE, factors=f"n: {levels}"), encoding="utf-8")
     said = complaint(*run("check", "mine.yaml"))
     assert said.startswith("spanlab: mine.yaml:8 timeline step 1 > show > faulty: the stimulus 'faulty' ")
@@ -202,55 +237,80 @@ def test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback(lev
 
 
 @pytest.mark.usefixtures("faulty")
-def test_levels_drawn_at_random_are_looked_at_before_further_seeds_or_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where trials are huge, fewer are compiled: then three seeds of one condition matter less than a level that nobody has tried."""
-    (tmp_path / "mine.yaml").write_text(text(PROBE, factors="n: {random: [1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 3]}"), encoding="utf-8")
+def test_levels_drawn_at_random_are_looked_at_before_further_seeds_or_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where trials are huge, fewer are compiled: then three seeds of one condition matter less than
+    a level that nobody has tried."""
+    (tmp_path / "mine.yaml").write_text(
+        text(PROBE, factors="n: {random: [1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 3]}"), encoding="utf-8"
+    )
     monkeypatch.setattr(checking, "work_done", lambda: 1)
     monkeypatch.setattr(checking, "_MAX_WORK", 14)
     with pytest.raises(SpanLabError, match="with n = 3"):
         check_paradigm(tmp_path / "mine.yaml")
     monkeypatch.setattr(checking, "_MAX_WORK", 10)
-    assert check_paradigm(tmp_path / "mine.yaml").endswith("small is fine (1 condition, 10 trials compiled, without 4 levels drawn at random, all drawn)")
+    assert check_paradigm(tmp_path / "mine.yaml").endswith(
+        "small is fine (1 condition, 10 trials compiled, without 4 levels drawn at random, all drawn)"
+    )
 
 
 @pytest.mark.usefixtures("faulty")
 def test_a_stimulus_that_can_be_drawn_passes_and_levels_drawn_at_random_are_looked_at_too(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text(PROBE, factors="n: [1, 2]"), encoding="utf-8")
-    assert check_paradigm(tmp_path / "mine.yaml").endswith("small is fine (2 conditions, 12 trials compiled, all drawn)")
-    (tmp_path / "mine.yaml").write_text(text(PROBE, factors="n: {random: [1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 3]}"), encoding="utf-8")
+    assert check_paradigm(tmp_path / "mine.yaml").endswith(
+        "small is fine (2 conditions, 12 trials compiled, all drawn)"
+    )
+    (tmp_path / "mine.yaml").write_text(
+        text(PROBE, factors="n: {random: [1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 3]}"), encoding="utf-8"
+    )
     with pytest.raises(SpanLabError, match="with n = 3"):
         check_paradigm(tmp_path / "mine.yaml")
 
 
-def test_where_there_is_too_much_to_draw_the_line_says_how_much_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_too_much_to_draw_the_line_says_how_much_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("spanlab.paradigms.checking._MAX_DRAWN", 5)
     factors = f"n: [{', '.join(map(str, range(1, 21)))}]"
     (tmp_path / "many.yaml").write_text(
         text(
-            "- {phase: probe, show: {text: {text: \"='a' if n > 50 else 'b'\"}}, ask: {choice: {options: 9}, answer: 0}}",
+            "- {phase: probe, show: {text: {text: \"='a' if n > 50 else 'b'\"}}, ask: {choice: {options: 9},"
+            " answer: 0}}",
             factors=factors,
         ),
         encoding="utf-8",
     )
     assert "all drawn" in check_paradigm(tmp_path / "many.yaml")  # all look alike
     (tmp_path / "many.yaml").write_text(
-        text("- {phase: probe, show: {matrix: {grid: 6, filled: '=[n]'}}, ask: {choice: {options: 9}, answer: 0}}", factors=factors), encoding="utf-8"
+        text(
+            "- {phase: probe, show: {matrix: {grid: 6, filled: '=[n]'}}, ask: {choice: {options: 9}, answer: 0}}",
+            factors=factors,
+        ),
+        encoding="utf-8",
     )
-    assert "20 conditions, 120 trials compiled, 5 conditions drawn, which are 5 displays" in check_paradigm(tmp_path / "many.yaml")
+    assert "20 conditions, 120 trials compiled, 5 conditions drawn, which are 5 displays" in check_paradigm(
+        tmp_path / "many.yaml"
+    )
 
 
 def test_the_last_of_many_combinations_is_compiled_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     levels = f"[{', '.join(map(str, range(1, 21)))}]"
     (tmp_path / "many.yaml").write_text(
-        text(draw="x: {permutation: {of: 9, take: =50 if a * b == 380 else 1}}", factors=f"{{a: {levels}, b: {levels}}}"), encoding="utf-8"
+        text(
+            draw="x: {permutation: {of: 9, take: =50 if a * b == 380 else 1}}", factors=f"{{a: {levels}, b: {levels}}}"
+        ),
+        encoding="utf-8",
     )
     with pytest.raises(SpanLabError, match=r"cannot take 50 different ones of 9 \(with a = 19, b = 20"):
         check_paradigm(tmp_path / "many.yaml")
     monkeypatch.setattr("spanlab.paradigms.checking._MAX_COMBINATIONS", 30)
-    assert "400 conditions, 600 trials compiled of the first 300 conditions alone" in check_paradigm(tmp_path / "many.yaml")
+    assert "400 conditions, 600 trials compiled of the first 300 conditions alone" in check_paradigm(
+        tmp_path / "many.yaml"
+    )
 
 
-# -- figures -------------------------------------------------------------------------------------------------------------------------------------------
+# -- figures ---------------------------------------------------------------------------------------
 
 
 def told_of(name: str, seeds: int = 3) -> Any:
@@ -259,26 +319,39 @@ def told_of(name: str, seeds: int = 3) -> Any:
     return prospects(rehearsed(trials).to_pandas(), paradigm.name)
 
 
-#: Paradigms with a factor that no effect shows: the share of congruent markers, how different the other pattern is, the direction of recall.
+#: Paradigms with a factor that no effect shows: the share of congruent markers, how different the
+#: other pattern is, the direction of recall.
 UNNAMED = ("sts_congruency", "delayed_match", "digit_span", "corsi")
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", [name for name in list_paradigms() if "nback" not in name and name not in ("cd_noise", "lsr_long")])
+@pytest.mark.parametrize(
+    "name", [name for name in list_paradigms() if "nback" not in name and name not in ("cd_noise", "lsr_long")]
+)
 def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     told = told_of(name)
     documented = {effect.name for effect in EFFECTS if name in effect.paradigms}
     assert documented <= {*told.figures}
     unnamed = {"conditions"} if name in UNNAMED else set()
     unnamed |= {"error_distribution", "roc", "zroc"}
-    assert {*told.figures, *told.lacking, *told.why} == {*(effect.name for effect in EFFECTS), "reaction_time", "load"} | unnamed
+    assert {*told.figures, *told.lacking, *told.why} == {
+        *(effect.name for effect in EFFECTS),
+        "reaction_time",
+        "load",
+    } | unnamed
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["vsr", "sfr", "sts"])
 def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: Path) -> None:
     paradigm = load_paradigm(name)
-    session = begin(tmp_path, paradigm, IdealAgent(), plan_session(paradigm, 3, session_design(paradigm, None), {}, 40), Request(seed=3))
+    session = begin(
+        tmp_path,
+        paradigm,
+        IdealAgent(),
+        plan_session(paradigm, 3, session_design(paradigm, None), {}, 40),
+        Request(seed=3),
+    )
     Runner(session, IdealAgent()).run()
     scored = score_table(read_responses(session.folder))
     timed = {"reaction_time", *(effect.name for effect in EFFECTS if "rt_ms" in (effect.value, *effect.needs))}
@@ -292,20 +365,26 @@ def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Ru
     probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0}, record: {serial_position: 1}}"
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]"), encoding="utf-8")
     status, out, _ = run("check", "small.yaml")
-    assert (status, out) == (0, "small is fine (2 conditions, 12 trials compiled, all drawn)\n"), "a correct file says one line"
+    assert (status, out) == (
+        0,
+        "small is fine (2 conditions, 12 trials compiled, all drawn)\n",
+    ), "a correct file says one line"
     out = run("check", "small.yaml", "--details")[1]
     assert max(map(len, out.splitlines())) <= 80
     assert "no set_size, capacity, sensitivity, forced_choice: the trials have no set_size" in " ".join(out.split())
-    (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8")
+    (tmp_path / "small.yaml").write_text(
+        text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8"
+    )
     assert "  figures: set_size, load, reaction_time" in run("check", "small.yaml", "--details")[1].splitlines()
     assert "  figures: load, nback_measures, " in run("check", "nback_verbal", "--details")[1]
 
 
-# -- what examples show ----------------------------------------------------------------------------------------------------------------------------------
+# -- what examples show ----------------------------------------------------------------------------
 
 
 def declares(seed: int) -> str:
-    """A paradigm whose example must show a digit above 3, which depends on its seed and on the level that the instructions name."""
+    """A paradigm whose example must show a digit above 3, which depends on its seed and on the
+    level that the instructions name."""
     timeline = "- {phase: probe, show: {text: {text: =shown}}, ask: {choice: {options: 9}, answer: 0}}"
     content = text(timeline, factors="most: [9, 5]", draw="digit: {permutation: {of: =most}}\nshown: =str(digit[0])")
     shows = "{a high digit: '=digit[0] > 3', one display: '=pictured[''probe''] == 1'}"
@@ -354,7 +433,9 @@ def test_an_example_without_the_answer_that_it_declares_is_refused(run: Run, tmp
         ("smu", "example: {shows", "example: {each: 2, shows", "all movements"),
     ],
 )
-def test_what_shipped_examples_declare_is_refused_where_it_is_lacking(name: str, before: str, after: str, lacks: str, run: Run, tmp_path: Path) -> None:
+def test_what_shipped_examples_declare_is_refused_where_it_is_lacking(
+    name: str, before: str, after: str, lacks: str, run: Run, tmp_path: Path
+) -> None:
     content = (LIBRARY / f"{name}.yaml").read_text(encoding="utf-8")
     assert before in content
     (tmp_path / "small.yaml").write_text(content.replace(before, after), encoding="utf-8")

@@ -65,7 +65,9 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def spanlab(packages: Path, *arguments: str) -> tuple[int, str, str]:
     environment = {**os.environ, "PYTHONPATH": str(packages), "COLUMNS": "200"}
-    done = subprocess.run([sys.executable, "-m", "spanlab", *arguments], capture_output=True, text=True, env=environment, timeout=HANGS_S)
+    done = subprocess.run(
+        [sys.executable, "-m", "spanlab", *arguments], capture_output=True, text=True, env=environment, timeout=HANGS_S
+    )
     return done.returncode, done.stdout, done.stderr
 
 

@@ -33,9 +33,18 @@ def test_help_is_in_panels_with_whole_sentences_within_80_columns(run: Run) -> N
 @pytest.mark.slow
 def test_commands_and_options_are_completed() -> None:
     def completed(words: str) -> set[str]:
-        environment = {**os.environ, "_SPANLAB_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        environment = {
+            **os.environ,
+            "_SPANLAB_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
         code = "import sys; sys.argv = ['spanlab']; from spanlab.cli import main; main()"
-        return {*subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True).stdout.split()}
+        return {
+            *subprocess.run(
+                [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+            ).stdout.split()
+        }
 
     assert completed("spanlab rep") >= {"replay"}
     assert completed("spanlab figure --ba") == {"--bars"}
@@ -65,10 +74,22 @@ def test_a_beginning_of_names_is_answered_with_the_names(run: Run) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["replay", "vsr", "--agent", "chat:x", "--chat", "temperature=hot"], "'temperature': expected a number; found 'hot'"),
-        (["replay", "vsr", "--agent", "chat:x", "--chat", "view=tactile"], "'view': expected 'words', 'image' or 'both'; found 'tactile'"),
-        (["replay", "vsr", "--agent", "ideal", "--trials", "0"], "Invalid value for '--trials': expected a number from 1"),
-        (["replay", "vsr", "--agent", "ideal", "--trials", "x"], "Invalid value for '--trials': expected a whole number"),
+        (
+            ["replay", "vsr", "--agent", "chat:x", "--chat", "temperature=hot"],
+            "'temperature': expected a number; found 'hot'",
+        ),
+        (
+            ["replay", "vsr", "--agent", "chat:x", "--chat", "view=tactile"],
+            "'view': expected 'words', 'image' or 'both'; found 'tactile'",
+        ),
+        (
+            ["replay", "vsr", "--agent", "ideal", "--trials", "0"],
+            "Invalid value for '--trials': expected a number from 1",
+        ),
+        (
+            ["replay", "vsr", "--agent", "ideal", "--trials", "x"],
+            "Invalid value for '--trials': expected a whole number",
+        ),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else "said",
 )

@@ -1,4 +1,5 @@
-"""``spanlab list``: every paradigm with what it is, filters that find what they should, and how far guessing gets."""
+"""``spanlab list``: every paradigm with what it is, filters that find what they should, and how far
+guessing gets."""
 
 from __future__ import annotations
 
@@ -66,7 +67,10 @@ def having(what: str, *values: str) -> set[str]:
         (["--family", "n-BACK"], having("family", "N-back")),
         (["--family", "worm", "--family", "N-back"], having("family", "WorM", "N-back")),
         (["--domain", "verbal"], having("domain", "verbal")),
-        (["--domain", "Visual", "--function", "supervision"], having("domain", "visual") & having("function", "supervision")),
+        (
+            ["--domain", "Visual", "--function", "supervision"],
+            having("domain", "visual") & having("function", "supervision"),
+        ),
         (["--characteristic", "primacy and recency"], having("characteristic", "primacy and recency")),
         (["vsr", "nback_verbal", "--domain", "VERBAL"], {"nback_verbal"}),
         (["vsr", "smu"], {"vsr", "smu"}),
@@ -82,8 +86,17 @@ def test_filters_find_what_they_should(run: Run, arguments: list[str], expected:
 
 FAMILIES = "Continuous report, N-back, Recognition, Span tests, WorM, WorM variants"
 MISTAKES: list[tuple[list[str], str]] = [
-    (["--family", "Wrom"], f"no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: {FAMILIES}"),
-    (["--domain", "VERBL"], "no paradigm here has the domain 'VERBL'; did you mean 'verbal'? The domains are: spatial, temporal, verbal, visual"),
+    (
+        ["--family", "Wrom"],
+        f"no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: {FAMILIES}",
+    ),
+    (
+        ["--domain", "VERBL"],
+        (
+            "no paradigm here has the domain 'VERBL'; did you mean 'verbal'? The domains are: spatial, temporal,"
+            " verbal, visual"
+        ),
+    ),
     (["--function", "xyz"], "no paradigm here has the function 'xyz'. The functions are: integration, "),
     (["--characteristic", "primacy"], "no paradigm here has the characteristic 'primacy'"),
     (["vsr", "--domain", "verbal"], "no paradigm here has the domain 'verbal'. The domains are: temporal, visual"),
@@ -102,11 +115,15 @@ def test_mistakes_are_told_with_what_there_is(run: Run, things: None, arguments:
 
 
 def test_files_of_ones_own_are_listed_too(run: Run, things: None, tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nfactors: {list_length: [2, 3, 4, 8, true, 2.5]}\nfamily: Ours\npractice: null\n")
+    (tmp_path / "mine.yaml").write_text(
+        "extends: vsr\nparadigm: mine\nfactors: {list_length: [2, 3, 4, 8, true, 2.5]}\nfamily: Ours\npractice: null\n"
+    )
     status, out, _ = run("list", "good.yaml", "vsr")
     assert (status, set(listed(out))) == (0, {"small", "vsr"})
     assert run("list", "mine.yaml")[0] == 1, "a level of list_length is a whole number"
-    (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nfactors: {list_length: [2, 3, 4, 8]}\nfamily: Ours\npractice: null\n")
+    (tmp_path / "mine.yaml").write_text(
+        "extends: vsr\nparadigm: mine\nfactors: {list_length: [2, 3, 4, 8]}\nfamily: Ours\npractice: null\n"
+    )
     status, out, _ = run("list", "mine.yaml", "--family", "ours", "--details")
     assert (status, listed(out)["mine"].split()[-2:]) == (0, ["2-4,", "8"])
 
@@ -116,7 +133,16 @@ def test_chance_of_some(run: Run) -> None:
     assert (status, err) == (0, "")
     table, legend = out.split("\n\n")
     lines = [re.split(r"\s{2,}", line) for line in table.splitlines()]
-    assert lines[0] == ["paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"]
+    assert lines[0] == [
+        "paradigm",
+        "phase",
+        "condition",
+        "generator",
+        "items",
+        "chance",
+        "best blind guess",
+        "all right",
+    ]
     assert lines[1] == ["sfr", "probe", "list_length 1", "both", "1", "0.01", "0.01", "0.01"]
     assert lines[12] == ["sfr", "probe", "list_length 18", "both", "18", "0.18", "0.18", "3.3e-20"]
     assert lines[13] == ["vsr", "probe", "all", "both", "2 to 9", "0.1111", "0.1111", "2.6e-09 to 0.012"]
@@ -133,7 +159,11 @@ def test_chance_takes_filters(run: Run, things: None) -> None:
     assert {line.split()[0] for line in out.split("\n\n")[0].splitlines()[1:]} == {"smu", "sts"}
 
 
-LEVELS = st.lists(st.one_of(st.integers(-3, 20), st.sampled_from(["red", "-", 0.2, 0.5, True, False])), max_size=12, unique_by=lambda one: (type(one), one))
+LEVELS = st.lists(
+    st.one_of(st.integers(-3, 20), st.sampled_from(["red", "-", 0.2, 0.5, True, False])),
+    max_size=12,
+    unique_by=lambda one: (type(one), one),
+)
 
 
 @given(LEVELS)
@@ -147,7 +177,10 @@ def test_compact_levels_are_the_levels(levels: list[object]) -> None:
 
 
 def test_factors_in_short() -> None:
-    assert factors({"factors": {"n": [1, 2, 3, 5], "side": ["left", "right"], "delay": {"random": [0, 6]}}}) == "n 1-3, 5; side left, right; delay random 0, 6"
+    assert (
+        factors({"factors": {"n": [1, 2, 3, 5], "side": ["left", "right"], "delay": {"random": [0, 6]}}})
+        == "n 1-3, 5; side left, right; delay random 0, 6"
+    )
     assert factors({}) == ""
 
 

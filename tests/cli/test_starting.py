@@ -20,9 +20,13 @@ def install(site: Path, package: Path) -> None:
     project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))
     folder = site / f"{project['project']['name'].replace('-', '_')}-0.1.0.dist-info"
     folder.mkdir(parents=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['project']['name']}\nVersion: 0.1.0\n", encoding="utf-8")
+    (folder / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['project']['name']}\nVersion: 0.1.0\n", encoding="utf-8"
+    )
     groups = project["project"]["entry-points"].items()
-    lines = [f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in points.items()) for group, points in groups]
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in points.items()) for group, points in groups
+    ]
     (folder / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     for module in project["tool"]["setuptools"]["py-modules"]:
         (site / f"{module}.py").write_bytes((package / f"{module}.py").read_bytes())
@@ -30,14 +34,24 @@ def install(site: Path, package: Path) -> None:
 
 def spanlab(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
-    done = subprocess.run([sys.executable, "-m", "spanlab.cli", *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "spanlab.cli", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
 def test_a_new_paradigm_is_right_and_has_its_figures(tmp_path: Path, run: Run) -> None:
-    assert run("new", "paradigm", "my_letters")[1].splitlines()[:2] == ["my_letters.yaml", "  spanlab check my_letters.yaml"]
+    assert run("new", "paradigm", "my_letters")[1].splitlines()[:2] == [
+        "my_letters.yaml",
+        "  spanlab check my_letters.yaml",
+    ]
     status, out, err = run("check", "my_letters.yaml", "--details")
     assert (status, err) == (0, "")
     assert "figures: serial_position, set_size, sensitivity, load, reaction_time" in out
@@ -49,7 +63,9 @@ def test_a_new_paradigm_is_right_and_has_its_figures(tmp_path: Path, run: Run) -
 def test_a_new_study_is_right(tmp_path: Path, run: Run) -> None:
     assert run("new", "study", "first_study", "-o", "studies")[0] == 0
     assert run("check", "studies/first_study.yaml")[1] == "first_study is fine (2 paradigms, 1 session)\n"
-    assert run("check", "studies/first_study.yaml", "--details")[1].startswith("first_study is fine (2 paradigms, 1 session)\n  session: about ")
+    assert run("check", "studies/first_study.yaml", "--details")[1].startswith(
+        "first_study is fine (2 paradigms, 1 session)\n  session: about "
+    )
 
 
 def test_nothing_is_overwritten_and_no_name_is_taken_twice(tmp_path: Path, run: Run) -> None:
@@ -69,7 +85,10 @@ def test_nothing_is_overwritten_and_no_name_is_taken_twice(tmp_path: Path, run: 
 def test_a_new_agent_takes_trials(tmp_path: Path, run: Run) -> None:
     assert run("new", "agent", "my_agent")[0] == 0
     install(tmp_path / "site", tmp_path / "my_agent")
-    assert spanlab(tmp_path, "replay", "vsr", "--agent", "my-agent", "--trials", "4", "--seed", "3") == "data/vsr-my-agent-s3\n"
+    assert (
+        spanlab(tmp_path, "replay", "vsr", "--agent", "my-agent", "--trials", "4", "--seed", "3")
+        == "data/vsr-my-agent-s3\n"
+    )
 
 
 @pytest.mark.slow
@@ -91,6 +110,9 @@ def test_the_result_of_the_demonstration_is_at_the_set_sizes_that_people_had(tmp
     at_these = float(by_size[[1, 2, 3, 4]].mean())
     assert at_these > session.accuracy + 0.1
     (words,) = result_in_words([session.folder])
-    assert words == f"Spatial Memory Updating, correct at set sizes 1, 2, 3 and 4: published people 86%, capacity:2 {100 * at_these:.0f}%."
+    assert (
+        words == "Spatial Memory Updating, correct at set sizes 1, 2, 3 and 4: published people 86%, capacity:2"
+        f" {100 * at_these:.0f}%."
+    )
     alike = replay("smu", agent="ideal", trials=8, levels={"set_size": [1, 2, 3, 4]}, data=tmp_path, say=lambda _: None)
     assert result_in_words([alike.folder]) == ["Spatial Memory Updating, correct: published people 86%, ideal 100%."]

@@ -1,4 +1,5 @@
-"""The files of sentences that people read, one for each language; and that what chat models are sent does not depend on them."""
+"""The files of sentences that people read, one for each language; and that what chat models are
+sent does not depend on them."""
 
 from __future__ import annotations
 
@@ -49,7 +50,11 @@ def test_german_sentences_are_german() -> None:
 
 def test_no_key_stands_twice() -> None:
     for language in languages():
-        lines = [line for folder in folders() for line in (ROOT / folder / f"{language}.yaml").read_text(encoding="utf-8").splitlines()]
+        lines = [
+            line
+            for folder in folders()
+            for line in (ROOT / folder / f"{language}.yaml").read_text(encoding="utf-8").splitlines()
+        ]
         keys = [match[0] for line in lines if (match := re.match(r" *[\w']+:", line))]
         sections = [key for key in keys if not key.startswith(" ")]
         assert len(sections) == len(set(sections))
@@ -57,7 +62,8 @@ def test_no_key_stands_twice() -> None:
 
 
 def _said() -> Iterator[str]:
-    """The keys of sentences that the code and the templates of pages ask for; those with gaps in them as patterns."""
+    """The keys of sentences that the code and the templates of pages ask for; those with gaps in
+    them as patterns."""
     for template in ROOT.glob("extensions/*/page/*.html"):
         text = template.read_text(encoding="utf-8")
         for section, start in re.findall(r'(?<!/)\b(app)(?:\.|\[")(\w+)', text):
@@ -67,12 +73,21 @@ def _said() -> Iterator[str]:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (sentence.__name__, by_language.__name__):
-                within = {id(value) for part in ast.walk(node.args[0]) if isinstance(part, ast.JoinedStr) for value in ast.walk(part) if value is not part}
+                within = {
+                    id(value)
+                    for part in ast.walk(node.args[0])
+                    if isinstance(part, ast.JoinedStr)
+                    for value in ast.walk(part)
+                    if value is not part
+                }
                 for part in ast.walk(node.args[0]):
                     if id(part) in within:
                         continue
                     if isinstance(part, ast.JoinedStr):
-                        yield "".join(re.escape(str(value.value)) if isinstance(value, ast.Constant) else r"\w*" for value in part.values)
+                        yield "".join(
+                            re.escape(str(value.value)) if isinstance(value, ast.Constant) else r"\w*"
+                            for value in part.values
+                        )
                     elif isinstance(part, ast.Constant) and re.fullmatch(r"\w+\.\w+", str(part.value)):
                         yield re.escape(str(part.value))
 

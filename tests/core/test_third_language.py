@@ -1,4 +1,5 @@
-"""Another language is one file: a copy of the English one with every value changed is complete, and no English sentence is left in the window."""
+"""Another language is one file: a copy of the English one with every value changed is complete, and
+no English sentence is left in the window."""
 
 from __future__ import annotations
 
@@ -69,9 +70,13 @@ def third(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         copies[name] = folder = tmp_path / name
         folder.mkdir(parents=True)
         for language in locale.languages():
-            (folder / f"{language}.yaml").write_text((original / f"{language}.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+            (folder / f"{language}.yaml").write_text(
+                (original / f"{language}.yaml").read_text(encoding="utf-8"), encoding="utf-8"
+            )
         sections = yaml.load((folder / "en.yaml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
-        changed = {section: {key: translated(text) for key, text in texts.items()} for section, texts in sections.items()}
+        changed = {
+            section: {key: translated(text) for key, text in texts.items()} for section, texts in sections.items()
+        }
         if "study" in changed:
             changed["study"] |= {"agree_key": "å", "refuse_key": "ø"}
         (folder / f"{XX}.yaml").write_text(yaml.dump(changed, allow_unicode=True), encoding="utf-8")
@@ -91,7 +96,9 @@ def test_each_folder_says_what_a_language_lacks_there(third: None, tmp_path: Pat
     (tmp_path / "extensions" / "browser" / "locale" / f"{XX}.yaml").unlink()
     locale._written.cache_clear()
     (problem,) = locale.missing_sentences(XX)
-    assert problem.startswith(f"there is no file extensions/browser/locale/{XX}.yaml; extensions/browser/locale/en.yaml has what it needs")
+    assert problem.startswith(
+        f"there is no file extensions/browser/locale/{XX}.yaml; extensions/browser/locale/en.yaml has what it needs"
+    )
     locale.sentences.cache_clear()
     assert locale.sentence("online.start", XX) == locale.sentence("online.start", "en")
     assert locale.sentence("window.go_on", XX) != locale.sentence("window.go_on", "en")
@@ -112,7 +119,10 @@ def test_a_copy_with_other_words_is_complete(third: None, own: Paradigm, run: Ru
     assert locale.languages() == ("de", "en", XX)
     assert locale.missing_sentences(XX) == []
     status, out, _ = run("check", "--language", XX, str(tmp_path / "own.yaml"))
-    assert (status, out.splitlines()[0]) == (0, f"'{XX}' lacks nothing: SpanLab's own sentences, and the texts of 1 paradigm")
+    assert (status, out.splitlines()[0]) == (
+        0,
+        f"'{XX}' lacks nothing: SpanLab's own sentences, and the texts of 1 paradigm",
+    )
 
 
 @pytest.mark.slow
@@ -120,20 +130,26 @@ def test_the_dialog_speaks_it(third: None, own: Paradigm, tmp_path: Path) -> Non
     (tmp_path / "s.yaml").write_text(STUDY, encoding="utf-8")
     asked = questions(load_study(tmp_path / "s.yaml"), tmp_path / "data", "person", VisitRequest())
     assert len(asked) > 3
-    assert not english([text for question in asked for text in (question.label, question.hint, *question.choices.values())])
+    assert not english(
+        [text for question in asked for text in (question.label, question.hint, *question.choices.values())]
+    )
 
 
 @pytest.mark.slow
 def test_every_page_is_in_it(third: None, own: Paradigm, tmp_path: Path) -> None:
     agent = AtTheWindow(right)
-    session = begin(tmp_path / "data", own, agent, plan_session(own, 1, session_design(own, None)), Request(language=XX))
+    session = begin(
+        tmp_path / "data", own, agent, plan_session(own, 1, session_design(own, None)), Request(language=XX)
+    )
     Runner(session, agent).run()
     assert len([text for text in agent.pages if LETTER in text]) > 1
     assert not english(agent.pages)
 
 
 @pytest.mark.slow
-def test_nothing_that_the_window_draws_is_english(third: None, own: Paradigm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_that_the_window_draws_is_english(
+    third: None, own: Paradigm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn: list[str] = []
     original = lettering.TextBlock.__init__
 
@@ -145,7 +161,11 @@ def test_nothing_that_the_window_draws_is_english(third: None, own: Paradigm, tm
     with virtual_screen():
         agent = SimulatedParticipant("ideal", seed=1, speed=10.0, say=lambda sentence: None)
         session = begin(
-            tmp_path / "data", own, agent, plan_session(own, 1, SessionDesign(interval=200.0), {"list_length": [2]}, trials=2), Request(language=XX)
+            tmp_path / "data",
+            own,
+            agent,
+            plan_session(own, 1, SessionDesign(interval=200.0), {"list_length": [2]}, trials=2),
+            Request(language=XX),
         )
         Runner(session, agent).run()
         agent.close()

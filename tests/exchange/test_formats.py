@@ -14,7 +14,20 @@ from command_line import Run, complaint
 from pydantic import Field
 
 from spanlab.core.errors import Problem, SpanLabError
-from spanlab.exchange import FORMATS, Format, GivenTrial, Options, Place, ReadingOptions, Report, Side, TrialSet, TrialsFormat, WritingOptions, registry
+from spanlab.exchange import (
+    FORMATS,
+    Format,
+    GivenTrial,
+    Options,
+    Place,
+    ReadingOptions,
+    Report,
+    Side,
+    TrialSet,
+    TrialsFormat,
+    WritingOptions,
+    registry,
+)
 from spanlab.exchange.registry import FormatRegistry
 from spanlab.paradigms import compile_trial, drawn_values, load_paradigm
 from spanlab.paradigms.trials_file import TrialsFile
@@ -43,8 +56,11 @@ def install(site: Path, module: str, points: dict[str, str], monkeypatch: pytest
     monkeypatch.setattr(registry, "FORMATS", FormatRegistry())
 
 
-def test_a_format_of_another_package_is_one_small_file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example of the documentation: its trials are those of a session with the same options, and come back as they were."""
+def test_a_format_of_another_package_is_one_small_file(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example of the documentation: its trials are those of a session with the same options,
+    and come back as they were."""
     module, points = documented()
     assert len(module.splitlines()) <= 20
     install(tmp_path / "site", module, points, monkeypatch)
@@ -55,30 +71,51 @@ def test_a_format_of_another_package_is_one_small_file(tmp_path: Path, run: Run,
     assert run("import", "lab-json", "trials.json", "-o", "imported") == (0, "imported/vsr.jsonl: 6 trials\n", "")
     back = TrialsFile(tmp_path / "imported" / "vsr.jsonl")
     planned = plan_trials("vsr", 4, {"list_length": [2, 5]}, 6, generator="published")
-    assert (back.header.generator, back.header.source) == ("published", {"format": "lab-json", "file": "trials.json", "left_out": 0})
+    assert (back.header.generator, back.header.source) == (
+        "published",
+        {"format": "lab-json", "file": "trials.json", "left_out": 0},
+    )
     again = [compile_trial(back.paradigm, one.levels, 0, "published", one.draws).steps for one in back]
     assert again == [one.compile(planned.paradigm, "published").steps for one in planned.plan]
     # what is wrong is told, and leaves nothing behind
     assert "did you mean 'vsr'" in complaint(*run("export", "lab-json", "vsrr", "other.json"))
-    assert "the design 'span' of vsr chooses levels by the answers" in complaint(*run("export", "lab-json", "vsr", "other.json", "--design", "span"))
+    assert "the design 'span' of vsr chooses levels by the answers" in complaint(
+        *run("export", "lab-json", "vsr", "other.json", "--design", "span")
+    )
     assert "trials.json exists; name another place" in complaint(*run("export", "lab-json", "vsr", "trials.json"))
     assert "Did you mean 'lab-json'?" in complaint(*run("import", "labjson", "trials.json", "-o", "other"))
-    assert "nowhere cannot be read: there is no such file or folder" in complaint(*run("import", "lab-json", "nowhere", "-o", "other"))
+    assert "nowhere cannot be read: there is no such file or folder" in complaint(
+        *run("import", "lab-json", "nowhere", "-o", "other")
+    )
     (tmp_path / "file").write_text('{"task": "vsr"}', encoding="utf-8")
-    assert "file cannot be read by the format 'lab-json' (KeyError: 'trials')" in complaint(*run("import", "lab-json", "file", "-o", "other"))
+    assert "file cannot be read by the format 'lab-json' (KeyError: 'trials')" in complaint(
+        *run("import", "lab-json", "file", "-o", "other")
+    )
     assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "imported", "site", "trials.json"]
 
 
-def test_a_broken_package_is_named_and_hinders_no_other_format(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_package_is_named_and_hinders_no_other_format(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module, points = documented()
     install(tmp_path / "site", module.replace("def read_trials", "def raed_trials"), points, monkeypatch)
     status, out, err = run("import", "--help")
     assert (status, "nback-results" in out, "lab-json" in out) == (0, True, False)
-    assert "NOTE the format 'lab-json' of spanlab-lab-json cannot be loaded (LabJson.raed_trials is nearly 'read_trials'" in err
-    assert run("export", "nback", "nback_verbal", "sets", "--blocks", "1", "--n", "1")[:2] == (0, "sets/letters: 1 block\n")
+    assert (
+        "NOTE the format 'lab-json' of spanlab-lab-json cannot be loaded (LabJson.raed_trials is nearly 'read_trials'"
+        in err
+    )
+    assert run("export", "nback", "nback_verbal", "sets", "--blocks", "1", "--n", "1")[:2] == (
+        0,
+        "sets/letters: 1 block\n",
+    )
 
 
-TRIAL = {"name": "one", "levels": {"list_length": 2}, "draws": drawn_values(load_paradigm("vsr"), {"list_length": 2}, 7)}
+TRIAL = {
+    "name": "one",
+    "levels": {"list_length": 2},
+    "draws": drawn_values(load_paradigm("vsr"), {"list_length": 2}, 7),
+}
 
 
 class Given(TrialsFormat):
@@ -109,18 +146,28 @@ def test_malformed_trials_are_told_together_and_left_out_on_request(
         "three: vsr has no factor",
         "four: the level of 'list_length' is missing",
     ]
-    told += ["five: ", "one: a second trial of this name", "6: expected a name, levels and draws", "place:7 seven: seen by the format"]
+    told += [
+        "five: ",
+        "one: a second trial of this name",
+        "6: expected a name, levels and draws",
+        "place:7 seven: seen by the format",
+    ]
     monkeypatch.setattr(Given, "items", [GivenTrial(**TRIAL), *bad])
     with pytest.raises(SpanLabError) as refused:
         Given().read([tmp_path], tmp_path / "out", ReadingOptions(), Report())
-    assert all(one in line for one, line in zip([*told, "nothing was imported"], str(refused.value).splitlines(), strict=True))
+    assert all(
+        one in line for one, line in zip([*told, "nothing was imported"], str(refused.value).splitlines(), strict=True)
+    )
     assert not list(tmp_path.iterdir())
     Given().read([tmp_path], tmp_path / "out", ReadingOptions(skip_malformed=True), Report())
     printed = capsys.readouterr()
     assert printed.out == f"{tmp_path / 'out' / 'vsr.jsonl'}: 1 trial\n"
     assert all(one in line for one, line in zip(told, printed.err.splitlines(), strict=True))
     file = TrialsFile(tmp_path / "out" / "vsr.jsonl")
-    assert ([one.name for one in file], file.header.source) == (["one"], {"format": "given", "file": tmp_path.name, "left_out": 7})
+    assert ([one.name for one in file], file.header.source) == (
+        ["one"],
+        {"format": "given", "file": tmp_path.name, "left_out": 7},
+    )
 
 
 def test_faults_of_formats_are_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +183,10 @@ def test_faults_of_formats_are_told_in_a_sentence(tmp_path: Path, monkeypatch: p
             raise KeyError("task")
 
     few = WritingOptions(trials=1)
-    for cls, told in ((Silent, "the format 'silent' has written nothing to"), (Failing, r"cannot be written by the format 'silent' \(KeyError: 'task'\)")):
+    for cls, told in (
+        (Silent, "the format 'silent' has written nothing to"),
+        (Failing, r"cannot be written by the format 'silent' \(KeyError: 'task'\)"),
+    ):
         with pytest.raises(SpanLabError, match=told):
             cls().write(["vsr"], tmp_path / "out", few, Report())
     with pytest.raises(SpanLabError, match="the format 'given' gives 3 while it reads"):
@@ -179,7 +229,10 @@ def test_options_and_places_are_those_that_a_format_declares(run: Run, monkeypat
 
 
 def test_what_a_format_does_not_do_it_refuses() -> None:
-    assert [(name, FORMATS.get(name).reads is not None, FORMATS.get(name).writes is not None) for name in ("worm", "nback", "nback-results")] == [
+    assert [
+        (name, FORMATS.get(name).reads is not None, FORMATS.get(name).writes is not None)
+        for name in ("worm", "nback", "nback-results")
+    ] == [
         ("worm", True, True),
         ("nback", True, True),
         ("nback-results", True, False),
@@ -198,8 +251,14 @@ def test_what_a_format_does_not_do_it_refuses() -> None:
         (type("Spaced", (Given,), {"name": "my format"}), "found 'my format'"),
         (type("Mute", (Given,), {"name": "mute", "help": "", "reads": None}), "Mute does not say what it is"),
         (type("Idle", (Format,), {"name": "idle"}), "Idle neither reads nor writes anything"),
-        (type("Claims", (Format,), {"name": "claims", "reads": Archive.reads}), "Claims has 'reads' or 'read', and not the other"),
-        (type("Claims", (TrialsFormat,), {"name": "claims", "writes": Archive.writes}), "Claims has 'writes' or 'write_trials', and not the other"),
+        (
+            type("Claims", (Format,), {"name": "claims", "reads": Archive.reads}),
+            "Claims has 'reads' or 'read', and not the other",
+        ),
+        (
+            type("Claims", (TrialsFormat,), {"name": "claims", "writes": Archive.writes}),
+            "Claims has 'writes' or 'write_trials', and not the other",
+        ),
         (type("Mine", (Given,), {"name": "psychopy"}), "two format classes are called 'psychopy'"),
     ],
 )

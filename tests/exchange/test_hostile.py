@@ -1,4 +1,5 @@
-"""Names and texts that are hostile, disks that are full or read-only, and several writers in one folder: nothing outside, nothing half, nothing lost."""
+"""Names and texts that are hostile, disks that are full or read-only, and several writers in one
+folder: nothing outside, nothing half, nothing lost."""
 
 from __future__ import annotations
 
@@ -36,7 +37,14 @@ def hostile(tmp_path: Path) -> Path:
         folder = tmp_path / "data" / name
         shutil.copytree(GOLDEN / name, folder)
         info = json.loads((folder / "session.json").read_text(encoding="utf-8"))
-        info |= {"session": HOSTILE, "label": HOSTILE, "paradigm_title": HOSTILE, "instructions": HOSTILE, "paradigm_source": HOSTILE, "design": HOSTILE}
+        info |= {
+            "session": HOSTILE,
+            "label": HOSTILE,
+            "paradigm_title": HOSTILE,
+            "instructions": HOSTILE,
+            "paradigm_source": HOSTILE,
+            "design": HOSTILE,
+        }
         info |= {"participant": HOSTILE} if info["participant"] else {"agent": f"chat:{HOSTILE}"}
         (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
         for table in folder.glob("responses.*"):
@@ -44,21 +52,35 @@ def hostile(tmp_path: Path) -> Path:
         transcript = folder / "transcripts.jsonl"
         if transcript.exists():
             text = transcript.read_text(encoding="utf-8")
-            transcript.write_text(re.sub(r'"content":"[^"]*"', lambda _: f'"content":{json.dumps(HOSTILE)}', text, count=2), encoding="utf-8")
+            transcript.write_text(
+                re.sub(r'"content":"[^"]*"', lambda _: f'"content":{json.dumps(HOSTILE)}', text, count=2),
+                encoding="utf-8",
+            )
     return tmp_path / "data"
 
 
 def test_hostile_names_stay_inside_the_data_set(tmp_path: Path, run: Run, hostile: Path) -> None:
     before = everything(tmp_path)
     for name in FORMATS:
-        status, _, err = run("export", hostile, "--to", name, f"out-{name}", *(["--machines"] if name in ("psych101", "chat-jsonl") else []))
+        status, _, err = run(
+            "export",
+            hostile,
+            "--to",
+            name,
+            f"out-{name}",
+            *(["--machines"] if name in ("psych101", "chat-jsonl") else []),
+        )
         assert status == 0, err
     new = everything(tmp_path) - before
     assert {name.partition("/")[0] for name in new} == {f"out-{name}" for name in FORMATS}
     assert not [name for name in new if re.search(r"\.\.|[<>\"'&$=;|]", name)]
     assert not (tmp_path / "outside").exists()
     status, _, err = run("import", "--from", "bids", "out-bids", "-o", "back", "--skip-malformed")
-    assert (status, everything(tmp_path) - before - new, "Traceback" in err) == (0, {name for name in everything(tmp_path) if name.startswith("back")}, False)
+    assert (status, everything(tmp_path) - before - new, "Traceback" in err) == (
+        0,
+        {name for name in everything(tmp_path) if name.startswith("back")},
+        False,
+    )
     assert not [name for name in everything(tmp_path / "back") if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", name)]
 
 
@@ -75,7 +97,9 @@ def test_hostile_names_run_no_script_in_pages(tmp_path: Path, run: Run, hostile:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are those of Unix")
-@pytest.mark.parametrize("what", ["csv", "migrate", *(pytest.param(one, marks=pytest.mark.slow) for one in ("bids", "psych101", "import"))])
+@pytest.mark.parametrize(
+    "what", ["csv", "migrate", *(pytest.param(one, marks=pytest.mark.slow) for one in ("bids", "psych101", "import"))]
+)
 def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) -> None:
     """The largest size of a file stands for the disk."""
     resource = pytest.importorskip("resource")
@@ -83,12 +107,16 @@ def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) ->
     shutil.copytree(GOLDEN / "vsr-p01-s3", session)
     assert run("export", session, "--to", "bids", "set")[0] == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"}
-    arguments = {"import": ("import", "--from", "bids", "set", "-o", "back"), "migrate": ("migrate", "data")}.get(what, ("export", "data", "--to", what, "out"))
+    arguments = {"import": ("import", "--from", "bids", "set", "-o", "back"), "migrate": ("migrate", "data")}.get(
+        what, ("export", "data", "--to", what, "out")
+    )
     done = spanlab(*arguments, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
     assert "Traceback" not in done.stderr
     assert done.returncode == 1
     assert "File too large" in done.stderr
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"} == before
+    assert {
+        path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"
+    } == before
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "back").exists()
 
@@ -102,7 +130,10 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
     if subprocess.run(["mount", "--bind", "-o", "ro", tmp_path / "source", disk], capture_output=True).returncode:
         pytest.skip("mounting is not allowed here")
     try:
-        if os.statvfs(disk).f_flag & os.ST_RDONLY == 0 and subprocess.run(["mount", "-o", "remount,ro,bind", disk], capture_output=True).returncode:
+        if (
+            os.statvfs(disk).f_flag & os.ST_RDONLY == 0
+            and subprocess.run(["mount", "-o", "remount,ro,bind", disk], capture_output=True).returncode
+        ):
             pytest.skip("mounting is not allowed here")
         for name in FORMATS:
             assert run("export", disk, "--to", name, f"out-{name}")[0] == 0
@@ -111,19 +142,28 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
         assert run("migrate", disk, "-o", "new")[0] == 0
         assert read_session(tmp_path / "new" / "vsr-p01-s3")["format_version"] == 3
         assert "Read-only file system" in complaint(*run("import", "--from", "bids", "out-bids", "-o", disk / "back"))
-        assert "Read-only file system" in complaint(*run("replay", "vsr", "--agent", "chance", "--trials", "2", "--data", disk / "data"))
+        assert "Read-only file system" in complaint(
+            *run("replay", "vsr", "--agent", "chance", "--trials", "2", "--data", disk / "data")
+        )
     finally:
         subprocess.run(["umount", disk], check=True)
 
 
 @pytest.mark.slow
 def test_two_imports_at_once_make_each_session_once(tmp_path: Path, run: Run) -> None:
-    """The second waits for the first, and finds what it has made; a name that is taken meanwhile is not overwritten."""
+    """The second waits for the first, and finds what it has made; a name that is taken meanwhile is
+    not overwritten."""
     assert run("export", GOLDEN / "vsr-ideal-s11", "--to", "bids", "set")[0] == 0
     command = [sys.executable, "-m", "spanlab", "import", "--from", "bids", "set", "-o", "data"]
-    running = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    running = [
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     said = sorted(process.communicate() for process in running)
-    assert said == [("data/vsr-ideal-s11: 10 answered items\n", ""), ("data/vsr-ideal-s11: it was imported before\n", "")]
+    assert said == [
+        ("data/vsr-ideal-s11: 10 answered items\n", ""),
+        ("data/vsr-ideal-s11: it was imported before\n", ""),
+    ]
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["vsr-ideal-s11"]
 
 
@@ -141,27 +181,47 @@ def test_a_name_that_is_taken_in_the_meantime_is_not_overwritten(tmp_path: Path)
 
 @pytest.mark.slow
 def test_several_writers_in_one_data_folder_lose_nothing(tmp_path: Path, run: Run) -> None:
-    """Six programs at once: three take the same session, two import the same data set, one migrates what is there."""
+    """Six programs at once: three take the same session, two import the same data set, one migrates
+    what is there."""
     for name in ("vsr-p01-s3", "cd-chance-s12"):
         shutil.copytree(GOLDEN / name, tmp_path / "data" / name)
     assert run("export", GOLDEN / "vsr-ideal-s11", "--to", "bids", "set")[0] == 0
     replay = ("replay", "vsr", "--agent", "chance", "--trials", "20", "--data", "data")
-    lines = [*[replay] * 3, *[("import", "--from", "bids", "set", "-o", "data")] * 2, ("migrate", "data/vsr-p01-s3", "data/cd-chance-s12")]
+    lines = [
+        *[replay] * 3,
+        *[("import", "--from", "bids", "set", "-o", "data")] * 2,
+        ("migrate", "data/vsr-p01-s3", "data/cd-chance-s12"),
+    ]
     command = [sys.executable, "-m", "spanlab"]
     environment = {**os.environ, **one_thread()}
-    running = [subprocess.Popen([*command, *line], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for line in lines]
+    running = [
+        subprocess.Popen(
+            [*command, *line], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for line in lines
+    ]
     for process in running:
         _, err = process.communicate()
         assert process.returncode == 0, err
     folders = find_sessions([tmp_path / "data"])
     names = sorted(folder.name for folder in folders)
     assert names[:1] == ["cd-chance-s12"]
-    assert [name for name in names if "chance-s1" in name and name.startswith("vsr")] == ["vsr-chance-s1", "vsr-chance-s1-2", "vsr-chance-s1-3"]
-    tables = [read_responses(folder)[["trial_id", "answer", "correct"]] for folder in folders if folder.name.startswith("vsr-chance-s1")]
+    assert [name for name in names if "chance-s1" in name and name.startswith("vsr")] == [
+        "vsr-chance-s1",
+        "vsr-chance-s1-2",
+        "vsr-chance-s1-3",
+    ]
+    tables = [
+        read_responses(folder)[["trial_id", "answer", "correct"]]
+        for folder in folders
+        if folder.name.startswith("vsr-chance-s1")
+    ]
     assert all(table.equals(tables[0]) for table in tables)
     assert all(read_session(folder)["session"] == folder.name for folder in folders)
     imported = [folder for folder in folders if folder.name.startswith("vsr-ideal-s11")]
     assert [folder.name for folder in imported] == ["vsr-ideal-s11"], "the second import finds what the first has made"
     assert all(len(read_responses(folder)) == len(read_responses(GOLDEN / "vsr-ideal-s11")) for folder in imported)
-    assert {read_session(folder)["format_version"] for folder in folders if folder.name in ("vsr-p01-s3", "cd-chance-s12")} == {3}
+    assert {
+        read_session(folder)["format_version"] for folder in folders if folder.name in ("vsr-p01-s3", "cd-chance-s12")
+    } == {3}
     assert not [path for path in (tmp_path / "data").iterdir() if path.name.startswith(".")]

@@ -1,4 +1,5 @@
-"""PsychoPy's and jsPsych's own tables: every scored answer comes over as it was, and what is unclear is refused in a sentence."""
+"""PsychoPy's and jsPsych's own tables: every scored answer comes over as it was, and what is
+unclear is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -25,15 +26,38 @@ PRESSES: list[tuple[str, dict[str, Any], str | None, int, float | None]] = [
 
 def psychopy_text(person: str = "P01", date: str = "2026-03-01_10h00.00.000", **changes: str) -> str:
     """What PsychoPy's ExperimentHandler writes of these presses (the slow test below compares)."""
-    loops = [f"{loop}.{name}" for loop in ("practice", "trials") for name in ("thisRepN", "thisTrialN", "thisN", "thisIndex")]
-    names = ["word", "congruent", "corrAns", *loops, "thisRow.t", "notes", "instr.started", "key_resp.keys", "key_resp.corr", "key_resp.rt"]
+    loops = [
+        f"{loop}.{name}" for loop in ("practice", "trials") for name in ("thisRepN", "thisTrialN", "thisN", "thisIndex")
+    ]
+    names = [
+        "word",
+        "congruent",
+        "corrAns",
+        *loops,
+        "thisRow.t",
+        "notes",
+        "instr.started",
+        "key_resp.keys",
+        "key_resp.corr",
+        "key_resp.rt",
+    ]
     names += ["participant", "session", "date", "expName", "psychopyVersion"]
     lines, numbers = [",".join([*names, ""])], {"practice": 0, "trials": 0}
     for at, (loop, conditions, key, score, rt) in enumerate(PRESSES):
-        who = {"participant": person, "session": "001", "date": date, "expName": "stroop", "psychopyVersion": "2026.2.5"}
+        who = {
+            "participant": person,
+            "session": "001",
+            "date": date,
+            "expName": "stroop",
+            "psychopyVersion": "2026.2.5",
+        }
         if at == 1:
             lines.append(",".join([*[str((who | {"instr.started": 1.2}).get(name, "")) for name in names], ""]))
-        row = who | conditions | {f"{loop}.{name}": numbers[loop] for name in ("thisRepN", "thisTrialN", "thisN", "thisIndex")}
+        row = (
+            who
+            | conditions
+            | {f"{loop}.{name}": numbers[loop] for name in ("thisRepN", "thisTrialN", "thisN", "thisIndex")}
+        )
         row |= {"key_resp.keys": key, "key_resp.corr": score, "key_resp.rt": "" if rt is None else rt}
         numbers[loop] += 1
         lines.append(",".join([*[str(row.get(name, "")) for name in names], ""]))
@@ -54,22 +78,38 @@ def rows_of(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(opened))
 
 
-# -- PsychoPy ----------------------------------------------------------------------------------------------------------------------------------------
+# -- PsychoPy --------------------------------------------------------------------------------------
 
 
 def test_a_table_of_psychopy_becomes_a_response_table(run: Run, tmp_path: Path) -> None:
     psychopy(tmp_path)
-    status, out, err = run("import", "psychopy", "P01_stroop.csv", "-o", "a.csv", "--factors", "word,congruent", "--practice", "practice", "--chance", "0.5")
+    status, out, err = run(
+        "import",
+        "psychopy",
+        "P01_stroop.csv",
+        "-o",
+        "a.csv",
+        "--factors",
+        "word,congruent",
+        "--practice",
+        "practice",
+        "--chance",
+        "0.5",
+    )
     assert (status, out) == (0, "a.csv: 5 answers of 1 participant in 1 session\n")
     assert err == "1 row without a scored answer (instructions, pauses ...) left out\n"
     rows = rows_of(tmp_path / "a.csv")
     assert {row["participant"] for row in rows} == {"P01"}
-    assert {(row["agent_kind"], row["agent"], row["paradigm"], row["chance"]) for row in rows} == {("participant", "participant", "stroop", "0.5")}
+    assert {(row["agent_kind"], row["agent"], row["paradigm"], row["chance"]) for row in rows} == {
+        ("participant", "participant", "stroop", "0.5")
+    }
     assert [row["trial"] for row in rows] == ["1", "2", "3", "4", "5"]
     assert [row["practice"] for row in rows] == ["true", "false", "false", "false", "false"]
     assert [row["rt_ms"] for row in rows] == ["610.0", "500.0", "612.8", "", ""], "seconds become milliseconds"
     assert [row["correct"] for row in rows] == ["true", "true", "false", "true", "false"]
-    assert [row["outcome"] for row in rows] == ["answered", "answered", "answered", "answered", "omitted"], "to hold still was right once, and an omission once"
+    assert [row["outcome"] for row in rows] == ["answered", "answered", "answered", "answered", "omitted"], (
+        "to hold still was right once, and an omission once"
+    )
     assert [row["answer"] for row in rows] == ['"left"', '"left"', '"left"', "", ""]
     assert [row["factor_word"] for row in rows] == ['"red"', '"red"', '"blue"', '"blue"', '"red"']
     assert [row["factor_congruent"] for row in rows] == ["0", "0", "1", "1", "0"]
@@ -80,7 +120,10 @@ def test_a_table_of_psychopy_becomes_a_response_table(run: Run, tmp_path: Path) 
 
 def test_several_people_are_one_table_and_are_compared(run: Run, tmp_path: Path) -> None:
     files = [psychopy(tmp_path, psychopy_text(f"P0{number}"), f"{number}.csv") for number in range(3)]
-    assert run("import", "psychopy", *files, "-o", "all.csv", "--factors", "congruent")[1] == "all.csv: 15 answers of 3 participants in 3 sessions\n"
+    assert (
+        run("import", "psychopy", *files, "-o", "all.csv", "--factors", "congruent")[1]
+        == "all.csv: 15 answers of 3 participants in 3 sessions\n"
+    )
     status, out, err = run("figure", "conditions", "all.csv", "--along", "congruent")
     assert status == 0, err
     assert "People (n = 3)" in out
@@ -98,9 +141,17 @@ def test_only_columns_that_are_asked_for_are_taken_and_the_others_named(run: Run
 @pytest.mark.parametrize(
     ("changes", "options", "told"),
     [
-        ({"participant": "who"}, (), "has no column that names the participant (participant): give --participant COLUMN, or --participant FILE"),
+        (
+            {"participant": "who"},
+            (),
+            "has no column that names the participant (participant): give --participant COLUMN, or --participant FILE",
+        ),
         ({"P01": "None"}, (), "participant: 'None' names nobody; give every person an identifier"),
-        ({"key_resp__corr": "key_resp.right"}, (), "no column ends in '.corr', so no answer is scored; in Builder, let the component 'store correct'"),
+        (
+            {"key_resp__corr": "key_resp.right"},
+            (),
+            "no column ends in '.corr', so no answer is scored; in Builder, let the component 'store correct'",
+        ),
         ({",0.61,": ",['0.6'],"}, (), ""),
         ({",0.61,": ",quick,"}, (), "key_resp.rt: expected one time; found 'quick'"),
         ({",0.61,": ",-0.61,"}, (), "key_resp.rt: expected one time; found '-0.61'"),
@@ -114,7 +165,9 @@ def test_only_columns_that_are_asked_for_are_taken_and_the_others_named(run: Run
         ({"word,": "congruent,"}, (), "has several columns called congruent"),
     ],
 )
-def test_what_is_unclear_in_a_table_of_psychopy_is_refused(run: Run, tmp_path: Path, changes: dict[str, str], options: tuple[str, ...], told: str) -> None:
+def test_what_is_unclear_in_a_table_of_psychopy_is_refused(
+    run: Run, tmp_path: Path, changes: dict[str, str], options: tuple[str, ...], told: str
+) -> None:
     psychopy(tmp_path, psychopy_text(**changes))
     status, out, err = run("import", "psychopy", "P01_stroop.csv", "-o", "a.csv", *options)
     if not told:
@@ -137,7 +190,10 @@ def test_the_same_session_in_two_files_is_refused_and_another_one_is_not(run: Ru
     psychopy(tmp_path, psychopy_text(date="2026-03-02_10h00.00.000"), "later.csv")
     status, out, err = run("import", "psychopy", "P01_stroop.csv", "copy.csv", "-o", "a.csv")
     assert "hold the same session" in complaint(status, out, err)
-    assert run("import", "psychopy", "P01_stroop.csv", "later.csv", "P01_stroop.csv", "-o", "a.csv")[1] == "a.csv: 10 answers of 1 participant in 2 sessions\n"
+    assert (
+        run("import", "psychopy", "P01_stroop.csv", "later.csv", "P01_stroop.csv", "-o", "a.csv")[1]
+        == "a.csv: 10 answers of 1 participant in 2 sessions\n"
+    )
 
 
 def test_scores_that_contradict_the_right_answer_are_counted_and_kept(run: Run, tmp_path: Path) -> None:
@@ -152,8 +208,16 @@ def test_scores_that_contradict_the_right_answer_are_counted_and_kept(run: Run, 
 @pytest.mark.slow
 def test_what_psychopy_itself_writes_is_read(run: Run, tmp_path: Path) -> None:
     data = pytest.importorskip("psychopy.data")
-    info = {"participant": "P01", "session": "001", "date": "2026-03-01_10h00.00.000", "expName": "stroop", "psychopyVersion": "2026.2.5"}
-    experiment = data.ExperimentHandler(name="stroop", extraInfo=info, savePickle=False, saveWideText=False, dataFileName=str(tmp_path / "unused"))
+    info = {
+        "participant": "P01",
+        "session": "001",
+        "date": "2026-03-01_10h00.00.000",
+        "expName": "stroop",
+        "psychopyVersion": "2026.2.5",
+    }
+    experiment = data.ExperimentHandler(
+        name="stroop", extraInfo=info, savePickle=False, saveWideText=False, dataFileName=str(tmp_path / "unused")
+    )
     for name in ("practice", "trials"):
         presses = [one for one in PRESSES if one[0] == name]
         loop = data.TrialHandler(trialList=[one[1] for one in presses], nReps=1, method="sequential", name=name)
@@ -161,7 +225,9 @@ def test_what_psychopy_itself_writes_is_read(run: Run, tmp_path: Path) -> None:
         if name == "trials":
             experiment.addData("instr.started", 1.2)
             experiment.nextEntry()
-        for _, (_, _, key, score, rt) in zip(loop, [*presses, PRESSES[0]], strict=False):  # a loop is over when it has nothing left
+        for _, (_, _, key, score, rt) in zip(
+            loop, [*presses, PRESSES[0]], strict=False
+        ):  # a loop is over when it has nothing left
             loop.addData("key_resp.keys", key)
             loop.addData("key_resp.corr", score)
             if rt is not None:
@@ -172,13 +238,22 @@ def test_what_psychopy_itself_writes_is_read(run: Run, tmp_path: Path) -> None:
     chosen = ("--factors", "word,congruent", "--practice", "practice")
     assert run("import", "psychopy", "real.csv", "-o", "from_real.csv", *chosen)[0] == 0
     assert run("import", "psychopy", "P01_stroop.csv", "-o", "from_text.csv", *chosen)[0] == 0
-    assert (tmp_path / "from_real.csv").read_text(encoding="utf-8") == (tmp_path / "from_text.csv").read_text(encoding="utf-8")
+    assert (tmp_path / "from_real.csv").read_text(encoding="utf-8") == (tmp_path / "from_text.csv").read_text(
+        encoding="utf-8"
+    )
 
 
-# -- jsPsych -----------------------------------------------------------------------------------------------------------------------------------------
+# -- jsPsych ---------------------------------------------------------------------------------------
 
 TRIALS: list[dict[str, Any]] = [
-    {"rt": 2015, "stimulus": "<p>Welcome</p>", "response": " ", "trial_type": "html-keyboard-response", "trial_index": 0, "time_elapsed": 2017},
+    {
+        "rt": 2015,
+        "stimulus": "<p>Welcome</p>",
+        "response": " ",
+        "trial_type": "html-keyboard-response",
+        "trial_index": 0,
+        "time_elapsed": 2017,
+    },
     {"rt": 512.4, "response": "f", "phase": "practice", "load": 2, "correct_response": "f", "correct": True},
     {"rt": 733, "response": "j", "phase": "test", "load": 2, "correct_response": "f", "correct": False},
     {"rt": None, "response": None, "phase": "test", "load": 4, "correct_response": "f", "correct": False},
@@ -189,15 +264,25 @@ TRIALS: list[dict[str, Any]] = [
 
 
 def jspsych_trials(person: str = "s7") -> list[dict[str, Any]]:
-    return [{"trial_type": "html-keyboard-response", "trial_index": at, "subject": person, **trial} for at, trial in enumerate(TRIALS)]
+    return [
+        {"trial_type": "html-keyboard-response", "trial_index": at, "subject": person, **trial}
+        for at, trial in enumerate(TRIALS)
+    ]
 
 
 def as_csv(trials: list[dict[str, Any]]) -> str:
-    """As jsPsych writes it: everything in quotes, missing values empty, null as a word, objects without their content."""
+    """As jsPsych writes it: everything in quotes, missing values empty, null as a word, objects
+    without their content."""
     names = list(dict.fromkeys(name for trial in trials for name in trial))
 
     def cell(value: Any) -> str:
-        text = "[object Object]" if isinstance(value, dict) else json.dumps(value) if isinstance(value, bool) or value is None else str(value)
+        text = (
+            "[object Object]"
+            if isinstance(value, dict)
+            else json.dumps(value)
+            if isinstance(value, bool) or value is None
+            else str(value)
+        )
         return '"' + text.replace('"', '""') + '"'
 
     lines = [names, *[[trial.get(name, "") for name in names] for trial in trials]]
@@ -214,7 +299,9 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_data_of_jspsych_become_a_response_table(run: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(FORMS[name](jspsych_trials()), encoding="utf-8")
-    status, out, err = run("import", "jspsych", name, "-o", "a.csv", "--as", "search", "--factors", "load", "--practice", "phase=practice")
+    status, out, err = run(
+        "import", "jspsych", name, "-o", "a.csv", "--as", "search", "--factors", "load", "--practice", "phase=practice"
+    )
     assert (status, out) == (0, "a.csv: 5 answers of 1 participant in 1 session\n"), err
     assert "2 rows without a scored answer (instructions, pauses ...) left out" in err
     rows = rows_of(tmp_path / "a.csv")
@@ -232,14 +319,20 @@ def test_data_of_jspsych_become_a_response_table(run: Run, tmp_path: Path, name:
     ("change", "options", "told"),
     [
         ({"subject": None}, ("--as", "x"), "names nobody"),
-        ({"subject": "7", "PROLIFIC_PID": "5f"}, ("--as", "x"), "several columns may name the participant, and they differ: choose with --participant"),
+        (
+            {"subject": "7", "PROLIFIC_PID": "5f"},
+            ("--as", "x"),
+            "several columns may name the participant, and they differ: choose with --participant",
+        ),
         ({"correct": "maybe"}, ("--as", "x"), "correct: expected 1 or 0, true or false; found 'maybe'"),
         ({"rt": "fast"}, ("--as", "x"), "rt: expected one time; found 'fast'"),
         ({}, (), "does not name the experiment: give --as NAME"),
         ({}, ("--as", "x", "--participant", "nobody"), "has no column that names the participant (nobody)"),
     ],
 )
-def test_what_is_unclear_in_data_of_jspsych_is_refused(run: Run, tmp_path: Path, change: dict[str, Any], options: tuple[str, ...], told: str) -> None:
+def test_what_is_unclear_in_data_of_jspsych_is_refused(
+    run: Run, tmp_path: Path, change: dict[str, Any], options: tuple[str, ...], told: str
+) -> None:
     trials = [{**trial, **(change if "correct" in trial else {})} for trial in jspsych_trials()]
     (tmp_path / "data.json").write_text(json.dumps(trials), encoding="utf-8")
     status, out, err = run("import", "jspsych", "data.json", "-o", "a.csv", *options)

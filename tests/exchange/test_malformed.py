@@ -1,4 +1,5 @@
-"""Trials of the WorM benchmark that are not what they should be: named with file, data set, split, number and key; and nothing half-imported stays behind."""
+"""Trials of the WorM benchmark that are not what they should be: named with file, data set, split,
+number and key; and nothing half-imported stays behind."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ def drop(*path: Any) -> Change:
 
 def first(name: str, **having: Any) -> int:
     """The number of the first golden trial that has these values."""
-    return next(n for n, trial in enumerate(trials_of(SETS[name])) if all(trial[key] == value for key, value in having.items()))
+    return next(
+        n for n, trial in enumerate(trials_of(SETS[name])) if all(trial[key] == value for key, value in having.items())
+    )
 
 
 SECOND = trials_of(SETS["vsr"])[1]["trial_id"]
@@ -73,10 +76,10 @@ WRONG: list[tuple[str, dict[str, Any], Change, str]] = [
     ("sc", {}, put("set_size", value=12), "set_size: expected 10"),
     ("sc", {}, put("list_length", value=11), "gt_item: expected a list of 11"),
     ("si", {}, put("gt_line_segment", "4", value=[0, 0]), "gt_line_segment: the parts make another figure"),
-    ("si", {}, put("memory_part_line_segment", 2, "1", value=[0]), "memory_part_line_segment > 2 > 1: expected a list of 2; found one of 1"),
+    ("si", {}, put("memory_part_line_segment", 2, "1", value=[0]), "memory_part_line_segment > 2 > 1: expected a list of 2; found one of 1"),  # noqa: E501
     ("si", {}, drop("memory_part_line_segment", 2), "memory_length: expected 11, as the other keys have it; found 12"),
     ("si", {"gt": 1}, put("gt", value=0), "distractor_line_segment: expected keys from 0 to 12; found nothing"),
-    ("si", {"gt": 0}, put("distractor_diff", value=1), "memory_part_line_segment: probe: expected the figure of the parts"),
+    ("si", {"gt": 0}, put("distractor_diff", value=1), "memory_part_line_segment: probe: expected the figure of the parts"),  # noqa: E501
     ("si", {}, put("part_size", value=5), "memory_part_line_segment > 0 > 2: this key is missing"),
     ("smu", {}, put("set_size", value=9), "set_size: expected 1 to 8 boxes; found 9"),
     ("smu", {}, put("updates", 0, 1, value="down"), "updates > 0 > 1: expected one of up_down, down_up"),
@@ -86,12 +89,12 @@ WRONG: list[tuple[str, dict[str, Any], Change, str]] = [
     ("smu", {}, put("inital_marker_state", value={}), "inital_marker_state > 0: this key is missing"),
     ("smu", {}, put("marker_states", 3, "0", value=8), "marker_states: expected"),
     ("smu", {"set_size": 2}, put("probe_order", value=[0, 0]), "probe_order: expected the boxes 0 to 1 in some order"),
-    ("smu", {"set_size": 2}, put("box_center_coords", "1", value=[13.0, 49.0]), "box_center_coords > 1: expected about [13.00, 48.00]"),
+    ("smu", {"set_size": 2}, put("box_center_coords", "1", value=[13.0, 49.0]), "box_center_coords > 1: expected about [13.00, 48.00]"),  # noqa: E501
     ("sts", {}, put("gt", 1, value=0), "gt > 1: expected one of 1; found 0"),
     ("sts", {}, put("gt", 0, value=1), "gt > 0: expected one of 2; found 1"),
     ("sts", {}, drop("marker_location", "1"), "marker_location > 1: this key is missing"),
     ("sts", {}, put("marker_location", "0", value=1), "marker_location > 0: there is no marker at this step"),
-    ("sts", {}, put("task_gt", 4, value="Up"), "task_gt > 4: expected one of Up_Down, Left_Right, Cue_Up_Down, Cue_Left_Right; found 'Up'"),
+    ("sts", {}, put("task_gt", 4, value="Up"), "task_gt > 4: expected one of Up_Down, Left_Right, Cue_Up_Down, Cue_Left_Right; found 'Up'"),  # noqa: E501
     ("sts", {}, put("variant", value="Alternate"), "variant: expected 'Cued'"),
     ("vir", {}, put("recognition_gt_index", value=4), "recognition_gt_index: 4 is not among those"),
     ("vir", {}, put("recognition_gt", value=2), "recognition_gt: 2 is not among those"),
@@ -99,40 +102,44 @@ WRONG: list[tuple[str, dict[str, Any], Change, str]] = [
     ("vir", {}, put("distractor_item", 0, value=1), "distractor_item: distractor 1: expected a pattern that differs"),
     ("vir", {}, drop("memory_items", "2"), "memory_items > 2: this key is missing"),
     ("vir", {}, put("memory_items", "4", value=[]), "memory_items > 4: only keys from 0 to 3 can be here"),
-    ("vir", {}, put("memory_items", "1", value=list(range(17))), "memory_items > 1: expected a list of 18; found one of 17"),
+    ("vir", {}, put("memory_items", "1", value=list(range(17))), "memory_items > 1: expected a list of 18; found one of 17"),  # noqa: E501
     ("vsr", {}, put("recall_gt", value=None), "recall_gt: expected a list of 2; found nothing"),
     ("vsr", {}, put("recall_gt", value=[3, 3]), "recall_gt: 3 occurs too often"),
-    ("vsr", {}, put("memory_items", "0", 0, value=36), "memory_items: pattern 1: expected 18 different cells from 0 to 35"),
+    ("vsr", {}, put("memory_items", "0", 0, value=36), "memory_items: pattern 1: expected 18 different cells from 0 to 35"),  # noqa: E501
     ("vsrec", {}, put("distractor_diff", value=3), "distractor_diff: vsrec: pattern_distractor_difference cannot be 3"),
     ("vsrec", {}, put("distractor_diff", value=8), "distractor_items: distractor 1: expected a pattern that differs"),
     ("vsrec", {}, put("probe_variant", value="Recall"), "probe_variant: expected 'Recognition'"),
-    ("cd_colour", {}, put("memory_array", "1", "color", value="blue"), "memory_array > 1 > color: expected one of red, green; found 'blue'"),
+    ("cd_colour", {}, put("memory_array", "1", "color", value="blue"), "memory_array > 1 > color: expected one of red, green; found 'blue'"),  # noqa: E501
     ("cd_colour", {}, put("memory_array", "1", "size", value="small"), "memory_array > 1 > size: expected 'large'"),
-    ("cd_colour", {}, put("memory_array", "1", "bar_coords", 0, value=None), "memory_array > 1 > bar_coords: expected four numbers"),
+    ("cd_colour", {}, put("memory_array", "1", "bar_coords", 0, value=None), "memory_array > 1 > bar_coords: expected four numbers"),  # noqa: E501
     ("cd_colour", {}, put("memory_array", "1", "dash", value=1), "memory_array > 1 > dash: bars have no such key"),
     ("cd_colour", {}, drop("probe_array", "2"), "probe_array > 2: this key is missing"),
     ("cd_colour", {"gt": 0}, put("gt", value=1), "probe_array: the answer is different, but 0 of 2 bars changed"),
-    ("cd_colour", {}, put("conjunction_gt", value="Size"), "conjunction_gt: expected nothing, as the other keys have it; found 'Size'"),
-    ("cd_conjunction", {"gt": 1}, put("conjunction_gt", value=None), "conjunction_gt: expected one of Color, Orientation, Size, Gap; found nothing"),
+    ("cd_colour", {}, put("conjunction_gt", value="Size"), "conjunction_gt: expected nothing, as the other keys have it; found 'Size'"),  # noqa: E501
+    ("cd_conjunction", {"gt": 1}, put("conjunction_gt", value=None), "conjunction_gt: expected one of Color, Orientation, Size, Gap; found nothing"),  # noqa: E501
     ("cd_gap", {}, put("retention_interval", value=3), "retention_interval: cd: retention_steps cannot be 3"),
     ("cs", {}, put("variation", value="visual"), "variation: expected one of spatial-spatial"),
-    ("cs", {"variation": "visual-visual"}, put("num_distractor", value=2), "num_distractor: expected one of 0, 1, 3, 5; found 2"),
+    ("cs", {"variation": "visual-visual"}, put("num_distractor", value=2), "num_distractor: expected one of 0, 1, 3, 5; found 2"),  # noqa: E501
     ("cs", {}, put("recall_gt_1", value=8), "recall_gt_1: expected a slot from 0 to 7; found 8"),
     ("cs", {}, put("memory_1_gt", value="049"), "memory_1_gt: expected a movement such as '048'"),
     ("cs", {}, put("memory_1_gt", value="040"), "memory_1_gt: expected a movement such as '048'"),
-    ("cs", {}, put("memory_1_gt", value="013"), "_spatial_probe_distractor_order > 0: expected the seven arrows besides"),
-    ("cs", {}, put("_spatial_probe_distractor_order", 1, value=["048"] * 7), "_spatial_probe_distractor_order > 1: expected the seven arrows"),
-    ("cs", {"variation": "visual-visual"}, put("mem_distractor_2", 3, value=[1]), "mem_distractor_2 > 3: expected a list of 8; found one of 1"),
-    ("cs", {"variation": "visual-visual", "num_distractor": 1}, put("distractor_gt_items", 0, value="#fff"), "distractor_gt_items: decision 1: '#fff' is"),
-    ("cs", {"variation": "visual-visual", "num_distractor": 1}, put("distractor_gts", value=[0]), "distractor_gts: expected a list of 2; found one of 1"),
+    ("cs", {}, put("memory_1_gt", value="013"), "_spatial_probe_distractor_order > 0: expected the seven arrows besides"),  # noqa: E501
+    ("cs", {}, put("_spatial_probe_distractor_order", 1, value=["048"] * 7), "_spatial_probe_distractor_order > 1: expected the seven arrows"),  # noqa: E501
+    ("cs", {"variation": "visual-visual"}, put("mem_distractor_2", 3, value=[1]), "mem_distractor_2 > 3: expected a list of 8; found one of 1"),  # noqa: E501
+    ("cs", {"variation": "visual-visual", "num_distractor": 1}, put("distractor_gt_items", 0, value="#fff"), "distractor_gt_items: decision 1: '#fff' is"),  # noqa: E501
+    ("cs", {"variation": "visual-visual", "num_distractor": 1}, put("distractor_gts", value=[0]), "distractor_gts: expected a list of 2; found one of 1"),  # noqa: E501
     ("vsr", {}, put("trial_id", value=7), "trial_id: expected a name such as test_000002; found 7"),
     ("vsr", {}, put("trial_id", value=SECOND), f"trial_id: a second trial called {SECOND}"),
 ]  # fmt: skip
 
 
 @pytest.mark.sampled(25)
-@pytest.mark.parametrize(("name", "having", "change", "message"), WRONG, ids=[f"{name}-{message}" for name, _, _, message in WRONG])
-def test_a_malformed_trial_is_named_with_its_key(tmp_path: Path, name: str, having: dict[str, Any], change: Change, message: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "having", "change", "message"), WRONG, ids=[f"{name}-{message}" for name, _, _, message in WRONG]
+)
+def test_a_malformed_trial_is_named_with_its_key(
+    tmp_path: Path, name: str, having: dict[str, Any], change: Change, message: str
+) -> None:
     trials = trials_of(SETS[name])
     wrong = copy.deepcopy(trials[first(name, **having)])
     change(wrong)
@@ -165,7 +172,8 @@ JUNK = st.one_of(
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_whatever_is_changed_is_told_or_makes_a_trial(data: st.DataObject) -> None:
-    """Any value of any trial replaced by something else, or taken away: never a traceback, never a trial that cannot be compiled."""
+    """Any value of any trial replaced by something else, or taken away: never a traceback, never a
+    trial that cannot be compiled."""
     name = data.draw(st.sampled_from(list(SETS)))
     trial = trials_of(SETS[name])[data.draw(st.integers(0, 19))]
     part: Any = trial
@@ -207,13 +215,24 @@ def test_left_out_trials_are_counted(tmp_path: Path, run: Run) -> None:
     assert [line[:9] for line in err.splitlines()[1:]] == ["left out:"] * 6
     assert "left out: 4 more trials of Visual_Serial_Recall, train" in err
     file = TrialsFile(tmp_path / "trials" / "vsr.train.jsonl")
-    assert file.header.source == {"benchmark": "WorM", "data_set": "Visual_Serial_Recall", "split": "train", "skipped": 9, "notes": []}
+    assert file.header.source == {
+        "benchmark": "WorM",
+        "data_set": "Visual_Serial_Recall",
+        "split": "train",
+        "skipped": 9,
+        "notes": [],
+    }
     assert len(list(file)) == 11
 
 
 def test_everything_malformed_is_told_at_once(tmp_path: Path) -> None:
     trials = {name: trials_of(SETS[name])[:3] for name in ("vsr", "sfr")}
-    del trials["sfr"][2]["recall_gt"], trials["vsr"][0]["recall_gt"], trials["vsr"][1]["recall_gt"], trials["vsr"][2]["recall_gt"]
+    del (
+        trials["sfr"][2]["recall_gt"],
+        trials["vsr"][0]["recall_gt"],
+        trials["vsr"][1]["recall_gt"],
+        trials["vsr"][2]["recall_gt"],
+    )
     folder = write_folder(tmp_path / "data", {SETS[name].folder: {"train": some} for name, some in trials.items()})
     with pytest.raises(SpanLabError) as told:
         import_worm(folder, tmp_path / "trials")
@@ -232,8 +251,13 @@ def test_everything_malformed_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_split_without_a_good_trial_stops_the_import(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "data", {SETS["vsr"].folder: {"train": trials_of(SETS["vsr"]), "test": [{}, 1, None]}})
-    with pytest.raises(SpanLabError, match=r"none of the 3 trials of test can be read; the first: .* > test > 0: list_length: this key is missing"):
+    folder = write_folder(
+        tmp_path / "data", {SETS["vsr"].folder: {"train": trials_of(SETS["vsr"]), "test": [{}, 1, None]}}
+    )
+    with pytest.raises(
+        SpanLabError,
+        match=r"none of the 3 trials of test can be read; the first: .* > test > 0: list_length: this key is missing",
+    ):
         import_worm(folder, tmp_path / "trials", skip_malformed=True)
     assert not (tmp_path / "trials").exists()
 
@@ -261,7 +285,9 @@ BROKEN = [
 
 @pytest.mark.parametrize(("content", "message"), BROKEN, ids=[message for _, message in BROKEN])
 @pytest.mark.parametrize("chunk", [1, 1 << 20])
-def test_files_that_are_no_lists_of_trials(tmp_path: Path, content: str | bytes, message: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_no_lists_of_trials(
+    tmp_path: Path, content: str | bytes, message: str, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(json_stream, "_CHUNK", chunk)
     folder = tmp_path / "data" / SETS["vsr"].folder
     folder.mkdir(parents=True)
@@ -274,7 +300,9 @@ def test_files_that_are_no_lists_of_trials(tmp_path: Path, content: str | bytes,
 
 
 VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)
+    ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
     max_leaves=5,
 )
@@ -282,7 +310,11 @@ VALUES = st.recursive(
 
 @example({"a": [0.5]}, 1, None)
 @example({"a": [1e-07, -2.5e30]}, 9, None)
-@given(st.dictionaries(st.text(max_size=4), st.lists(VALUES, max_size=4), max_size=4), st.integers(1, 40), st.sampled_from([None, 1]))
+@given(
+    st.dictionaries(st.text(max_size=4), st.lists(VALUES, max_size=4), max_size=4),
+    st.integers(1, 40),
+    st.sampled_from([None, 1]),
+)
 @pytest.mark.slow
 def test_lists_are_read_as_json_reads_them(content: dict[str, list[Any]], chunk: int, indent: int | None) -> None:
     with tempfile.TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as patch:
@@ -304,7 +336,9 @@ def test_an_object_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(json_stream, "_CHUNK", 100)
     monkeypatch.setattr(json_stream, "_LONGEST", 1000)
     (tmp_path / "x").write_text('{"train": ["' + "x" * 100_000, encoding="utf-8")
-    with pytest.raises(SpanLabError, match="what begins here is not JSON, or longer than 1000 letters; trial 0 of train, character 12"):
+    with pytest.raises(
+        SpanLabError, match="what begins here is not JSON, or longer than 1000 letters; trial 0 of train, character 12"
+    ):
         list(read_lists(tmp_path / "x"))
 
 
@@ -315,7 +349,9 @@ def test_nothing_is_overwritten(tmp_path: Path, run: Run) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
     for name in ("full", "file"):
-        assert f"{name} exists; name a new folder, so that nothing is overwritten" in complaint(*run("import", "worm", folder, "-o", name))
+        assert f"{name} exists; name a new folder, so that nothing is overwritten" in complaint(
+            *run("import", "worm", folder, "-o", name)
+        )
     assert run("import", "worm", folder, "-o", "empty")[0] == 0
     assert run("import", "worm", folder, "-o", "new/one")[0] == 0
     assert "cannot write" in complaint(*run("import", "worm", folder, "-o", "file/new"))

@@ -1,4 +1,5 @@
-"""Records of older formats in the newest one: scored to the same values, with nothing lost wherever it is interrupted."""
+"""Records of older formats in the newest one: scored to the same values, with nothing lost wherever
+it is interrupted."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ RECORDED = ("events.jsonl", "transcripts.jsonl")
 def files(folder: Path) -> dict[str, str]:
     """Every file of a folder by a hash of its content, without locks."""
     return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
     }
 
 
@@ -64,18 +67,24 @@ def test_a_session_is_migrated_once_and_its_old_files_are_kept(tmp_path: Path, r
     before = {name: files(tmp_path / "data" / name) for name in names}
     status, out, err = run("migrate", "data")
     assert (status, err) == (0, "")
-    assert out.splitlines() == [f"data/{name}: format {2 if name == LARGE else 1} is now format 3" for name in sorted(names)]
+    assert out.splitlines() == [
+        f"data/{name}: format {2 if name == LARGE else 1} is now format 3" for name in sorted(names)
+    ]
     for name in names:
         check(tmp_path / "data" / name, before[name], GOLDEN / "finished" / name)
     now = files(tmp_path / "data")
     assert run("migrate", "data")[1].count("already has the newest format (3)") == 3
     assert files(tmp_path / "data") == now
-    assert_same(read_responses(tmp_path / "data" / PERSON)[["answer", "correct"]], read_responses(GOLDEN / "finished" / PERSON)[["answer", "correct"]])
+    assert_same(
+        read_responses(tmp_path / "data" / PERSON)[["answer", "correct"]],
+        read_responses(GOLDEN / "finished" / PERSON)[["answer", "correct"]],
+    )
 
 
 @pytest.mark.slow
 def test_every_golden_session_is_migrated(tmp_path: Path) -> None:
-    """All finished sessions of the older edition, of every kind, are scored to the same values and read as the stored tables say; the others are refused."""
+    """All finished sessions of the older edition, of every kind, are scored to the same values and
+    read as the stored tables say; the others are refused."""
     shutil.copytree(GOLDEN / "finished", tmp_path / "finished")
     shutil.copytree(GOLDEN / "half", tmp_path / "half")
     before = {folder.name: files(folder) for folder in find_sessions([tmp_path / "finished"])}
@@ -100,7 +109,9 @@ def test_beside_leaves_the_original_as_it_is(tmp_path: Path, run: Run) -> None:
     assert ".part" not in said
     assert files(tmp_path / "data") == before
     after = files(tmp_path / "new")
-    assert {name for name in before if after[name] != before[name]} == {f"{PERSON}/{name}" for name in ("session.json", "responses.csv", "responses.parquet")}
+    assert {name for name in before if after[name] != before[name]} == {
+        f"{PERSON}/{name}" for name in ("session.json", "responses.csv", "responses.parquet")
+    }
     assert set(after) == set(before)
     assert read_session(tmp_path / "new" / PERSON)["format_version"] == 3
     assert "exists; name a new folder" in complaint(*run("migrate", "data", "-o", "new"))
@@ -118,7 +129,9 @@ def test_what_is_under_way_or_says_otherwise_is_refused(tmp_path: Path, run: Run
     lines = events.splitlines()
     place = next(number for number, line in enumerate(lines) if '"correct":false' in line)
     (folder / "events.jsonl").write_text(
-        "\n".join([*lines[:place], lines[place].replace('"correct":false', '"correct":true', 1), *lines[place + 1 :]]) + "\n", encoding="utf-8"
+        "\n".join([*lines[:place], lines[place].replace('"correct":false', '"correct":true', 1), *lines[place + 1 :]])
+        + "\n",
+        encoding="utf-8",
     )
     assert "is scored otherwise today (trial" in complaint(*run("migrate", "data"))
     (folder / "events.jsonl").write_text(events.replace('"rt_ms":', '"rt_ms":1', 1), encoding="utf-8")
@@ -154,7 +167,11 @@ def test_a_kill_anywhere_loses_nothing_and_the_same_command_goes_on(tmp_path: Pa
         folder = tmp_path / f"at-{step}" / PERSON
         shutil.copytree(old, folder)
         done = subprocess.run(
-            [sys.executable, "-c", _KILLED, str(step), str(folder)], capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
+            [sys.executable, "-c", _KILLED, str(step), str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         assert done.returncode in (0, 9), done.stderr
         columns = ["trial_id", "answer", "correct", "rt_ms"]

@@ -1,4 +1,5 @@
-"""Ten thousand mutated files, in every reader: a file is read or refused in a sentence, and nothing appears outside of the folder in which it is read."""
+"""Ten thousand mutated files, in every reader: a file is read or refused in a sentence, and nothing
+appears outside of the folder in which it is read."""
 
 from __future__ import annotations
 
@@ -57,7 +58,15 @@ def _set_file(folder: Path, file: Path) -> None:
 
 def _session(folder: Path, file: Path) -> None:
     (session,) = (folder / name for name in ("session",))
-    ways = (same_trials, reopen, complete, read_responses, lambda path: recorded_agent(f"recorded:{path}"), _conversation, write_responses)
+    ways = (
+        same_trials,
+        reopen,
+        complete,
+        read_responses,
+        lambda path: recorded_agent(f"recorded:{path}"),
+        _conversation,
+        write_responses,
+    )
     for way in ways:
         with suppress(SpanLabError):
             way(session)
@@ -126,11 +135,20 @@ def _make(folder: Path, what: str) -> None:
         sources = [str(SESSIONS / "finished" / name) for name in ("vsr-p01-s3", "cd-chance-s12")]
         FORMATS.get("bids")().write(sources, folder / "set", Sharing(), QUIET)
     elif what == "worm":
-        write_folder(folder / "worm", {SETS[name].folder: {"test": trials_of(SETS[name])[:2]} for name in ("vsr", "cd_colour", "smu") if name in SETS})
+        write_folder(
+            folder / "worm",
+            {
+                SETS[name].folder: {"test": trials_of(SETS[name])[:2]}
+                for name in ("vsr", "cd_colour", "smu")
+                if name in SETS
+            },
+        )
     elif what == "nback blocks":
         writes = FORMATS.get("nback").writes
         assert writes is not None
-        FORMATS.get("nback")().write(["nback_verbal"], folder / "sets", writes.options.model_validate({"blocks": 1}), QUIET)
+        FORMATS.get("nback")().write(
+            ["nback_verbal"], folder / "sets", writes.options.model_validate({"blocks": 1}), QUIET
+        )
     elif what == "nback results":
         blocks = json.loads((SESSIONS / "all_trials_verbal.json").read_text(encoding="utf-8"))
         (folder / "all_trials_verbal.json").write_text(json.dumps(dict(list(blocks.items())[:3])), encoding="utf-8")
@@ -139,7 +157,10 @@ def _make(folder: Path, what: str) -> None:
         from spanlab.exchange import GivenTrial
         from spanlab.paradigms import drawn_values
 
-        given = [GivenTrial(str(one.trial), one.levels, drawn_values(chosen.paradigm, one.levels, one.seed)) for one in chosen.plan]
+        given = [
+            GivenTrial(str(one.trial), one.levels, drawn_values(chosen.paradigm, one.levels, one.seed))
+            for one in chosen.plan
+        ]
         write_trials(folder / "vsr.jsonl", chosen.paradigm, "corrected", "a test", given)
     elif what == "displays":
         write_display(measured(), folder / "display.yaml")
@@ -187,10 +208,15 @@ def test_the_files_are_read_as_they_should_be(tmp_path: Path, what: str) -> None
 
 
 def _try(tmp_path: Path, what: str, seeds: range) -> list[str]:
-    """Mutate a file for each seed; which of them were neither read nor refused, with what came instead."""
+    """Mutate a file for each seed; which of them were neither read nor refused, with what came
+    instead."""
     read, _ = READERS[what]
     _make(tmp_path / "good", what)
-    files = sorted(path.relative_to(tmp_path / "good") for path in (tmp_path / "good").rglob("*") if path.is_file() and path.name != ".lock")
+    files = sorted(
+        path.relative_to(tmp_path / "good")
+        for path in (tmp_path / "good").rglob("*")
+        if path.is_file() and path.name != ".lock"
+    )
     faults: list[str] = []
     inside = tmp_path / "a" / "b" / "mutated"
     for seed in seeds:

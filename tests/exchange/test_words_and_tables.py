@@ -39,7 +39,9 @@ def test_text_has_every_answer_marked_and_nothing_else_marked(tmp_path: Path, ru
 def test_practice_is_told_with_its_results(tmp_path: Path, run: Run) -> None:
     assert run("export", PERSON, "--to", "psych101", "with.jsonl")[0] == 0
     assert run("export", PERSON, "--to", "psych101", "without.jsonl", "--no-practice")[0] == 0
-    practised, text = (json.loads((tmp_path / name).read_text(encoding="utf-8"))["text"] for name in ("with.jsonl", "without.jsonl"))
+    practised, text = (
+        json.loads((tmp_path / name).read_text(encoding="utf-8"))["text"] for name in ("with.jsonl", "without.jsonl")
+    )
     assert len(practised) > 1.5 * len(text)
     begins = sentence("session.main_body", "en")
     assert practised.count(begins) == 1
@@ -55,7 +57,10 @@ def test_conversations_alternate_and_say_whose_they_are(tmp_path: Path, run: Run
     status, out, err = run("export", *EVERYTHING, "--to", "chat-jsonl", "talk", "--machines")
     assert status == 0, err
     assert "large sessions are left out" in err
-    lines = [json.loads(line)["messages"] for line in (tmp_path / "talk" / "conversations.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line)["messages"]
+        for line in (tmp_path / "talk" / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     index = list(csv.DictReader((tmp_path / "talk" / "sessions.csv").read_text(encoding="utf-8").splitlines()))
     assert [int(row["line"]) for row in index] == list(range(1, len(lines) + 1))
     assert out == f"talk: {len(lines)} conversations of {len(lines)} sessions\n"
@@ -81,7 +86,9 @@ def test_no_correct_answer_of_the_record_gets_into_the_words(tmp_path: Path, run
     forged = tmp_path / "forged" / "vsr-p01-s3"
     shutil.copytree(PERSON, forged)
     for path in forged.glob("events*.jsonl"):
-        path.write_text(re.sub(r'("correct_answer": ?)\d', r"\g<1>1", path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(
+            re.sub(r'("correct_answer": ?)\d', r"\g<1>1", path.read_text(encoding="utf-8")), encoding="utf-8"
+        )
     for name, folder in (("true.jsonl", PERSON), ("forged.jsonl", forged)):
         assert run("export", folder, "--to", "psych101", name)[0] == 0
     assert (tmp_path / "true.jsonl").read_bytes() == (tmp_path / "forged.jsonl").read_bytes()

@@ -41,7 +41,9 @@ def make_things(folder: Path) -> None:
     (folder / "folder").mkdir()
     (folder / "good.yaml").write_text(text(factors="n: [1, 2]"), encoding="utf-8")
     (folder / "broken.yaml").write_text(text(PROBE.replace("answer", "anwser"), more="colour: red"), encoding="utf-8")
-    (folder / "impossible.yaml").write_text(text(draw="a: {permutation: {of: 3, take: =n}}", factors="n: [1, 9]"), encoding="utf-8")
+    (folder / "impossible.yaml").write_text(
+        text(draw="a: {permutation: {of: 3, take: =n}}", factors="n: [1, 9]"), encoding="utf-8"
+    )
 
 
 def complaint(status: int, out: str, err: str) -> str:

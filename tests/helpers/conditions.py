@@ -1,4 +1,5 @@
-"""A few combinations of factor levels that stand for all: every level of every factor occurs among them."""
+"""A few combinations of factor levels that stand for all: every level of every factor occurs among
+them."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from spanlab.paradigms import Paradigm, compile_trial
 
 
 def some_conditions(paradigm: Paradigm, most: int = 12) -> list[dict[str, Any]]:
-    """All combinations when there are few; else enough that every level occurs, and further ones at random (always the same) up to ``most``."""
+    """All combinations when there are few; else enough that every level occurs, and further ones at
+    random (always the same) up to ``most``."""
     combinations = paradigm.combinations()
     if len(combinations) <= most:
         return combinations

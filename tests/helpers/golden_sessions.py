@@ -1,15 +1,19 @@
-"""Makes the golden sessions: small sessions of every kind of agent, finished and half-way, as they lie on the disk in ``tests/golden/sessions``.
+"""Makes the golden sessions: small sessions of every kind of agent, finished and half-way, as they
+lie on the disk in ``tests/golden/sessions``.
 
     python tests/helpers/golden_sessions.py FOLDER        makes them in a new folder (Linux with Xvfb; about five minutes)
 
-Those that are stored were made by the code of commit 192bb81 (with 34eadb3, which touches the analysis alone): records knew of no version of streams then.
-``made_by.txt`` beside them says so. They are never made again: tests hold that whatever comes later reads them, rebuilds their trials, scores their answers
-alike and goes on with them. Beside them lie their response tables as that code read them (``tables``), and those of the half-way ones after it had gone on with
-copies of them (``resumed``).
+Those that are stored were made by the code of commit 192bb81 (with 34eadb3, which touches the
+analysis alone): records knew of no version of streams then. ``made_by.txt`` beside them says so.
+They are never made again: tests hold that whatever comes later reads them, rebuilds their trials,
+scores their answers alike and goes on with them. Beside them lie their response tables as that code
+read them (``tables``), and those of the half-way ones after it had gone on with copies of them
+(``resumed``).
 
-Sessions are begun by the command line wherever it can; what stops one half-way is Escape and L for a person, Ctrl-C or a kill for machines. People's keys and
-clicks are real ones (XTEST), at the real window, by random; nothing of them looks at the screen.
-"""
+Sessions are begun by the command line wherever it can; what stops one half-way is Escape and L for
+a person, Ctrl-C or a kill for machines. People's keys and clicks are real ones (XTEST), at the real
+window, by random; nothing of them looks at the screen.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -30,7 +34,8 @@ from typing import Any
 from nback_files import block_text, identity_block, letter_results, write_block, write_results
 from session_tools import SIGNS, command
 
-#: A paradigm of a user's own, with what the language has: nesting, random factors and durations, go/no-go, feedback, codes, several languages.
+#: A paradigm of a user's own, with what the language has: nesting, random factors and durations,
+#: go/no-go, feedback, codes, several languages.
 OWN = (
     """
 paradigm: signs
@@ -73,7 +78,19 @@ AT_THE_WINDOW = ("--windowed", "--screen-width", "34")
 
 
 #: how somebody goes on with the study
-GOES_ON = ("run", "studies/study.yaml", "--data", "studies", *AT_THE_WINDOW, "--participant", "p02", "--session", "1", "--existing", "resume")
+GOES_ON = (
+    "run",
+    "studies/study.yaml",
+    "--data",
+    "studies",
+    *AT_THE_WINDOW,
+    "--participant",
+    "p02",
+    "--session",
+    "1",
+    "--existing",
+    "resume",
+)
 
 
 class Maker:
@@ -92,15 +109,23 @@ class Maker:
 
     def spanlab(self, *arguments: str, fails: bool = False) -> str:
         """A command; what it printed."""
-        done = subprocess.run(command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
+        )
         if bool(done.returncode) != fails:
             raise SystemExit(f"{' '.join(arguments)}: {done.stdout}{done.stderr}")
         print(done.stdout.strip() or done.stderr.strip().splitlines()[-1], flush=True)
         return done.stdout
 
     def person(self, leave_after: int, *arguments: str) -> None:
-        """A command with somebody at the window, who leaves after so many ordinary trials (never when 0)."""
-        words = [sys.executable, str(Path(__file__).resolve().parents[1] / "helpers" / "lab" / "golden_person.py"), str(leave_after), *arguments]
+        """A command with somebody at the window, who leaves after so many ordinary trials (never
+        when 0)."""
+        words = [
+            sys.executable,
+            str(Path(__file__).resolve().parents[1] / "helpers" / "lab" / "golden_person.py"),
+            str(leave_after),
+            *arguments,
+        ]
         done = subprocess.run(words, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
         if bool(done.returncode) != bool(leave_after):
             raise SystemExit(f"{' '.join(arguments)}: {done.stdout}{done.stderr}")
@@ -108,7 +133,13 @@ class Maker:
 
     def stopped(self, when: Callable[[], bool], how: signal.Signals, *arguments: str) -> None:
         """A command that is stopped by a signal."""
-        with subprocess.Popen(command(*arguments), cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            command(*arguments),
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
             while not when():
                 if process.poll() is not None:
                     raise SystemExit(f"{' '.join(arguments)}: it was over before it could be stopped")
@@ -123,12 +154,15 @@ class Maker:
         return path.read_text(encoding="utf-8").count(what) if path.exists() else 0
 
 
-def half(folder: Path, spec: str, paradigm: str, seed: int, trials: int, after: int, levels: Sequence[str] = (), **more: Any) -> None:
+def half(
+    folder: Path, spec: str, paradigm: str, seed: int, trials: int, after: int, levels: Sequence[str] = (), **more: Any
+) -> None:
     """A machine's session that Ctrl-C stops after some trials.
 
     Parameters
     ----------
-    more : ``design``, ``generator``, ``part`` (of a large run: trials in a part), ``batch`` (how many trials are answered at once), ``like``
+    more : ``design``, ``generator``, ``part`` (of a large run: trials in a part), ``batch`` (how
+        many trials are answered at once), ``like``
     """
     from spanlab.cli.options import parse_levels
     from spanlab.paradigms import load_paradigm, plan_session, session_design
@@ -168,11 +202,39 @@ def people(maker: Maker) -> None:
     begin = ("run", "--data", "half", *AT_THE_WINDOW)
     maker.person(0, *run, "vsr", "--participant", "p01", "--set", "list_length=2", "--trials", "3", "--seed", "3")
     maker.person(
-        0, *run, "own.yaml", "--participant", "p02", "--trials", "2", "--seed", "4", "--language", "de", "--triggers", "dry", "--patch", "upper-left:2"
+        0,
+        *run,
+        "own.yaml",
+        "--participant",
+        "p02",
+        "--trials",
+        "2",
+        "--seed",
+        "4",
+        "--language",
+        "de",
+        "--triggers",
+        "dry",
+        "--patch",
+        "upper-left:2",
     )
-    cd = ("cd", "--set", "feature=colour", "--set", "set_size=4", "--trials", "5", "--language", "de", "--keys", "swapped")
+    cd = (
+        "cd",
+        "--set",
+        "feature=colour",
+        "--set",
+        "set_size=4",
+        "--trials",
+        "5",
+        "--language",
+        "de",
+        "--keys",
+        "swapped",
+    )
     maker.person(2, *begin, *cd, "--participant", "p03", "--seed", "5")
-    maker.person(1, *begin, "smu", "--participant", "p04", "--set", "set_size=2", "--trials", "2", "--seed", "6", "--no-practice")
+    maker.person(
+        1, *begin, "smu", "--participant", "p04", "--set", "set_size=2", "--trials", "2", "--seed", "6", "--no-practice"
+    )
     sfr = ("sfr", "--set", "list_length=3", "--trials", "3", "--no-practice", "--simulate", "capacity:2@4")
     maker.spanlab(*run, *sfr, "--seed", "7")
     two_ended = lambda: maker.counted("half/sfr-simulated-capacity-2-s8/events.jsonl", '"trial_end"') >= 2  # noqa: E731
@@ -190,12 +252,42 @@ def machines(maker: Maker) -> None:
     """Observers, networks, recorded and published answers."""
     replay, folder = ("replay", "--data", "finished"), maker.folder
     maker.spanlab(*replay, "vsr", "--agent", "ideal", "--set", "list_length=2,3", "--trials", "4", "--seed", "11")
-    maker.spanlab(*replay, "cd", "--agent", "capacity:2", "--agent", "chance", "--set", "set_size=4", "--trials", "10", "--seed", "12")
-    maker.spanlab(*replay, "nback_verbal", "--agent", "chance", "--set", "n=2", "--trials", "1", "--seed", "13", "--generator", "published")
+    maker.spanlab(
+        *replay,
+        "cd",
+        "--agent",
+        "capacity:2",
+        "--agent",
+        "chance",
+        "--set",
+        "set_size=4",
+        "--trials",
+        "10",
+        "--seed",
+        "12",
+    )
+    maker.spanlab(
+        *replay,
+        "nback_verbal",
+        "--agent",
+        "chance",
+        "--set",
+        "n=2",
+        "--trials",
+        "1",
+        "--seed",
+        "13",
+        "--generator",
+        "published",
+    )
     maker.spanlab(*replay, "own.yaml", "--agent", "capacity", "--trials", "4", "--seed", "14")
-    maker.spanlab(*replay, "sfr", "--agent", "network:laptop", "--set", "list_length=3,4", "--trials", "4", "--seed", "15")
+    maker.spanlab(
+        *replay, "sfr", "--agent", "network:laptop", "--set", "list_length=3,4", "--trials", "4", "--seed", "15"
+    )
     maker.spanlab(*replay, "vsr", "--agent", "capacity:3", "--design", "span", "--trials", "8", "--seed", "16")
-    maker.spanlab(*replay, "--like", "finished/vsr-p01-s3", "--agent", "recorded:finished/vsr-p01-s3", "--agent", "network:laptop")
+    maker.spanlab(
+        *replay, "--like", "finished/vsr-p01-s3", "--agent", "recorded:finished/vsr-p01-s3", "--agent", "network:laptop"
+    )
     maker.spanlab("import", "nback", "blocks", "-o", "trials", "--as", "nback_verbal")
     given = next((folder / "trials").iterdir()).name
     maker.spanlab(*replay, "--trials-from", f"trials/{given}", "--agent", "ideal", "--seed", "17", "--trials", "1")
@@ -221,21 +313,67 @@ def finished_parts(folder: Path) -> None:
 
     agent, loaded = machine("network:laptop", 27), load_paradigm("vsr")
     plan = plan_session(loaded, 27, SessionDesign(), levels={"list_length": 2}, trials=6)
-    request = Request(seed=27, design="human", source="vsr", extra=parts_for(agent, loaded, plan, "corrected", "--workers", states=True, part=3))
+    request = Request(
+        seed=27,
+        design="human",
+        source="vsr",
+        extra=parts_for(agent, loaded, plan, "corrected", "--workers", states=True, part=3),
+    )
     session = begin(Path("finished"), loaded, agent, plan, request)
     Runner(session, agent).run()
     print(session.folder, flush=True)
 
 
 def chats(maker: Maker) -> None:
-    """The scripted chat server: in words, with pictures, with the words of a preset, and a conversation that a kill has cut."""
+    """The scripted chat server: in words, with pictures, with the words of a preset, and a
+    conversation that a kill has cut."""
     scripted = ("--agent", "chat:scripted", "--chat", "label=scripted server, not a model")
-    maker.spanlab("replay", "vsr", "--data", "finished", *scripted, "--set", "list_length=2,3", "--trials", "4", "--seed", "31")
+    maker.spanlab(
+        "replay", "vsr", "--data", "finished", *scripted, "--set", "list_length=2,3", "--trials", "4", "--seed", "31"
+    )
     pictures = ("--chat", "view=both", "--chat", "vision_check=off", "--chat", "image_px=96")
-    maker.spanlab("replay", "sfr", "--data", "finished", *scripted, *pictures, "--set", "list_length=2", "--trials", "2", "--seed", "32")
-    preset = ("--chat", "preset=published-base", "--chat", "reask=0", "--set", "n=1", "--trials", "1", "--seed", "33", "--generator", "published")
+    maker.spanlab(
+        "replay",
+        "sfr",
+        "--data",
+        "finished",
+        *scripted,
+        *pictures,
+        "--set",
+        "list_length=2",
+        "--trials",
+        "2",
+        "--seed",
+        "32",
+    )
+    preset = (
+        "--chat",
+        "preset=published-base",
+        "--chat",
+        "reask=0",
+        "--set",
+        "n=1",
+        "--trials",
+        "1",
+        "--seed",
+        "33",
+        "--generator",
+        "published",
+    )
     maker.spanlab("replay", "nback_verbal", "--data", "finished", *scripted, *preset)
-    vsr = ("replay", "vsr", "--data", "half", *scripted, "--concurrency", "1", "--set", "list_length=4", "--trials", "4")
+    vsr = (
+        "replay",
+        "vsr",
+        "--data",
+        "half",
+        *scripted,
+        "--concurrency",
+        "1",
+        "--set",
+        "list_length=4",
+        "--trials",
+        "4",
+    )
     ten_kept = lambda: maker.counted("half/vsr-chat-scripted-s34/transcripts.jsonl", '"reply"') >= 10  # noqa: E731
     maker.stopped(ten_kept, signal.SIGKILL, *vsr, "--seed", "34")
     bare = (*vsr, "--chat", "delivery=acknowledged", "--chat", "reasoning=after", "--chat", "instructions_as=user")
@@ -244,7 +382,8 @@ def chats(maker: Maker) -> None:
 
 
 def tables(folder: Path, chat: str, display: str) -> None:
-    """The response tables of all sessions; and of the half-way ones when they have gone on to their end, in a copy."""
+    """The response tables of all sessions; and of the half-way ones when they have gone on to their
+    end, in a copy."""
     from spanlab.sessions import complete, find_sessions
 
     written = {path: table_of(path) for path in find_sessions([folder])}
@@ -272,7 +411,9 @@ def table_of(session: Path) -> str:
     from spanlab.sessions import COLUMNS, read_responses
 
     table = read_responses(session)
-    measured = [column.name for column in COLUMNS if column.measured and column.name in table.columns]  # younger ones are not in older tables
+    measured = [
+        column.name for column in COLUMNS if column.measured and column.name in table.columns
+    ]  # younger ones are not in older tables
     return table.drop(columns=measured).to_csv(index=False, lineterminator="\n")
 
 
@@ -295,7 +436,9 @@ def main(folder: Path, only: Sequence[str]) -> None:
     from spanlab.agents.chat.servers.scripted import ScriptedServer
     from spanlab.agents.human.display.screen import virtual_screen
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background is deaf to it, and so is what that starts
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # what a shell starts in the background is deaf to it, and so is what that starts
     folder.mkdir(parents=True)
     folder = folder.resolve()
     material(folder)
@@ -310,7 +453,13 @@ def main(folder: Path, only: Sequence[str]) -> None:
 
 def finish(folder: Path) -> None:
     """What is not part of a record goes; what all files hold is noted."""
-    commit = subprocess.run(["git", "log", "-1", "--format=%H"], cwd=Path(__file__).resolve().parents[1], capture_output=True, text=True, check=True).stdout
+    commit = subprocess.run(
+        ["git", "log", "-1", "--format=%H"],
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     (folder / "made_by.txt").write_text(f"commit {commit}", encoding="utf-8")
     for lock in folder.rglob(".lock"):
         lock.unlink()
@@ -318,9 +467,18 @@ def finish(folder: Path) -> None:
         file.write_text(file.read_text(encoding="utf-8").replace(f" {platform.release()}", ""), encoding="utf-8")
     shutil.rmtree(folder / "blocks", ignore_errors=True)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n" for path in files]
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n" for path in files
+    ]
     put(folder / "sha256.txt", "".join(sums))
-    print(json.dumps({"files": sum(path.is_file() for path in folder.rglob("*")), "bytes": sum(path.stat().st_size for path in folder.rglob("*"))}))
+    print(
+        json.dumps(
+            {
+                "files": sum(path.is_file() for path in folder.rglob("*")),
+                "bytes": sum(path.stat().st_size for path in folder.rglob("*")),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Fingerprints of trials: run as a program, prints one JSON object {version of the streams: {paradigm: {"levels seed generator": fingerprint}}}; with
-``--last`` those of the last seed alone.
+"""Fingerprints of trials: run as a program, prints one JSON object {version of the streams:
+{paradigm: {"levels seed generator": fingerprint}}}; with ``--last`` those of the last seed alone.
 
-``python tests/helpers/golden_trials.py --write`` writes them to ``tests/golden/trials.json`` (streams of version 1, from which older records are rebuilt)
-and ``golden_trials_2.json``: do that only when trials are meant to change, and raise the paradigm's version then. Needs nothing but what the compiler needs.
+``python tests/helpers/golden_trials.py --write`` writes them to ``tests/golden/trials.json``
+(streams of version 1, from which older records are rebuilt) and ``golden_trials_2.json``: do that
+only when trials are meant to change, and raise the paradigm's version then. Needs nothing but what
+the compiler needs.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ GENERATORS: tuple[Literal["corrected", "published"], ...] = ("corrected", "publi
 
 
 def fingerprints(streams: int, seeds: Sequence[int] = SEEDS) -> dict[str, dict[str, str]]:
-    """Combinations of factor levels of every paradigm that ships (all, or of many some that stand for all), with a few seeds and both generators."""
+    """Combinations of factor levels of every paradigm that ships (all, or of many some that stand
+    for all), with a few seeds and both generators."""
     found: dict[str, dict[str, str]] = {}
     for name in list_paradigms():
         paradigm = with_streams(load_paradigm(name), streams)

@@ -16,7 +16,9 @@ ROLES = ("curve", "bar", "point", "signed", "unsigned")
 
 def marks(figure: DrawnFigure) -> list[dict[str, Any]]:
     """The marks of a figure that are of somebody who has answers in its data."""
-    return [row for row in figure.spec["data"]["values"] if row.get("role") in ROLES and figure.answers(row) is not None]
+    return [
+        row for row in figure.spec["data"]["values"] if row.get("role") in ROLES and figure.answers(row) is not None
+    ]
 
 
 def unequal(figure: DrawnFigure) -> list[str]:
@@ -35,9 +37,15 @@ def _held_against(figure: DrawnFigure, row: Mapping[str, Any]) -> str:
         return _unless(row, "blocks", row["count"], trials)
     if row["role"] == "point":
         panel = figure.table.iloc[row["part"]]
-        return _unless(row, "rated answers", panel["n_signals"] + panel["n_others"], len(answers)) if "n_signals" in panel else ""
+        return (
+            _unless(row, "rated answers", panel["n_signals"] + panel["n_others"], len(answers))
+            if "n_signals" in panel
+            else ""
+        )
     cells = figure.table
-    keys = {**behind.conditions, "agent": str(answers["agent"].iloc[0])} | ({"measure": row["measure"]} if "measure" in row else {})
+    keys = {**behind.conditions, "agent": str(answers["agent"].iloc[0])} | (
+        {"measure": row["measure"]} if "measure" in row else {}
+    )
     for name, value in keys.items():
         cells = cells[cells[name] == value] if name in cells.columns else cells
     if "load" in cells.columns:

@@ -21,7 +21,8 @@ def without_measured(model: Any, record: dict[str, Any], mask_others: bool = Fal
 
     Parameters
     ----------
-    mask_others : whether keys that the model does not declare are measured: so it is within a field that is
+    mask_others : whether keys that the model does not declare are measured: so it is within a field
+        that is
     """
     declared = {field.name: field for one in inner_models(model) for field in fields_of(one)}
     kept: dict[str, Any] = {}
@@ -29,7 +30,9 @@ def without_measured(model: Any, record: dict[str, Any], mask_others: bool = Fal
         field = declared.get(key)
         measured = mask_others if field is None else field.holds.measured
         if field is not None and any(inner_models(field.type)) and isinstance(value, (dict, list)):
-            several = [without_measured(field.type, one, measured) for one in ([value] if isinstance(value, dict) else value)]
+            several = [
+                without_measured(field.type, one, measured) for one in ([value] if isinstance(value, dict) else value)
+            ]
             kept[key] = several[0] if isinstance(value, dict) else several
         else:
             kept[key] = None if measured else value
@@ -40,7 +43,11 @@ def model_of(event: dict[str, Any]) -> type:
     """The model of an event."""
     if event["event"] == "step" and "ask" in event:
         return AskedStep
-    return next(one for one in inner_models(Event) if any(field.name == "event" and event["event"] in repr(field.type) for field in fields_of(one)))
+    return next(
+        one
+        for one in inner_models(Event)
+        if any(field.name == "event" and event["event"] in repr(field.type) for field in fields_of(one))
+    )
 
 
 def _rewritten(text: str, model: Callable[[dict[str, Any]], Any], indent: int | None = None) -> str:
@@ -54,20 +61,30 @@ def _rewritten(text: str, model: Callable[[dict[str, Any]], Any], indent: int | 
 def _table(text: str) -> str:
     head, *rows = csv.reader(io.StringIO(text))
     measured = {column.name for column in COLUMNS if column.measured}
-    return "\n".join(map(repr, [head, *([value for name, value in zip(head, row, strict=True) if name not in measured] for row in rows)]))
+    return "\n".join(
+        map(
+            repr,
+            [head, *([value for name, value in zip(head, row, strict=True) if name not in measured] for row in rows)],
+        )
+    )
 
 
-#: a column that came later and that every session in a window has: in those that are stored, no trial was begun twice
+#: a column that came later and that every session in a window has: in those that are stored, no
+#: trial was begun twice
 _NOUGHT_IN_A_WINDOW: tuple[str, ...] = ("trial_cuts",)
 
 
 def without_new_columns(text: str, then: str) -> str:
-    """A response table without the columns that ``then`` did not have; cells stay as they are written.
+    """A response table without the columns that ``then`` did not have; cells stay as they are
+    written.
 
-    All of these must be empty, but for counts of what did not happen: 0 in a window, and empty elsewhere.
+    All of these must be empty, but for counts of what did not happen: 0 in a window, and empty
+    elsewhere.
     """
     cell = r'(?:"(?:[^"]|"")*"|[^,"\n]*)'
-    rows = [[match[0] for match in re.finditer(rf"(?<![^,\n]){cell}(?=[,\n])", f"{line}\n")] for line in text.splitlines()]
+    rows = [
+        [match[0] for match in re.finditer(rf"(?<![^,\n]){cell}(?=[,\n])", f"{line}\n")] for line in text.splitlines()
+    ]
     head, known = rows[0], set(next(csv.reader(io.StringIO(then))))
     kept = [number for number, name in enumerate(head) if name.strip('"') in known]
     names = [name.strip('"') for name in head]
@@ -75,7 +92,9 @@ def without_new_columns(text: str, then: str) -> str:
         in_window = row[names.index("trial_paused_ms")] != ""
         wanted = dict.fromkeys(_NOUGHT_IN_A_WINDOW, "0" if in_window else "")
         new = {names[number]: value for number, value in enumerate(row) if number not in kept}
-        assert {name: value for name, value in new.items() if value != wanted.get(name, "")} == {}, "a column that was not there then has values"
+        assert {name: value for name, value in new.items() if value != wanted.get(name, "")} == {}, (
+            "a column that was not there then has values"
+        )
     return "".join(",".join(row[number] for number in kept) + "\n" for row in rows)
 
 

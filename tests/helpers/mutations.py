@@ -1,4 +1,5 @@
-"""Mutated files: seeded changes of bytes, words, lines and numbers, and texts that are hostile where somebody trusts them."""
+"""Mutated files: seeded changes of bytes, words, lines and numbers, and texts that are hostile
+where somebody trusts them."""
 
 from __future__ import annotations
 
@@ -75,7 +76,11 @@ def _found(pattern: bytes, content: bytes, chance: random.Random) -> tuple[int, 
     start = _place(content, chance)
     match = re.search(pattern, content[start : start + 5000]) or re.search(pattern, content[:5000])
     found = (0, 0) if match is None else match.span()
-    return (start + found[0], start + found[1]) if match is not None and content[start : start + 5000][slice(*found)] == match[0] else found
+    return (
+        (start + found[0], start + found[1])
+        if match is not None and content[start : start + 5000][slice(*found)] == match[0]
+        else found
+    )
 
 
 def _word(content: bytes, chance: random.Random) -> bytes:
@@ -85,7 +90,9 @@ def _word(content: bytes, chance: random.Random) -> bytes:
 
 def _number(content: bytes, chance: random.Random) -> bytes:
     start, end = _found(rb"-?[0-9]+(\.[0-9]+)?", content, chance)
-    new = chance.choice((b"-1", b"0", b"1", b"2", b"1.5", b"1e400", b"99999999999999999999", b'"x"', b"[1]", b"null", b"true"))
+    new = chance.choice(
+        (b"-1", b"0", b"1", b"2", b"1.5", b"1e400", b"99999999999999999999", b'"x"', b"[1]", b"null", b"true")
+    )
     return content[:start] + new + content[end:]
 
 

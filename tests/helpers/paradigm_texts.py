@@ -14,7 +14,8 @@ PROBE = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer:
 
 
 def text(timeline: str = PROBE, *, factors: str = "", draw: str = "", more: str = "") -> str:
-    """A paradigm's text. ``timeline`` is a YAML list, ``factors`` and ``draw`` are mappings, ``more`` holds further keys; all with lines of their own."""
+    """A paradigm's text. ``timeline`` is a YAML list, ``factors`` and ``draw`` are mappings,
+    ``more`` holds further keys; all with lines of their own."""
     parts = ["paradigm: small", "version: 1", "title: A small one", "instructions: {en: Do it.}"]
     for key, value in (("factors", factors), ("draw", draw), ("timeline", timeline)):
         if value:
@@ -36,7 +37,9 @@ def load(folder: Path, content: str | bytes, name: str = "small.yaml") -> Paradi
     return load_paradigm(path)
 
 
-def trial(folder: Path, content: str, levels: dict[str, Any] | None = None, seed: int = 1, generator: Generator = "corrected") -> Trial:
+def trial(
+    folder: Path, content: str, levels: dict[str, Any] | None = None, seed: int = 1, generator: Generator = "corrected"
+) -> Trial:
     """Write a file, load it, and compile one trial."""
     return compile_trial(load(folder, content), levels, seed, generator)
 
@@ -87,7 +90,7 @@ timeline:
   - phase: feedback
     feedback: {{right: {{text: right, ms: 50}}, wrong: {{text: wrong, ms: 50}}}}
 {after}set_size: =list_length
-{more}"""
+{more}"""  # noqa: E501
 
 
 def short(ms: int, interval: int, *, before: str = "", ask: str = "", more: str = "") -> str:
@@ -120,7 +123,8 @@ designs:
 
 SHORT = short(33, 17, more="practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}")
 
-#: The digits of a list in order, then one of them typed, then an angle: every answer that is not one key or click. Displays are short.
+#: The digits of a list in order, then one of them typed, then an angle: every answer that is not
+#: one key or click. Displays are short.
 ANSWERS = """
 paradigm: answers
 version: 1
@@ -153,4 +157,4 @@ instructions: {en: Remember the digits and how the bar is turned., de: "Merken S
 practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}
 designs:
   human: {repetitions: 5, interval: 17}
-"""
+"""  # noqa: E501

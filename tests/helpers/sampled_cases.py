@@ -1,6 +1,8 @@
-"""The cases of a test that the quick part tries: a sample by a fixed seed, in which every value of every parameter comes before any comes twice.
+"""The cases of a test that the quick part tries: a sample by a fixed seed, in which every value of
+every parameter comes before any comes twice.
 
-``@pytest.mark.sampled(12)`` on a test with 165 cases leaves twelve in the quick part; the others are slow. A case that is asked for by its name is always run.
+``@pytest.mark.sampled(12)`` on a test with 165 cases leaves twelve in the quick part; the others
+are slow. A case that is asked for by its name is always run.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ import pytest
 
 def parameters(item: pytest.Item) -> set[tuple[str, int]]:
     """The values of a case: the name of each parameter, and which object is its value."""
-    return {(name, id(value)) for name, value in item.callspec.params.items()} if isinstance(item, pytest.Function) else set()
+    return (
+        {(name, id(value)) for name, value in item.callspec.params.items()}
+        if isinstance(item, pytest.Function)
+        else set()
+    )
 
 
 def sample(cases: Sequence[pytest.Item], count: int) -> list[pytest.Item]:

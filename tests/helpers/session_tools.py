@@ -25,7 +25,8 @@ MEASURED = [column.name for column in COLUMNS if column.measured]
 #: columns that say who answered, and in which session
 WHO = ["session", "participant", "agent_kind", "agent", "agent_settings_hash", "oracle"]
 
-#: Signs one after another, as a part of a timeline: silence means no, a press after 600 ms is late, and each is answered by feedback.
+#: Signs one after another, as a part of a timeline: silence means no, a press after 600 ms is late,
+#: and each is answered by feedback.
 SIGNS = """\
   - for: item in items
     do:
@@ -38,7 +39,7 @@ SIGNS = """\
           right: {text: right, ms: 50}
           wrong: {text: wrong, ms: 50}
           missed: {text: missed, ms: 50}
-"""
+"""  # noqa: E501
 
 #: Go/no-go with feedback: three signs a trial, silence means no, a press after 600 ms is late.
 GO_NOGO = (
@@ -75,7 +76,12 @@ class Saying(Agent):
 
     kind: ClassVar[AgentKind] = NETWORK
 
-    def __init__(self, answer: Callable[[Percept, int], Response], name: str = "saying", settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Percept, int], Response],
+        name: str = "saying",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         self.name = name
         self.say = answer
         self._settings = dict(settings or {})
@@ -102,7 +108,8 @@ class SayingEpisode(Episode):
 
 
 class AtTheWindow(Saying, WindowAgent):
-    """A person without a window: gets every step, practice and pages, and tells how displays were shown."""
+    """A person without a window: gets every step, practice and pages, and tells how displays were
+    shown."""
 
     kind: ClassVar[AgentKind] = PARTICIPANT
 
@@ -134,15 +141,31 @@ class SayingAtWindow(SayingEpisode, WindowEpisode):
 
 
 def start(
-    data: Path, paradigm: Paradigm, agent: Agent, trials: int | Sequence[PlannedTrial], seed: int = 1, levels: Mapping[str, Any] | None = None, **request: Any
+    data: Path,
+    paradigm: Paradigm,
+    agent: Agent,
+    trials: int | Sequence[PlannedTrial],
+    seed: int = 1,
+    levels: Mapping[str, Any] | None = None,
+    **request: Any,
 ) -> Session:
     """A new session of so many trials (or of these)."""
-    plan = plan_session(paradigm, seed, SessionDesign(), levels=levels, trials=trials) if isinstance(trials, int) else trials
+    plan = (
+        plan_session(paradigm, seed, SessionDesign(), levels=levels, trials=trials)
+        if isinstance(trials, int)
+        else trials
+    )
     return begin(data, paradigm, agent, plan, Request(seed=seed, **request))
 
 
 def take(
-    data: Path, paradigm: Paradigm, agent: Agent, trials: int | Sequence[PlannedTrial], seed: int = 1, levels: Mapping[str, Any] | None = None, **request: Any
+    data: Path,
+    paradigm: Paradigm,
+    agent: Agent,
+    trials: int | Sequence[PlannedTrial],
+    seed: int = 1,
+    levels: Mapping[str, Any] | None = None,
+    **request: Any,
 ) -> Session:
     """A whole session."""
     session = start(data, paradigm, agent, trials, seed, levels, **request)

@@ -52,11 +52,13 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 class Guest(AtTheWindow):
-    """A person without a window who always gives the first allowed answer, reads pages, and leaves when told to.
+    """A person without a window who always gives the first allowed answer, reads pages, and leaves
+    when told to.
 
     Parameters
     ----------
-    leaves : called before every page and every trial with what comes (``page: Break``, ``trial: vsr``); may raise
+    leaves : called before every page and every trial with what comes (``page: Break``, ``trial:
+        vsr``); may raise
     """
 
     def __init__(self, leaves: Callable[[str], None] = lambda what: None) -> None:
@@ -97,13 +99,23 @@ class Guest(AtTheWindow):
         self.closed += 1
 
 
-def sit(study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", **wanted: object) -> Visit:
+def sit(
+    study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", **wanted: object
+) -> Visit:
     """Somebody who has answered everything sits down."""
     fields = {"fields": FIELDS, **wanted}
     return sit_down(study, data, VisitRequest(participant, str(session), existing=existing, **fields))[0]  # type: ignore[arg-type]
 
 
-def take(study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", guest: Guest | None = None, **wanted: object) -> Visit:
+def take(
+    study: Study,
+    data: Path,
+    participant: str = "p01",
+    session: int = 1,
+    existing: str = "",
+    guest: Guest | None = None,
+    **wanted: object,
+) -> Visit:
     """A whole session of a study."""
     visit = sit(study, data, participant, session, existing, **wanted)
     Battery(visit, guest or Guest(), pilot=wanted.get("kind") == "pilot").run()
@@ -115,7 +127,8 @@ class AwayError(SpanLabError):
 
 
 def takes_a_place_and_leaves() -> Callable[[str], None]:
-    """What somebody does who passes the page before there is a place, and closes the page when the next one comes."""
+    """What somebody does who passes the page before there is a place, and closes the page when the
+    next one comes."""
     passed: list[str] = []
 
     def leaves(what: str) -> None:

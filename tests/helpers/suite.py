@@ -1,14 +1,22 @@
-"""What every test may count on: a home of its own for PsychoPy, and a screen that is not the user's.
+"""What every test may count on: a home of its own for PsychoPy, and a screen that is not the
+user's.
 
-* Temporary files lie in memory where there is room for them: sessions wait for the disk after every trial, many thousand times in all.
-* ``HOME`` points at a temporary folder (PsychoPy writes ``~/.psychopy3``); the real one is in ``REAL_HOME``, and caches stay where they are.
-* The current folder is a temporary one, and whoever lists a folder in which others have their things (``/``, the home, the folder of temporary files) fails:
-  a command that is pointed there reads every session on the computer.
-* ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a display, also on a desktop.
-* What earlier tests have loaded is not looked through again at every collection of garbage; trials at the window begin with one.
+* Temporary files lie in memory where there is room for them: sessions wait for the disk after every
+  trial, many thousand times in all.
+* ``HOME`` points at a temporary folder (PsychoPy writes ``~/.psychopy3``); the real one is in
+  ``REAL_HOME``, and caches stay where they are.
+* The current folder is a temporary one, and whoever lists a folder in which others have their
+  things (``/``, the home, the folder of temporary files) fails: a command that is pointed there
+  reads every session on the computer.
+* ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a
+  display, also on a desktop.
+* What earlier tests have loaded is not looked through again at every collection of garbage; trials
+  at the window begin with one.
 * Every event that is recorded in the tests' own process is held against its model.
-* With ``TEST_TIMES=FILE`` in the environment, every test of a whole run writes a line there: its processor time with its programs', in seconds, and its name.
-* ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of parallel processes never see each other's keys.
+* With ``TEST_TIMES=FILE`` in the environment, every test of a whole run writes a line there: its
+  processor time with its programs', in seconds, and its name.
+* ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of
+  parallel processes never see each other's keys.
 """
 
 from __future__ import annotations
@@ -46,7 +54,9 @@ def _temporary_files_in_memory() -> None:
     if "TMPDIR" in os.environ or not sys.platform.startswith("linux") or not os.access(memory, os.W_OK):
         return
     room = os.statvfs(memory)
-    if room.f_bavail * room.f_frsize > 4 * 2**30 and not room.f_flag & os.ST_NOEXEC:  # some tests run programs that they have written there
+    if (
+        room.f_bavail * room.f_frsize > 4 * 2**30 and not room.f_flag & os.ST_NOEXEC
+    ):  # some tests run programs that they have written there
         os.environ["TMPDIR"], tempfile.tempdir = str(memory), None
 
 
@@ -73,7 +83,18 @@ if sys.platform.startswith("linux"):
 
 def _of_others() -> frozenset[str]:
     """Folders in which others have their things."""
-    shared = {"/", os.environ["REAL_HOME"], str(REPOSITORY.parent), tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm", "/home", "/root", "/Users"}
+    shared = {
+        "/",
+        os.environ["REAL_HOME"],
+        str(REPOSITORY.parent),
+        tempfile.gettempdir(),
+        "/tmp",
+        "/var/tmp",
+        "/dev/shm",
+        "/home",
+        "/root",
+        "/Users",
+    }
     imported = {os.path.realpath(one) for one in sys.path}  # Python itself lists those
     return frozenset(os.path.realpath(one) for one in shared) - imported
 
@@ -88,10 +109,15 @@ def _stay_inside(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def _declared_as_installed() -> None:
-    """What the extensions declare is found through the installed package: after a change of pyproject.toml it has to be installed anew."""
+    """What the extensions declare is found through the installed package: after a change of
+    pyproject.toml it has to be installed anew."""
     declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
     for group, points in declared.items():
-        installed = {point.name: point.value for point in entry_points(group=group) if point.dist is not None and point.dist.name == "spanlab"}
+        installed = {
+            point.name: point.value
+            for point in entry_points(group=group)
+            if point.dist is not None and point.dist.name == "spanlab"
+        }
         assert points == installed, f"the group {group} has changed since SpanLab was installed here: run make setup"
 
 
@@ -117,7 +143,8 @@ def _frozen() -> None:
 
 recorder.CHECK_ALL = True
 
-# A shell that starts the tests in the background makes them, and every program that they start, deaf to Ctrl-C; some tests press it.
+# A shell that starts the tests in the background makes them, and every program that they start,
+# deaf to Ctrl-C; some tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The quick suite tries the same examples every time; "make test-all" tries others.
@@ -128,15 +155,21 @@ settings.load_profile("same")
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sampled tests keep a few cases in the quick part; the longest files come first, the others in their order."""
+    """Sampled tests keep a few cases in the quick part; the longest files come first, the others in
+    their order."""
     mark_others_slow(items)
     place = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path.relative_to(REPOSITORY).with_suffix("").as_posix().removeprefix("tests/"), len(LONGEST)))
+    items.sort(
+        key=lambda item: place.get(
+            item.path.relative_to(REPOSITORY).with_suffix("").as_posix().removeprefix("tests/"), len(LONGEST)
+        )
+    )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
-    """The processor time of a test, wherever it is asked for: a busy machine makes tests last longer, and hardly work more."""
+    """The processor time of a test, wherever it is asked for: a busy machine makes tests last
+    longer, and hardly work more."""
     before = sum(os.times()[:4])
     result = yield
     if "TEST_TIMES" in os.environ:
@@ -160,7 +193,8 @@ def _xvfb() -> Iterator[str]:
 
 @pytest.fixture
 def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str | None:
-    """A display for the test, not the user's own on Linux; None on macOS and Windows, where the real screen is used."""
+    """A display for the test, not the user's own on Linux; None on macOS and Windows, where the
+    real screen is used."""
     if not sys.platform.startswith("linux"):
         return None
     display = request.getfixturevalue("_xvfb")

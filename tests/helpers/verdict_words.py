@@ -1,4 +1,5 @@
-"""Words of verdict in what SpanLab prints, and the sentences that have such words without being verdicts."""
+"""Words of verdict in what SpanLab prints, and the sentences that have such words without being
+verdicts."""
 
 from __future__ import annotations
 
@@ -9,9 +10,12 @@ from html.parser import HTMLParser
 #: words with which something is judged
 WORDS = re.compile(
     r"\b(pass(?:es|ed)?|fails?|failed|fine|ok|okay|valid|invalid|met|holds?|held|same|equal(?:s|ly)?|identical|unchanged|alike|equivalent|differs?|different"
-    r"|significant(?:ly)?|distinguishable|indistinguishable|told apart|(?:above|below) (?:it|chance|guessing|the best blind guess|people)|undecided"
-    r"|within the margin|reliab\w+|power|safe(?:ly)?|anonym\w*|pseudonym\w*|traced|lost|nothing lacks|lacks nothing|complete(?:ly)?|excluded|left out"
-    r"|closest|ranks?|ranked|best|worst|better|worse|similar|close|agrees?|match(?:es|ed)?|verified|as published|within limits?|interval)\b",
+    r"|significant(?:ly)?|distinguishable|indistinguishable|told apart|(?:above|below) (?:it|chance|guessing|the best"
+    r" blind guess|people)|undecided"
+    r"|within the margin|reliab\w+|power|safe(?:ly)?|anonym\w*|pseudonym\w*|traced|lost|nothing lacks|lacks"
+    r" nothing|complete(?:ly)?|excluded|left out"
+    r"|closest|ranks?|ranked|best|worst|better|worse|similar|close|agrees?|match(?:es|ed)?|verified|as published|within"
+    r" limits?|interval)\b",
     re.IGNORECASE,
 )
 #: tags inside a sentence
@@ -22,7 +26,8 @@ _NOTE = re.compile(r"^· .*(?:\n  \S.*)+", re.MULTILINE)
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences and the cells of tables in a text; notes that a terminal has broken into lines are put together."""
+    """The sentences and the cells of tables in a text; notes that a terminal has broken into lines
+    are put together."""
     whole = _NOTE.sub(lambda note: note[0].replace("\n  ", " "), text)
     for line in whole.splitlines():
         yield from (" ".join(sentence.split()) for sentence in _NEXT_SENTENCE.split(line) if sentence.strip())
@@ -35,12 +40,15 @@ def undeclared(text: str, said: Iterable[str]) -> list[str]:
     ----------
     said : declared sentences, or parts of them, in which ``…`` stands for any text
     """
-    patterns = [as_pattern(sentence) for sentence in sorted(said, key=len, reverse=True)]  # a longer one may hold a shorter one
+    patterns = [
+        as_pattern(sentence) for sentence in sorted(said, key=len, reverse=True)
+    ]  # a longer one may hold a shorter one
     return sorted({sentence for sentence in sentences(text) if WORDS.search(_without(sentence, patterns))})
 
 
 def as_pattern(sentence: str) -> re.Pattern[str]:
-    """The expression that a declared sentence is, in capitals or not; one that begins with ``=`` is a whole cell or sentence."""
+    """The expression that a declared sentence is, in capitals or not; one that begins with ``=`` is
+    a whole cell or sentence."""
     if sentence.startswith("="):
         return re.compile(f"^{'.*?'.join(re.escape(text) for text in sentence[1:].split('…'))}$", re.IGNORECASE)
     return re.compile(".*?".join(re.escape(text) for text in sentence.strip("… ").split("…")), re.IGNORECASE)
@@ -73,7 +81,8 @@ class Page(HTMLParser):
         self.text += "" if self._silent else re.sub(r"\s+", " ", data)
 
 
-#: parts of sentences that have a word of verdict and judge nothing: what something is called, how it is made, what to do
+#: parts of sentences that have a word of verdict and judge nothing: what something is called, how
+#: it is made, what to do
 EXPLANATIONS = (
     # names of paradigms, figures and columns
     "Delayed Match to Sample",
@@ -133,7 +142,10 @@ EXPLANATIONS = (
     "Zero is chance, below zero worse than chance",
     "with the same weight",
     "Grey: the best blind guess, or chance if the record has no better one",
-    "On the right: the difference from people in percentage points, over the conditions that both have, with its 95% interval",
+    (
+        "On the right: the difference from people in percentage points, over the conditions that both have, with its"
+        " 95% interval"
+    ),
     "from the same standard error as the test beside them",
     "seeds and identifiers of trials are left out, so these trials cannot be made again",
     "Kappa with people is given together with that of people among themselves, computed in the same way",
@@ -183,7 +195,10 @@ EXPLANATIONS = (
     "then left as they are",
     "with the same … filters",
     "tell same from different",
-    "Some answers can be guessed better than blindly by somebody who sees the frames and remembers nothing (in vsr, only positions that hold a pattern",
+    (
+        "Some answers can be guessed better than blindly by somebody who sees the frames and remembers nothing (in vsr,"
+        " only positions that hold a pattern"
+    ),
     "so compare every accuracy with the best blind guess and",
     "The best blind guess is the best fixed answer",
     "which had the highest mean gain over the best blind guess in validation",

@@ -1,4 +1,5 @@
-"""A reader of everything but the displays, who tries to guess the answers: for the test that nothing but the displays tells them."""
+"""A reader of everything but the displays, who tries to guess the answers: for the test that
+nothing but the displays tells them."""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ Features = dict[str, str]
 
 @dataclass(frozen=True)
 class Example:
-    """One scalar answer: what is legitimately known (``condition``: factor levels and which question it is; ``question`` alone), everything outside the
-    displays (``features``), and what is right."""
+    """One scalar answer: what is legitimately known (``condition``: factor levels and which
+    question it is; ``question`` alone), everything outside the displays (``features``), and what is
+    right."""
 
     condition: str
     question: str
@@ -44,13 +46,30 @@ def examples(trial: Trial, context: TrialContext) -> list[Example]:
         percept = step.percept
         if percept.ask is not None:
             asked += 1
-            before = {f"timing {ago} steps ago": timing for ago, timing in enumerate(reversed(timings[:number]), start=1)}
-            features = common | _of_question(percept) | {"timing now": timings[number], "step": str(step.index)} | past.features() | before
+            before = {
+                f"timing {ago} steps ago": timing for ago, timing in enumerate(reversed(timings[:number]), start=1)
+            }
+            features = (
+                common
+                | _of_question(percept)
+                | {"timing now": timings[number], "step": str(step.index)}
+                | past.features()
+                | before
+            )
             answers = step.truth.answer if isinstance(step.truth.answer, tuple) else (step.truth.answer,)
             for n, answer in enumerate(answers):
                 question = f"{asked} {n}"
-                same = timings[asked + n - 1] if asked + n <= number else timings[number]  # the step with the number of the question
-                found.append(Example(f"{dict(trial.levels)} {question}", question, features | {"timing of the same number": same}, str(answer)))
+                same = (
+                    timings[asked + n - 1] if asked + n <= number else timings[number]
+                )  # the step with the number of the question
+                found.append(
+                    Example(
+                        f"{dict(trial.levels)} {question}",
+                        question,
+                        features | {"timing of the same number": same},
+                        str(answer),
+                    )
+                )
         past.add(percept)
     return found
 
@@ -58,7 +77,11 @@ def examples(trial: Trial, context: TrialContext) -> list[Example]:
 def _of_context(context: TrialContext) -> Features:
     features = {f"seed bit {n}": str(context.seed >> n & 1) for n in range(_BITS)}
     texts = [context.title, context.language, context.instructions, *(kind.legend("words") for kind in context.asks)]
-    return features | {"context": json.dumps(texts), "seed mod 9": str(context.seed % 9), "seed mod 10": str(context.seed % 10)}
+    return features | {
+        "context": json.dumps(texts),
+        "seed mod 9": str(context.seed % 9),
+        "seed mod 10": str(context.seed % 10),
+    }
 
 
 def _of_question(percept: Percept) -> Features:
@@ -80,7 +103,8 @@ def _of_question(percept: Percept) -> Features:
 
 
 class _Past:
-    """Names in the steps before; the words of their displays are what is to be remembered, so their lengths may go with it."""
+    """Names in the steps before; the words of their displays are what is to be remembered, so their
+    lengths may go with it."""
 
     def __init__(self) -> None:
         self._phases, self._asked, self._kinds, self._names = "", "", "", ""
@@ -92,7 +116,12 @@ class _Past:
         self._names += "".join(f"{_names(display.stimulus)}," for display in percept.displays)
 
     def features(self) -> Features:
-        return {"phases before": self._phases, "questions before": self._asked, "kinds of displays before": self._kinds, "keys before": self._names}
+        return {
+            "phases before": self._phases,
+            "questions before": self._asked,
+            "kinds of displays before": self._kinds,
+            "keys before": self._names,
+        }
 
 
 def _timing(percept: Percept) -> str:
@@ -111,21 +140,24 @@ def _names(stimulus: Stimulus) -> str:
 
 
 def _keys(value: Any) -> Any:
-    """The names in a percept, in the order in which they stand there; how many cells are filled is a matter of the display."""
+    """The names in a percept, in the order in which they stand there; how many cells are filled is
+    a matter of the display."""
     if isinstance(value, Mapping):
         return [[key, _keys(inner)] for key, inner in value.items()]
     return None
 
 
-# -- guessing ----------------------------------------------------------------------------------------------------------------------------------------
+# -- guessing --------------------------------------------------------------------------------------
 
 
 def advantage(found: Sequence[Example], seed: int = 0) -> dict[str, float]:
-    """How surely guessing from the features beats the best blind guess, on trials that were not learned from.
+    """How surely guessing from the features beats the best blind guess, on trials that were not
+    learned from.
 
-    Two ways of guessing learn from three quarters of the examples: the one feature that tells most (as a table, for all questions together or apart), and a
-    logistic regression on all features. Only examples on which they and the blind guess disagree in being right say anything; were there nothing to be
-    known, each would be equally likely to win (a sign test).
+    Two ways of guessing learn from three quarters of the examples: the one feature that tells most
+    (as a table, for all questions together or apart), and a logistic regression on all features.
+    Only examples on which they and the blind guess disagree in being right say anything; were there
+    nothing to be known, each would be equally likely to win (a sign test).
 
     Returns
     -------
@@ -133,7 +165,9 @@ def advantage(found: Sequence[Example], seed: int = 0) -> dict[str, float]:
     """
     order = np.random.RandomState(seed).permutation(len(found))
     quarter = len(found) // 4
-    test, tune, train = ([found[n] for n in part] for part in (order[:quarter], order[quarter : 2 * quarter], order[2 * quarter :]))
+    test, tune, train = (
+        [found[n] for n in part] for part in (order[:quarter], order[quarter : 2 * quarter], order[2 * quarter :])
+    )
     blind = _Table([], _blind(train, tune))
     guessers = {"one feature": _best_table(train, tune), "all features": _Regression([*train, *tune])}
     right_blind = blind.right(test)
@@ -158,10 +192,16 @@ def _by_condition(example: Example) -> str:
 
 
 class _Table:
-    """The commonest answer, given the value of one feature; where that was never seen, and without a feature, the commonest in the condition (the best blind
-    guess)."""
+    """The commonest answer, given the value of one feature; where that was never seen, and without
+    a feature, the commonest in the condition (the best blind guess)."""
 
-    def __init__(self, learned: Sequence[Example], blind: _Blind, feature: str = "", scope: Callable[[Example], str] = _everywhere) -> None:
+    def __init__(
+        self,
+        learned: Sequence[Example],
+        blind: _Blind,
+        feature: str = "",
+        scope: Callable[[Example], str] = _everywhere,
+    ) -> None:
         self._feature, self._scope, self._blind = feature, scope, blind
         self._informed = _commonest((self._known(example), example.answer) for example in learned) if feature else {}
 
@@ -169,7 +209,9 @@ class _Table:
         return self._scope(example), example.features.get(self._feature, "")
 
     def right(self, examples: Sequence[Example]) -> np.ndarray:
-        return np.array([self._informed.get(self._known(example), self._blind(example)) == example.answer for example in examples])
+        return np.array(
+            [self._informed.get(self._known(example), self._blind(example)) == example.answer for example in examples]
+        )
 
 
 def _commonest(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
@@ -185,11 +227,14 @@ _Blind = Callable[[Example], str | None]
 
 
 def _blind(train: Sequence[Example], tune: Sequence[Example]) -> _Blind:
-    """The commonest answer: in the condition, to the question in all conditions, or altogether, whichever does best (where conditions are many, each is seen
-    too rarely to learn from)."""
+    """The commonest answer: in the condition, to the question in all conditions, or altogether,
+    whichever does best (where conditions are many, each is seen too rarely to learn from)."""
 
     def guess(learned: Sequence[Example], scope: Callable[[Example], str]) -> _Blind:
-        table, usual = _commonest((scope(example), example.answer) for example in learned), _commonest(("", example.answer) for example in learned)
+        table, usual = (
+            _commonest((scope(example), example.answer) for example in learned),
+            _commonest(("", example.answer) for example in learned),
+        )
         return lambda example: table.get(scope(example), usual.get(""))
 
     scopes = (_everywhere, _by_question, _by_condition)
@@ -206,7 +251,10 @@ def _best_table(train: Sequence[Example], tune: Sequence[Example]) -> _Table:
     if not varying:
         return _Table([], blind)
     both = [*train, *tune]
-    answers, fallback = _numbered(example.answer for example in both), [blind(example) == example.answer for example in tune]
+    answers, fallback = (
+        _numbered(example.answer for example in both),
+        [blind(example) == example.answer for example in tune],
+    )
     within = {scope: _numbered(scope(example) for example in both) for scope in scopes}
     told = {name: _numbered(example.features.get(name, "") for example in both) for name in varying}
     choices = [(name, scope) for name in varying for scope in scopes]
@@ -220,9 +268,12 @@ def _numbered(values: Iterable[str]) -> np.ndarray:
 
 
 def _tuned(known: np.ndarray, answers: np.ndarray, fallback: np.ndarray) -> int:
-    """How many of the last examples a :class:`_Table` of those before gets right; ``fallback`` says which of them the blind guess does."""
+    """How many of the last examples a :class:`_Table` of those before gets right; ``fallback`` says
+    which of them the blind guess does."""
     learned = len(known) - len(fallback)
-    pairs, first, count = np.unique(known[:learned] * (answers.max() + 1) + answers[:learned], return_index=True, return_counts=True)
+    pairs, first, count = np.unique(
+        known[:learned] * (answers.max() + 1) + answers[:learned], return_index=True, return_counts=True
+    )
     best = np.lexsort((first, -count))  # as in _commonest: of equally frequent ones, what came first
     keys, place = np.unique(pairs[best] // (answers.max() + 1), return_index=True)
     commonest = (pairs[best] % (answers.max() + 1))[place]
@@ -235,10 +286,15 @@ class _Regression:
 
     def __init__(self, learned: Sequence[Example], rounds: int = 40, decay: float = 1e-3) -> None:
         counts = Counter(pair for example in learned for pair in self._pairs(example))
-        self._columns = {pair: n for n, pair in enumerate(sorted(pair for pair, count in counts.items() if _OFTEN <= count < len(learned)))}
+        self._columns = {
+            pair: n
+            for n, pair in enumerate(sorted(pair for pair, count in counts.items() if _OFTEN <= count < len(learned)))
+        }
         self._answers = sorted({example.answer for example in learned})
         inputs = self._inputs(learned)
-        wanted = np.eye(len(self._answers), dtype=np.float32)[[self._answers.index(example.answer) for example in learned]]
+        wanted = np.eye(len(self._answers), dtype=np.float32)[
+            [self._answers.index(example.answer) for example in learned]
+        ]
         self._weights = np.zeros((inputs.shape[1], len(self._answers)), np.float32)
         momentum = np.zeros_like(self._weights)
         step = 4.0 / max(1.0, float((inputs**2).sum(1).mean()))
@@ -267,4 +323,6 @@ class _Regression:
 
     def right(self, examples: Sequence[Example]) -> np.ndarray:
         guessed = (self._inputs(examples) @ self._weights).argmax(1)
-        return np.array([self._answers[guess] == example.answer for guess, example in zip(guessed, examples, strict=True)])
+        return np.array(
+            [self._answers[guess] == example.answer for guess, example in zip(guessed, examples, strict=True)]
+        )

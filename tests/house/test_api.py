@@ -1,4 +1,5 @@
-"""What a program gets is what the command line gets: the same records, from a script, from an event loop, from a notebook."""
+"""What a program gets is what the command line gets: the same records, from a script, from an event
+loop, from a notebook."""
 
 from __future__ import annotations
 
@@ -29,15 +30,33 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def info_of(folder: Path) -> dict[str, Any]:
-    return {name: value for name, value in json.loads((folder / "session.json").read_text("utf-8")).items() if name not in MEASURED}
+    return {
+        name: value
+        for name, value in json.loads((folder / "session.json").read_text("utf-8")).items()
+        if name not in MEASURED
+    }
 
 
 def test_a_program_records_what_the_command_records(run: Run, tmp_path: Path) -> None:
     status, printed, complaint = run(
-        "replay", "vsr", "--agent", "capacity:3", "--trials", 4, "--set", "list_length=3,4", "--seed", 5, "--pilot", "--data", "typed"
+        "replay",
+        "vsr",
+        "--agent",
+        "capacity:3",
+        "--trials",
+        4,
+        "--set",
+        "list_length=3,4",
+        "--seed",
+        5,
+        "--pilot",
+        "--data",
+        "typed",
     )
     assert status == 0, complaint
-    result = spanlab.replay("vsr", "capacity:3", trials=4, levels={"list_length": [3, 4]}, seed=5, pilot=True, data="called")
+    result = spanlab.replay(
+        "vsr", "capacity:3", trials=4, levels={"list_length": [3, 4]}, seed=5, pilot=True, data="called"
+    )
     assert info_of(result.folder) == info_of(tmp_path / printed.splitlines()[-1])
 
 
@@ -48,7 +67,9 @@ def test_without_numbers_a_program_plans_what_the_command_plans(run: Run, tmp_pa
     assert info_of(result.folder)["plan"] == info_of(tmp_path / printed.splitlines()[-1])["plan"]
 
 
-def test_a_program_asks_of_a_person_what_the_command_asks(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_asks_of_a_person_what_the_command_asks(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever sits down is replaced here; seeds, pairs, keys and trigger codes are those of people."""
     seated: list[tuple[Any, ...]] = []
 
@@ -65,7 +86,9 @@ def test_a_program_asks_of_a_person_what_the_command_asks(run: Run, tmp_path: Pa
     asked = ["--participant", "p1", "--paired-with", other, "--triggers", "dry", "--language", "de", "--no-practice"]
     status, printed, complaint = run("run", file, *asked, "--data", "typed")
     assert status == 0, complaint
-    result = spanlab.run(str(file), "p1", paired_with=other, window={"triggers": "dry"}, language="de", practice=False, data="called")
+    result = spanlab.run(
+        str(file), "p1", paired_with=other, window={"triggers": "dry"}, language="de", practice=False, data="called"
+    )
     typed = info_of(tmp_path / printed.splitlines()[-1])
     assert info_of(result.folder) == typed
     assert typed["triggers"] == {"port": "dry", "codes": {"phases": {"probe": 20}}}
@@ -88,13 +111,26 @@ def chat(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_a_chat_session_has_estimate_price_treatment_and_account(run: Run, chat: str, tmp_path: Path) -> None:
     said: list[str] = []
     asked = ["--agent", chat, "--price", "1/2", "--concurrency", 1]
-    status, printed, complaint = run("replay", "vsr", *asked, "--trials", 2, "--set", "list_length=2", "--data", "typed")
+    status, printed, complaint = run(
+        "replay", "vsr", *asked, "--trials", 2, "--set", "list_length=2", "--data", "typed"
+    )
     assert status == 0, complaint
-    result = spanlab.replay("vsr", chat, trials=2, levels={"list_length": 2}, data="called", price=(1, 2), care={"concurrency": 1}, say=said.append)
+    result = spanlab.replay(
+        "vsr",
+        chat,
+        trials=2,
+        levels={"list_length": 2},
+        data="called",
+        price=(1, 2),
+        care={"concurrency": 1},
+        say=said.append,
+    )
     typed = tmp_path / printed.splitlines()[-1]
     assert info_of(result.folder) == info_of(typed)
     assert {"estimate", "prices", "care"} <= set(info_of(result.folder))
-    accounts = [json.loads((folder / "session.json").read_text("utf-8"))["account"] for folder in (result.folder, typed)]
+    accounts = [
+        json.loads((folder / "session.json").read_text("utf-8"))["account"] for folder in (result.folder, typed)
+    ]
     assert accounts[0]["requests"] == accounts[1]["requests"]
     assert len(said) == 2  # what it is going to take, and what it took
     assert set(result.responses["outcome"]) == {"answered"}
@@ -133,7 +169,9 @@ def test_an_event_loop_may_be_running(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_chat_models_are_asked_from_a_running_loop(chat: str, tmp_path: Path) -> None:
     async def cell() -> spanlab.SessionResult:
-        return spanlab.replay("vsr", chat, trials=1, levels={"list_length": 2}, data=tmp_path, say=lambda sentence: None)
+        return spanlab.replay(
+            "vsr", chat, trials=1, levels={"list_length": 2}, data=tmp_path, say=lambda sentence: None
+        )
 
     assert set(asyncio.run(cell()).responses["outcome"]) == {"answered"}
 
@@ -175,7 +213,10 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
     ("options", "told"),
     [
         ({"care": {"max_cost": 1}}, "care is for chat agents, and ideal is not one; leave it out"),
-        ({"chat": {"temperature": 0}, "price": (1, 2)}, "chat and price are for chat agents, and ideal is not one; leave them out"),
+        (
+            {"chat": {"temperature": 0}, "price": (1, 2)},
+            "chat and price are for chat agents, and ideal is not one; leave them out",
+        ),
         ({"trials": 0}, "a session has at least one trial; found 0"),
         ({"trials": 2.5}, "a session has at least one trial; found 2.5"),
         ({"seed": -1}, "seed"),
@@ -183,8 +224,14 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
         ({"generator": "odd"}, "the generator is corrected or published; found 'odd'"),
         ({"agent": "chat:any", "care": {"max_csot": 1}}, "care: unknown key 'max_csot'"),
         ({"agent": "chat:any", "care": {"concurrency": 0}}, "care > concurrency: "),
-        ({"agent": "chat:any", "price": (-1, 2)}, "price is what a million tokens cost, read and written, such as (0.5, 2); found (-1, 2)"),
-        ({"agent": "chat:any", "price": 3}, "price is what a million tokens cost, read and written, such as (0.5, 2); found 3"),
+        (
+            {"agent": "chat:any", "price": (-1, 2)},
+            "price is what a million tokens cost, read and written, such as (0.5, 2); found (-1, 2)",
+        ),
+        (
+            {"agent": "chat:any", "price": 3},
+            "price is what a million tokens cost, read and written, such as (0.5, 2); found 3",
+        ),
     ],
 )
 def test_nothing_that_is_given_is_passed_over(options: dict[str, Any], told: str, run: Run, tmp_path: Path) -> None:
@@ -201,7 +248,9 @@ def test_nothing_that_is_given_is_passed_over(options: dict[str, Any], told: str
         ({"care": {"max_cost": 1}}, "care is for chat agents, and chance is not one; leave it out"),
     ],
 )
-def test_nothing_that_is_given_when_a_session_goes_on_is_passed_over(options: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_nothing_that_is_given_when_a_session_goes_on_is_passed_over(
+    options: dict[str, Any], told: str, tmp_path: Path
+) -> None:
     result = spanlab.replay("vsr", "chance", trials=2, data=tmp_path)
     events = (result.folder / "events.jsonl").read_text("utf-8").splitlines(keepends=True)
     second = next(number for number, line in enumerate(events) if json.loads(line).get("trial") == "2")
@@ -230,7 +279,9 @@ def test_a_report_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("module", ["spanlab", "spanlab.api", "spanlab.sessions.result"])
 def test_examples_in_the_documentation_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = doctest.testmod(importlib.import_module(module), extraglobs={"spanlab": spanlab}, optionflags=doctest.ELLIPSIS)
+    found = doctest.testmod(
+        importlib.import_module(module), extraglobs={"spanlab": spanlab}, optionflags=doctest.ELLIPSIS
+    )
     assert found.attempted
     assert not found.failed
 
@@ -248,12 +299,10 @@ def test_trials_draw_themselves_in_ipython() -> None:
 
     pytest.importorskip("IPython")
     code = (
-        "from IPython.core.interactiveshell import InteractiveShell\n"
-        "shell = InteractiveShell.instance()\n"
-        "import spanlab\n"
-        "trial = spanlab.compile_trial(spanlab.load_paradigm('vsr'), {'list_length': 3}, 1)\n"
-        "pictures, _ = shell.display_formatter.format(trial)\n"
-        "assert pictures['image/png'].startswith(b'\\x89PNG') if isinstance(pictures['image/png'], bytes) else pictures['image/png'], pictures\n"
+        "from IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\nimport"
+        " spanlab\ntrial = spanlab.compile_trial(spanlab.load_paradigm('vsr'), {'list_length': 3}, 1)\npictures, _ ="
+        " shell.display_formatter.format(trial)\nassert pictures['image/png'].startswith(b'\\x89PNG') if"
+        " isinstance(pictures['image/png'], bytes) else pictures['image/png'], pictures\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
@@ -264,10 +313,16 @@ def test_every_public_name_says_what_it_does_and_what_each_parameter_is(name: st
     documentation = inspect.getdoc(thing) or ""
     assert len(documentation.split("\n")[0].split()) > 2
     if inspect.isclass(thing):
-        members = [getattr(value, "func", getattr(value, "fget", value)) for member, value in vars(thing).items() if not member.startswith("_")]
+        members = [
+            getattr(value, "func", getattr(value, "fget", value))
+            for member, value in vars(thing).items()
+            if not member.startswith("_")
+        ]
         assert [member.__name__ for member in members if inspect.isfunction(member) and not member.__doc__] == []
         return
     if re.search(":func:`[^`]+` in a thread|see :func:`", documentation):
         return  # another function describes them
-    listed = {one.strip() for line in re.findall(r"^(\w[\w, ]*) : ", documentation, re.MULTILINE) for one in line.split(",")}
+    listed = {
+        one.strip() for line in re.findall(r"^(\w[\w, ]*) : ", documentation, re.MULTILINE) for one in line.split(",")
+    }
     assert set(inspect.signature(thing).parameters) - listed == set()

@@ -1,4 +1,5 @@
-"""A trial of a session is compiled once, however many parts of the program look at it: the check before anybody sits down, the estimate, the runner."""
+"""A trial of a session is compiled once, however many parts of the program look at it: the check
+before anybody sits down, the estimate, the runner."""
 
 from __future__ import annotations
 

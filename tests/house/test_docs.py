@@ -1,4 +1,5 @@
-"""What the documents say is true: their commands run, their paradigms compile, their tables are those of the code."""
+"""What the documents say is true: their commands run, their paradigms compile, their tables are
+those of the code."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ _NAMES: dict[Path, dict[str, object]] = {}
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: ``mark`` is the comment before it, such as ``not run: needs a screen`` or ``slow``."""
+    """A fenced block: ``mark`` is the comment before it, such as ``not run: needs a screen`` or
+    ``slow``."""
 
     document: Path
     number: int
@@ -64,19 +66,30 @@ def consoles() -> list[object]:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
-    """A working folder for each document, with the paradigms that it shows; later blocks find what earlier ones made."""
+    """A working folder for each document, with the paradigms that it shows; later blocks find what
+    earlier ones made."""
     made: dict[Path, Path] = {}
     for block in blocks():
-        folder = made.setdefault(block.document, tmp_path_factory.mktemp(block.document.stem)) if block.document not in made else made[block.document]
+        folder = (
+            made.setdefault(block.document, tmp_path_factory.mktemp(block.document.stem))
+            if block.document not in made
+            else made[block.document]
+        )
         if block.language == "yaml" and (name := re.match(r"(?:paradigm|study): (\w+)\n", block.text)):
             (folder / f"{name[1]}.yaml").write_text(block.text, encoding="utf-8")
     return made
 
 
 @pytest.mark.parametrize("block", consoles())
-def test_commands_do_what_the_documents_say(block: Block, folders: dict[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_do_what_the_documents_say(
+    block: Block, folders: dict[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folders[block.document])
-    for name, value in (("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"), ("COLUMNS", "160"), ("NO_COLOR", "1")):
+    for name, value in (
+        ("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"),
+        ("COLUMNS", "160"),
+        ("NO_COLOR", "1"),
+    ):
         monkeypatch.setenv(name, value)
     for command, expected in commands(block.text):
         status, said = typed(command, monkeypatch)
@@ -87,19 +100,27 @@ def test_commands_do_what_the_documents_say(block: Block, folders: dict[Path, Pa
             pytest.fail(f"{command}\nexpected:\n{expected}\nfound:\n{said}")
 
 
-@pytest.mark.parametrize("block", [pytest.param(one, id=str(one)) for one in blocks() if one.language == "python" and one.text.startswith(">>>")])
-def test_programs_do_what_the_documents_say(block: Block, folders: dict[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(one, id=str(one)) for one in blocks() if one.language == "python" and one.text.startswith(">>>")],
+)
+def test_programs_do_what_the_documents_say(
+    block: Block, folders: dict[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Later blocks of a document know the names of earlier ones."""
     monkeypatch.chdir(folders[block.document])
     test = doctest.DocTestParser().get_doctest(block.text, _NAMES.get(block.document, {}), str(block), None, None)
     said = io.StringIO()
-    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=said.write, clear_globs=False)
+    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(
+        test, out=said.write, clear_globs=False
+    )
     assert not outcome.failed, said.getvalue()
     _NAMES[block.document] = test.globs
 
 
 def typed(command: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    """The exit status of a command, and what it says. ``spanlab`` by itself runs in this process, where all is loaded; whatever needs a shell gets one."""
+    """The exit status of a command, and what it says. ``spanlab`` by itself runs in this process,
+    where all is loaded; whatever needs a shell gets one."""
     if not command.startswith("spanlab ") or set(command) & set("|&;<>$`*?~"):
         done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return done.returncode, done.stdout
@@ -120,7 +141,10 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
         yield command, expected
 
 
-@pytest.mark.parametrize("block", [pytest.param(one, id=str(one)) for one in blocks() if one.language == "yaml" and one.text.startswith("paradigm:")])
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(one, id=str(one)) for one in blocks() if one.language == "yaml" and one.text.startswith("paradigm:")],
+)
 def test_paradigms_in_documents_compile(block: Block, tmp_path: Path) -> None:
     (tmp_path / "shown.yaml").write_text(block.text, encoding="utf-8")
     paradigm = load_paradigm(tmp_path / "shown.yaml")
@@ -128,13 +152,18 @@ def test_paradigms_in_documents_compile(block: Block, tmp_path: Path) -> None:
         assert compile_trial(paradigm, levels, seed=1).asks
 
 
-@pytest.mark.parametrize("block", [pytest.param(one, id=str(one)) for one in blocks() if one.language == "yaml" and one.text.startswith("study:")])
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(one, id=str(one)) for one in blocks() if one.language == "yaml" and one.text.startswith("study:")],
+)
 def test_studies_in_documents_are_fine(block: Block, tmp_path: Path) -> None:
     (tmp_path / "shown.yaml").write_text(block.text, encoding="utf-8")
     assert load_study(tmp_path / "shown.yaml").order_for(1, 1)
 
 
-def test_generated_parts_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_generated_parts_are_those_of_the_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.syspath_prepend(ROOT / "scripts")
     script = runpy.run_path(str(ROOT / "scripts" / "docs.py"))
     assert script["main"](["--check"]) == 0, f"{capsys.readouterr().out}\nrun: python scripts/docs.py"
@@ -147,4 +176,6 @@ def test_folders_of_the_map_exist() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if tracked.returncode or shutil.which("git") is None:
         pytest.skip("not a git checkout")
-    assert listed == {name.split("/")[0] for name in tracked.stdout.splitlines() if "/" in name and not name.startswith(".")}
+    assert listed == {
+        name.split("/")[0] for name in tracked.stdout.splitlines() if "/" in name and not name.startswith(".")
+    }

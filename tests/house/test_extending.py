@@ -1,9 +1,11 @@
-"""Eleven changes that a stranger makes: eight from a package of their own, three in a copy of SpanLab.
+"""Eleven changes that a stranger makes: eight from a package of their own, three in a copy of
+SpanLab.
 
-A stimulus, a response kind, an agent, an event with its column, a network cell, an effect, a format and a command come from ``examples/plugin``: each is
-as short as promised, works where the package is installed, and is shown in the documents. A column of the record is added
-by ``tests/sessions/test_column.py``, as the documents say. A provider and a language are added here to a copy of SpanLab, in
-which the tests that apply then run.
+A stimulus, a response kind, an agent, an event with its column, a network cell, an effect, a format
+and a command come from ``examples/plugin``: each is as short as promised, works where the package
+is installed, and is shown in the documents. A column of the record is added by
+``tests/sessions/test_column.py``, as the documents say. A provider and a language are added here to
+a copy of SpanLab, in which the tests that apply then run.
 """
 
 from __future__ import annotations
@@ -40,20 +42,38 @@ FROM_A_PACKAGE = {
     "command": "spanlab.commands",
 }
 #: the most lines of code that each may have
-MOST = {"gap_ring": 30, "count": 40, "stubborn": 20, "guess": 10, "leaky": 10, "session_course": 15, "lab_json": 40, "slowest": 20}
+MOST = {
+    "gap_ring": 30,
+    "count": 40,
+    "stubborn": 20,
+    "guess": 10,
+    "leaky": 10,
+    "session_course": 15,
+    "lab_json": 40,
+    "slowest": 20,
+}
 
 
 def lines_of_code(path: Path) -> int:
     """Lines that are neither blank nor comments nor parts of docstrings."""
     text = path.read_text(encoding="utf-8")
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    strings = [node.body[0] for node in ast.walk(ast.parse(text)) if isinstance(node, documented) and ast.get_docstring(node) is not None]
+    strings = [
+        node.body[0]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, documented) and ast.get_docstring(node) is not None
+    ]
     inside = {number for string in strings for number in range(string.lineno, (string.end_lineno or 0) + 1)}
-    return sum(bool(line.strip()) and not line.strip().startswith("#") and number not in inside for number, line in enumerate(text.splitlines(), 1))
+    return sum(
+        bool(line.strip()) and not line.strip().startswith("#") and number not in inside
+        for number, line in enumerate(text.splitlines(), 1)
+    )
 
 
 def test_every_part_is_as_short_as_the_documents_say() -> None:
-    counted = {path.stem: lines_of_code(path) for path in (PLUGIN / "spanlab_example").glob("*.py") if path.stem != "__init__"}
+    counted = {
+        path.stem: lines_of_code(path) for path in (PLUGIN / "spanlab_example").glob("*.py") if path.stem != "__init__"
+    }
     assert counted.keys() == MOST.keys()
     assert {name: lines for name, lines in counted.items() if lines > MOST[name]} == {}
     page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -88,7 +108,9 @@ def test_the_stimulus_is_seen_and_the_response_kind_read(rings: Path) -> None:
         assert kind.from_logits(np.eye(7)[kind.target(answer)]) == answer
     assert [kind.parse(text) for text in ("7", "2 or 3", "-", "There were 3.")] == [None, None, None, 3]
     guesses = [kind.guess(np.random.RandomState(seed)) for seed in range(700)]
-    assert np.mean([bool(kind.score(guess, 3)[0].correct) for guess in guesses]) == pytest.approx(kind.chance(), abs=0.04)
+    assert np.mean([bool(kind.score(guess, 3)[0].correct) for guess in guesses]) == pytest.approx(
+        kind.chance(), abs=0.04
+    )
 
 
 def test_a_cell_of_one_step_goes_step_by_step_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +132,9 @@ def test_a_cell_of_one_step_goes_step_by_step_as_at_once(monkeypatch: pytest.Mon
 
 def spanlab(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
-    done = subprocess.run([sys.executable, "-m", "spanlab", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "spanlab", *arguments], cwd=folder, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -122,7 +146,16 @@ def test_the_package_is_installed_and_does_what_the_page_says(tmp_path: Path) ->
         if path.is_file() and "__pycache__" not in path.parts:
             (copied / path.relative_to(PLUGIN)).parent.mkdir(parents=True, exist_ok=True)
             (copied / path.relative_to(PLUGIN)).write_bytes(path.read_bytes())
-    install = ["install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(tmp_path / "site"), str(copied)]
+    install = [
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "--target",
+        str(tmp_path / "site"),
+        str(copied),
+    ]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True)
     page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     block = re.search(r"```console\n(.*?)```", page, re.S)
@@ -131,14 +164,25 @@ def test_the_package_is_installed_and_does_what_the_page_says(tmp_path: Path) ->
     assert typed[0] == "pip install -e examples/plugin"
     said = [spanlab(tmp_path, *line.replace("examples/plugin", str(copied)).split()[1:]) for line in typed[1:]]
     assert "rings is fine" in said[0]
-    stubborn, ideal = (next(csv.reader((tmp_path / f"data/rings-{name}-s1/responses.csv").open(encoding="utf-8"))) for name in ("stubborn", "ideal"))
-    assert (stubborn[-1], stubborn[:-1]) == ("event_guess_chance", ideal), "the event of the package is a column where it happened"
+    stubborn, ideal = (
+        next(csv.reader((tmp_path / f"data/rings-{name}-s1/responses.csv").open(encoding="utf-8")))
+        for name in ("stubborn", "ideal")
+    )
+    assert (stubborn[-1], stubborn[:-1]) == (
+        "event_guess_chance",
+        ideal,
+    ), "the event of the package is a column where it happened"
     assert said[2].split() == ["data/rings-ideal-s1", "data/rings-stubborn-s1"]
     assert spanlab(tmp_path, "import", "lab-json", "trials.json", "-o", "imported") == "imported/vsr.jsonl: 3 trials\n"
     assert "lab-json" in spanlab(tmp_path, "formats")
-    code = "from spanlab.agents.network.models import ARCHITECTURES; print(ARCHITECTURES.get('leaky').__doc__ or ARCHITECTURES.get('leaky').name)"
+    code = (
+        "from spanlab.agents.network.models import ARCHITECTURES; print(ARCHITECTURES.get('leaky').__doc__ or"
+        " ARCHITECTURES.get('leaky').name)"
+    )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
-    assert subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True).stdout.startswith("leaky")
+    assert subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    ).stdout.startswith("leaky")
 
 
 def test_the_package_names_all_its_parts(rings: Path) -> None:
@@ -158,7 +202,12 @@ def test_the_example_package_makes_eight_of_the_changes() -> None:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the repository, which is the ``spanlab`` of programs that run in it."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     if listed.returncode:
         pytest.skip("not a git checkout")
     for name in filter(None, listed.stdout.split("\0")):
@@ -171,7 +220,12 @@ def copy(tmp_path: Path) -> Path:
 
 
 def python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(copy.parent / "path"), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(copy.parent / "path"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NO_COLOR": "1",
+    }
     return subprocess.run([sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True)
 
 
@@ -197,7 +251,10 @@ def test_a_provider_is_an_entry_of_one_file(copy: Path) -> None:
 def test_a_language_is_one_file_in_the_core_and_one_in_each_extension_that_has_sentences(copy: Path) -> None:
     before = python(copy, "-m", "spanlab", "check", "--language", "xx")
     places = re.findall(r"there is no file (\S+/xx\.yaml)", before.stderr)
-    assert places == ["core/locale/xx.yaml", *(f"{path.parent.relative_to(copy)}/xx.yaml" for path in sorted(copy.glob("extensions/*/locale/en.yaml")))]
+    assert places == [
+        "core/locale/xx.yaml",
+        *(f"{path.parent.relative_to(copy)}/xx.yaml" for path in sorted(copy.glob("extensions/*/locale/en.yaml"))),
+    ]
     assert len(places) > 1
     after = ""
     for number, place in enumerate(places, 1):

@@ -1,4 +1,5 @@
-"""The numbers in ``docs/fidelity.md`` are true: measured again, and compared with what is known of the original."""
+"""The numbers in ``docs/fidelity.md`` are true: measured again, and compared with what is known of
+the original."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def test_the_page_has_every_measure_once() -> None:
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
 def test_the_numbers_are_those_of_other_trials(measure: Any) -> None:
-    """A share of all or nothing must be just that; others agree within the error of fewer trials that the page did not see."""
+    """A share of all or nothing must be just that; others agree within the error of fewer trials
+    that the page did not see."""
     few = 20 if "12 bars" in measure.what else 150
     for generator, cell in zip(fidelity_faults.GENERATORS, page()[measure.what][1:3], strict=True):
         told = number(cell)
@@ -57,9 +59,12 @@ def test_the_numbers_are_those_of_other_trials(measure: Any) -> None:
         assert abs(share - told) < APART * error * math.sqrt(1 + few / measure.trials) + 0.0005
 
 
-@pytest.mark.parametrize("measure", [measure for measure in MEASURES if measure.original is not None], ids=lambda measure: measure.what)
+@pytest.mark.parametrize(
+    "measure", [measure for measure in MEASURES if measure.original is not None], ids=lambda measure: measure.what
+)
 def test_published_trials_are_like_the_original(measure: Any) -> None:
-    """Counts of 50 blocks are rough, and lures come in heaps; the others were told with two or three digits."""
+    """Counts of 50 blocks are rough, and lures come in heaps; the others were told with two or
+    three digits."""
     told = number(page()[measure.what][1])
     if "blocks with a match" in measure.what:
         assert abs(measure.original - told) < APART * math.sqrt(max(told, 0.005) / 50)
@@ -73,8 +78,17 @@ def test_published_trials_are_like_the_original(measure: Any) -> None:
 
 
 def test_faults_are_gone_as_corrected() -> None:
-    """Whatever no trial should have, no corrected trial has; the lures of free blocks are no fault in themselves."""
-    gone = ("no unchanged bar has", "comes twice", "directions are the same", "options are the same", "give away", "drawn twice", "no label")
+    """Whatever no trial should have, no corrected trial has; the lures of free blocks are no fault
+    in themselves."""
+    gone = (
+        "no unchanged bar has",
+        "comes twice",
+        "directions are the same",
+        "options are the same",
+        "give away",
+        "drawn twice",
+        "no label",
+    )
     rows = {what: cells for what, cells in page().items() if any(word in what for word in gone)}
     assert len(rows) == 17
     assert {cells[2] for cells in rows.values()} == {"0 %"}
@@ -83,7 +97,9 @@ def test_faults_are_gone_as_corrected() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
 def test_the_numbers_are_measured_again(measure: Any) -> None:
-    assert list(fidelity_faults.row(measure))[1:] == page()[measure.what], "run: python scripts/fidelity/fidelity_tables.py"
+    assert list(fidelity_faults.row(measure))[1:] == page()[measure.what], (
+        "run: python scripts/fidelity/fidelity_tables.py"
+    )
 
 
 def test_files_that_the_page_names_exist() -> None:
@@ -94,13 +110,16 @@ def test_files_that_the_page_names_exist() -> None:
 
 
 def test_what_the_page_says_of_presets_is_so() -> None:
-    """Of each preset: whether the model gets more than the stimuli, and whether it sees its whole replies again."""
+    """Of each preset: whether the model gets more than the stimuli, and whether it sees its whole
+    replies again."""
     text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith(("| `default`", "| `published-"))]
     said = {name: cells[1:] for cells in rows for name in re.findall(r"`([\w-]+)`", cells[0])}
     assert set(said) == set(presets())
     for name, (instruction, item, replies) in said.items():
-        settings = ChatSettings(**{key: value for key, value in presets()[name].settings.items() if key != "instructions"})
+        settings = ChatSettings(
+            **{key: value for key, value in presets()[name].settings.items() if key != "instructions"}
+        )
         assert ("only the" in item) == (settings.wording == "bare")
         assert ("kept whole" in replies) == (settings.history == "full")
         assert ("first character" in replies) == (settings.extraction == "first_character")
@@ -108,11 +127,13 @@ def test_what_the_page_says_of_presets_is_so() -> None:
         assert ("user message" in instruction) == (settings.instructions_as == "user")
 
 
-# -- answers of human sessions -------------------------------------------------------------------------------------------------------------------------
+# -- answers of human sessions ---------------------------------------------------------------------
 
 
 def balance_rows() -> dict[str, list[str]]:
-    lines = fidelity_tables.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "balance").splitlines()[2:]
+    lines = fidelity_tables.written(
+        (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "balance"
+    ).splitlines()[2:]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     return {one[0].strip("`"): one[1:] for one in cells}
 

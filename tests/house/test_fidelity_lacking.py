@@ -1,4 +1,5 @@
-"""How far observers get who lack one thing: the table in ``docs/fidelity.md`` is current and true, and no observer is scored with what it has learned from."""
+"""How far observers get who lack one thing: the table in ``docs/fidelity.md`` is current and true,
+and no observer is scored with what it has learned from."""
 
 from __future__ import annotations
 
@@ -73,7 +74,13 @@ def test_other_trials_give_the_same_numbers(which: tuple[str, str, str]) -> None
     for generator, cell in zip(GENERATORS, row[5:7], strict=True):
         told, error = numbers(cell)
         found = measured(observer, generator, 60, first=1_000_000)
-        allowed = APART * math.hypot(max(found.error, error), math.sqrt(told * (1 - told) / 60 / max(1, len(observer.guess(_any(observer)))))) + 0.0005
+        allowed = (
+            APART
+            * math.hypot(
+                max(found.error, error), math.sqrt(told * (1 - told) / 60 / max(1, len(observer.guess(_any(observer)))))
+            )
+            + 0.0005
+        )
         assert -allowed - LEARNED < found.right - told < allowed
 
 
@@ -100,7 +107,8 @@ def _any(observer: Observer) -> Trial:
     ],
 )
 def test_what_can_be_calculated_is_so(start: tuple[str, str, str], published: float, corrected: float) -> None:
-    """Places of both tasks; movements along an axis come three times as often as others, and may be the same; one item of four that was not seen."""
+    """Places of both tasks; movements along an axis come three times as often as others, and may be
+    the same; one item of four that was not seen."""
     (row,) = (row for row in rows() if tuple(row[:3]) == start)
     for exact, cell in zip((published, corrected), row[5:7], strict=True):
         told, error = numbers(cell)
@@ -108,7 +116,8 @@ def test_what_can_be_calculated_is_so(start: tuple[str, str, str], published: fl
 
 
 def test_nobody_is_scored_with_what_was_learned_from() -> None:
-    """Somebody who knows nothing but a name of every trial learns nothing, and who is told the answer is always right."""
+    """Somebody who knows nothing but a name of every trial learns nothing, and who is told the
+    answer is always right."""
     paradigm = {"paradigms": ("sc",), "condition": "", "lacks": "", "uses": "", "levels": {"list_length": 10}}
 
     def named(trial: Trial) -> Found:
@@ -124,4 +133,6 @@ def test_nobody_is_scored_with_what_was_learned_from() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(OBSERVERS)), ids=lambda number: " ".join(head(OBSERVERS[number])[:3]))
 def test_the_numbers_are_measured_again(number: int) -> None:
-    assert list(fidelity_lacking.row(OBSERVERS[number])) == rows()[number + 2], "run: python scripts/fidelity/fidelity_tables.py lacking"
+    assert list(fidelity_lacking.row(OBSERVERS[number])) == rows()[number + 2], (
+        "run: python scripts/fidelity/fidelity_tables.py lacking"
+    )

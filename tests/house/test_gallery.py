@@ -51,7 +51,9 @@ def test_the_page_shows_every_paradigm_once(gallery: ModuleType) -> None:
     anchors = {gallery._anchor(heading) for heading in re.findall(r"^### (.+)$", text, flags=re.MULTILINE)}
     assert set(re.findall(r"\]\(#([\w-]+)\)", text)) == anchors
     for name in list_paradigms():
-        assert f"(version {load_paradigm(name).version}, trial `{gallery.shown(name).trial_id}`)" in text, "run: python scripts/docs.py"
+        assert f"(version {load_paradigm(name).version}, trial `{gallery.shown(name).trial_id}`)" in text, (
+            "run: python scripts/docs.py"
+        )
 
 
 def test_the_overview_is_that_of_the_files(gallery: ModuleType) -> None:
@@ -66,11 +68,15 @@ def test_the_overview_is_that_of_the_files(gallery: ModuleType) -> None:
         assert row[-1] == ", ".join(paradigm.characteristics)
         for function, *there in cells:
             for domain, names in zip(domains[1:], there, strict=True):
-                assert (f"`{match[1]}`" in names.split(", ")) == (function in paradigm.functions and domain in paradigm.domains)
+                assert (f"`{match[1]}`" in names.split(", ")) == (
+                    function in paradigm.functions and domain in paradigm.domains
+                )
     assert len(rows) == len(list_paradigms())
 
 
-def test_a_picture_of_another_trial_is_noticed(gallery: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_picture_of_another_trial_is_noticed(
+    gallery: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     levels, seed = gallery.SHOWN["vsr"]
     monkeypatch.setitem(gallery.SHOWN, "vsr", (levels, seed + 1))
     assert gallery.stale("vsr") == "out of date"
@@ -82,7 +88,7 @@ def test_a_picture_of_another_trial_is_noticed(gallery: ModuleType, monkeypatch:
     assert gallery.left_over() == ["old.png"]
 
 
-# what is drawn ----------------------------------------------------------------------------------------------------------------------------------------------
+# what is drawn ------------------------------------------------------------------------------------
 
 
 def named(frames: list[Frame]) -> list[tuple[int, int]]:
@@ -100,15 +106,20 @@ def test_nothing_is_lost_when_a_trial_is_folded(name: str) -> None:
         times = [display.ms or 0 for step in compiled.steps for display in step.percept.displays]
         drawn = sum(frame.copies * sum(ms or 0 for ms in frame.ms) for frame in frames)
         assert drawn + sum(steps * ms for steps, ms in named(frames)) == pytest.approx(sum(times), abs=len(times))
-        numbers = [number for frame in frames if frame.first and frame.last for number in range(frame.first, frame.last + 1)]
+        numbers = [
+            number for frame in frames if frame.first and frame.last for number in range(frame.first, frame.last + 1)
+        ]
         assert numbers == sorted(set(numbers))
         assert len(numbers) + sum(steps for steps, _ in named(frames)) == len(compiled.steps)
-        assert [frame.first for frame in frames if frame.ask is not None] == [step.index + 1 for step in compiled.steps if step.percept.ask is not None]
+        assert [frame.first for frame in frames if frame.ask is not None] == [
+            step.index + 1 for step in compiled.steps if step.percept.ask is not None
+        ]
         assert len(frames) <= 40
 
 
 def folded(tmp_path: Path, timeline: str) -> list[tuple[str, str, int]]:
-    """Time, numbers and how much is named, of all displays of a timeline with a question at its end."""
+    """Time, numbers and how much is named, of all displays of a timeline with a question at its
+    end."""
     return [(frame.time, frame.number, len(frame.then)) for frame in frames_of(trial(tmp_path, text(asked(timeline))))]
 
 
@@ -138,7 +149,8 @@ def test_equal_displays_in_a_row_are_one(tmp_path: Path) -> None:
 
 
 def test_in_long_trials_what_comes_between_is_drawn_once(tmp_path: Path) -> None:
-    """Intervals for people and empty screens; never what is to be remembered, even when it comes again."""
+    """Intervals for people and empty screens; never what is to be remembered, even when it comes
+    again."""
     timeline = """
     - for: letter in ['a', 'b', 'a', 'a', 'b', 'a', 'b', 'a', 'b', 'a']
       do:
@@ -146,6 +158,11 @@ def test_in_long_trials_what_comes_between_is_drawn_once(tmp_path: Path) -> None
       - {phase: interval, model_steps: 0, show: {letter: +, ms: 250}}
     """
     frames = folded(tmp_path, timeline)
-    assert frames == [("500 ms", "1", 0), ("250 ms", "2", 0), *(("500 ms", str(number), 1) for number in range(3, 21, 2)), ("self-paced", "21", 0)]
+    assert frames == [
+        ("500 ms", "1", 0),
+        ("250 ms", "2", 0),
+        *(("500 ms", str(number), 1) for number in range(3, 21, 2)),
+        ("self-paced", "21", 0),
+    ]
     short = timeline.replace(", 'b', 'a', 'b', 'a', 'b', 'a']", "]")
     assert [number for _, number, _ in folded(tmp_path, short)] == [str(number) for number in range(1, 10)]

@@ -64,7 +64,8 @@ WIDE_DOORS = {"core": 24, "paradigms": 35, "sessions": 38, "sessions.record": 28
 
 @dataclass(frozen=True)
 class Import:
-    """One import of one of our modules: ``importer`` and ``target`` are dotted names below ``spanlab`` (empty: the package itself)."""
+    """One import of one of our modules: ``importer`` and ``target`` are dotted names below
+    ``spanlab`` (empty: the package itself)."""
 
     importer: str
     target: str
@@ -88,7 +89,8 @@ def packages() -> list[str]:
 
 
 def sources() -> dict[str, Path]:
-    """Every module of the package by its dotted name below ``spanlab``; a package's ``__init__`` by the package's name."""
+    """Every module of the package by its dotted name below ``spanlab``; a package's ``__init__`` by
+    the package's name."""
     found: dict[str, Path] = {}
     for package in packages():
         below = package.removeprefix("spanlab").removeprefix(".")
@@ -133,14 +135,24 @@ def test_the_package_is_not_empty() -> None:
 def test_every_package_on_disk_is_found_by_setup() -> None:
     on_disk = {"spanlab"}
     for top in ROOT.iterdir():
-        if top.is_dir() and not top.name.startswith(".") and not top.name.endswith(".egg-info") and top.name not in NOT_PACKAGES:
-            folders = {path.parent.relative_to(ROOT) for path in top.rglob("*.py") if path.name != "conftest.py" and "tests" not in path.parts}
+        if (
+            top.is_dir()
+            and not top.name.startswith(".")
+            and not top.name.endswith(".egg-info")
+            and top.name not in NOT_PACKAGES
+        ):
+            folders = {
+                path.parent.relative_to(ROOT)
+                for path in top.rglob("*.py")
+                if path.name != "conftest.py" and "tests" not in path.parts
+            }
             on_disk |= {".".join(["spanlab", *folder.parts]) for folder in folders}
     assert on_disk == set(packages())
 
 
 def test_imports_inside_the_package_are_relative() -> None:
-    """But for those of the package itself, which test runners import by the name of the repository's folder, and of extensions, which are as if others' own."""
+    """But for those of the package itself, which test runners import by the name of the
+    repository's folder, and of extensions, which are as if others' own."""
     absolute = []
     for module, tree in trees().items():
         if not module or part(module) == "extensions":
@@ -175,11 +187,19 @@ def test_arrows_point_one_way() -> None:
 
 def test_only_the_command_line_and_extensions_import_the_command_line() -> None:
     allowed = {*COMMAND_LINE, "extensions"}
-    assert not [str(found) for found in all_imports() if part(found.target) in COMMAND_LINE and part(found.importer) not in allowed]
+    assert not [
+        str(found)
+        for found in all_imports()
+        if part(found.target) in COMMAND_LINE and part(found.importer) not in allowed
+    ]
 
 
 def test_the_core_imports_no_extension() -> None:
-    assert not [str(found) for found in all_imports() if part(found.target) == "extensions" and part(found.importer) != "extensions"]
+    assert not [
+        str(found)
+        for found in all_imports()
+        if part(found.target) == "extensions" and part(found.importer) != "extensions"
+    ]
 
 
 def extension(module: str) -> str:
@@ -187,7 +207,9 @@ def extension(module: str) -> str:
 
 
 def test_extensions_import_others_only_where_they_say_so() -> None:
-    assert {path.name for path in (ROOT / "extensions").iterdir() if (path / "__init__.py").is_file()} == set(EXTENSIONS)
+    assert {path.name for path in (ROOT / "extensions").iterdir() if (path / "__init__.py").is_file()} == set(
+        EXTENSIONS
+    )
     wrong = []
     for found in all_imports():
         if part(found.importer) == part(found.target) == "extensions":
@@ -237,7 +259,11 @@ def test_a_door_gives_no_name_that_a_module_behind_it_has_too() -> None:
     for stub in stubs:
         for node in ast.parse(stub.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom) and node.module:
-                both += [f"{stub.parent.name}: {alias.name}" for alias in node.names if (stub.parent / f"{alias.name}.py").exists()]
+                both += [
+                    f"{stub.parent.name}: {alias.name}"
+                    for alias in node.names
+                    if (stub.parent / f"{alias.name}.py").exists()
+                ]
     assert not both
 
 
@@ -252,17 +278,24 @@ def test_an_extension_says_what_it_adds_and_which_doors_it_uses(name: str) -> No
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and not node.level and part(node.module or "") == "spanlab"
     }
-    assert used == {room for room in doors if not room.startswith(".extensions.")}  # other extensions stand in a line of their own
+    assert used == {
+        room for room in doors if not room.startswith(".extensions.")
+    }  # other extensions stand in a line of their own
 
 
 @pytest.mark.parametrize("room", sorted(STRICTER))
 def test_rooms_that_import_less(room: str) -> None:
     assert room in MODULES
-    assert not [str(found) for found in all_imports() if lies_in(found.importer, {room}) and not lies_in(found.target, STRICTER[room] | {room})]
+    assert not [
+        str(found)
+        for found in all_imports()
+        if lies_in(found.importer, {room}) and not lies_in(found.target, STRICTER[room] | {room})
+    ]
 
 
 def circles() -> list[str]:
-    """Modules that go in circles, or need one that does; every import counts: those of functions, and those for types alone."""
+    """Modules that go in circles, or need one that does; every import counts: those of functions,
+    and those for types alone."""
     arrows: dict[str, set[str]] = {module: set() for module in MODULES}
     for found in all_imports():
         if found.importer != found.target and found.target in MODULES:
@@ -285,7 +318,9 @@ def test_rooms_stay_small() -> None:
     packages_ = {path.parent for path in MODULES.values()} - {ROOT}
     beside = {path.parent for folder in ("tests", "scripts", "benchmarks") for path in (ROOT / folder).rglob("*.py")}
     counts = {
-        room.relative_to(ROOT).as_posix(): sum(path.suffix in {".py", ".jinja", ".css", ".js"} and path.name != "__init__.py" for path in room.iterdir())
+        room.relative_to(ROOT).as_posix(): sum(
+            path.suffix in {".py", ".jinja", ".css", ".js"} and path.name != "__init__.py" for path in room.iterdir()
+        )
         for room in packages_ | beside
     }
     assert not {room: count for room, count in counts.items() if count > MOST_IN_A_ROOM and room not in PROGRAMS}
@@ -338,15 +373,19 @@ def test_the_reading_leads_from_a_paradigm_to_a_curve_in_ten_files() -> None:
 
 @pytest.mark.slow
 def test_the_files_of_the_reading_lie_on_the_way() -> None:
-    """Functions of each run between the paradigm and the figure; what a file only declares is used there."""
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "way.py"), "--files"], capture_output=True, text=True, check=True)
+    """Functions of each run between the paradigm and the figure; what a file only declares is used
+    there."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "way.py"), "--files"], capture_output=True, text=True, check=True
+    )
     met = {line.split()[1] for line in done.stdout.splitlines()[:-1]}
     declaring = {"paradigms/library/vsr.yaml", "analysis/effects/registry.py"}
     assert {file for _, file, _ in reading()} - declaring <= met
 
 
 def test_decisions_are_five_lines_and_listed() -> None:
-    """The title, an empty line, and what was decided: a line each for the decision, what was rejected and why, and the price."""
+    """The title, an empty line, and what was decided: a line each for the decision, what was
+    rejected and why, and the price."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     files = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     assert len(files) > 10

@@ -1,4 +1,5 @@
-"""Where the code lies is nobody's business: no name of a module is hashed, recorded, or kept in a checkpoint."""
+"""Where the code lies is nobody's business: no name of a module is hashed, recorded, or kept in a
+checkpoint."""
 
 from __future__ import annotations
 

@@ -57,8 +57,12 @@ def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     if path.stem != "run_a_person":  # reaction times are those of this run
         assert said(notebook) == said(before), "python scripts/notebooks.py stores what they show now"
     if path.stem == "compare_agents":
-        assert any({"image/png", "image/svg+xml"} & set(output.get("data", {})) for output in outputs), "the figure is drawn"
+        assert any({"image/png", "image/svg+xml"} & set(output.get("data", {})) for output in outputs), (
+            "the figure is drawn"
+        )
     if path.stem == "run_a_person":
         assert any("image/png" in output.get("data", {}) for output in outputs), "the trial is drawn"
     if path.stem == "own_network":
-        assert any("<svg" in str(output.get("data", {}).get("text/html", "")) for output in outputs), "the session is drawn"
+        assert any("<svg" in str(output.get("data", {}).get("text/html", "")) for output in outputs), (
+            "the session is drawn"
+        )

@@ -1,4 +1,5 @@
-"""What a stranger does with a release: installs it in a clean environment, away from the repository, and uses it."""
+"""What a stranger does with a release: installs it in a clean environment, away from the
+repository, and uses it."""
 
 from __future__ import annotations
 
@@ -42,7 +43,11 @@ def uv() -> str:
 def interpreter(version: str) -> str:
     """A Python of this version that works."""
     folders = Path(os.environ.get("REAL_HOME", Path.home())) / ".pyenv" / "versions"
-    for candidate in (sys.executable, shutil.which(f"python{version}"), *sorted(map(str, folders.glob(f"{version}.*/bin/python")))):
+    for candidate in (
+        sys.executable,
+        shutil.which(f"python{version}"),
+        *sorted(map(str, folders.glob(f"{version}.*/bin/python"))),
+    ):
         asked = [candidate or "false", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
         done = subprocess.run(asked, capture_output=True, text=True)
         if done.returncode == 0 and done.stdout.strip() == version:
@@ -53,7 +58,9 @@ def interpreter(version: str) -> str:
 def installed(folder: Path, version: str, *wanted: str) -> Path:
     """A new environment with these packages and nothing else; its folder of programs."""
     subprocess.run([uv(), "venv", "-q", "--python", interpreter(version), folder], check=True)
-    lines = subprocess.run([sys.executable, ROOT / "scripts" / "pip_settings.py"], capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "pip_settings.py"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     end = lines.index("--")
     variables = {"UV_NATIVE_TLS": "true", **dict(line.split("=", 1) for line in lines[:end])}
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
@@ -88,7 +95,12 @@ def environment(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The wheel and the source distribution of the files of the repository, built in a copy."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     if listed.returncode:
         pytest.skip("not a git checkout")
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
@@ -96,14 +108,19 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         if (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, source / name)
-    code = f"from setuptools.build_meta import build_sdist, build_wheel; build_sdist({str(out)!r}); build_wheel({str(out)!r})"
+    code = (
+        f"from setuptools.build_meta import build_sdist, build_wheel; build_sdist({str(out)!r});"
+        f" build_wheel({str(out)!r})"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return {"wheel": next(out.glob("*.whl")), "sdist": next(out.glob("*.tar.gz"))}
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
-def test_the_wheel_alone_replays_analyses_and_reports(built: dict[str, Path], environment: Path, tmp_path: Path, version: str) -> None:
+def test_the_wheel_alone_replays_analyses_and_reports(
+    built: dict[str, Path], environment: Path, tmp_path: Path, version: str
+) -> None:
     programs = installed(environment, version, str(built["wheel"]))
     there = subprocess.run([programs / "python", "-c", "import torch"], capture_output=True, text=True)
     assert "No module named 'torch'" in there.stderr
@@ -111,28 +128,46 @@ def test_the_wheel_alone_replays_analyses_and_reports(built: dict[str, Path], en
     uses_everything(programs, tmp_path / "used")
 
 
-def test_the_demonstration_goes_without_what_is_not_installed(built: dict[str, Path], environment: Path, tmp_path: Path) -> None:
+def test_the_demonstration_goes_without_what_is_not_installed(
+    built: dict[str, Path], environment: Path, tmp_path: Path
+) -> None:
     programs = installed(environment, "3.11", str(built["wheel"]))
     said = use(programs, tmp_path / "used", "demo")
-    for extra, what in (("lab", "the participant at the window"), ("networks", "the network"), ("chat", "the chat model")):
-        assert f"without {what}: it needs packages that are not installed; install them with: pip install 'spanlab[{extra}]'" in said
+    for extra, what in (
+        ("lab", "the participant at the window"),
+        ("networks", "the network"),
+        ("chat", "the chat model"),
+    ):
+        assert (
+            f"without {what}: it needs packages that are not installed; install them with: pip install"
+            f" 'spanlab[{extra}]'" in said
+        )
     assert (tmp_path / "used" / "demo" / "report" / "report.html").stat().st_size > 50_000
     assert len(list((tmp_path / "used" / "demo" / "data").iterdir())) == 9
 
 
 def test_the_source_distribution_is_installed(built: dict[str, Path], environment: Path, tmp_path: Path) -> None:
     programs = installed(environment, "3.11", str(built["sdist"]))
-    assert use(programs, tmp_path / "used", "replay", "vsr", "--agent", "ideal", "--trials", "4").strip() == "data/vsr-ideal-s1"
+    assert (
+        use(programs, tmp_path / "used", "replay", "vsr", "--agent", "ideal", "--trials", "4").strip()
+        == "data/vsr-ideal-s1"
+    )
     # what messages about missing parts say works although no index has SpanLab
     pip = [sys.executable, "-m", "pip", "--python", programs / "python", "install", "--dry-run", "spanlab[chat]"]
     assert " openai-" in subprocess.run(pip, capture_output=True, text=True).stdout.rpartition("Would install")[2]
 
 
-def test_the_oldest_dependencies_that_are_allowed_are_enough(built: dict[str, Path], environment: Path, tmp_path: Path) -> None:
+def test_the_oldest_dependencies_that_are_allowed_are_enough(
+    built: dict[str, Path], environment: Path, tmp_path: Path
+) -> None:
     """Each dependency in the oldest version that ``pyproject.toml`` allows."""
     project = ["-r", str(ROOT / "pyproject.toml")]
     programs = installed(environment, "3.11", "--resolution", "lowest-direct", *project)
-    subprocess.run([uv(), "pip", "install", "-q", "--python", programs / "python", "--no-deps", str(built["wheel"])], check=True)
-    versions = subprocess.run([uv(), "pip", "freeze", "--python", programs / "python"], capture_output=True, text=True, check=True).stdout
+    subprocess.run(
+        [uv(), "pip", "install", "-q", "--python", programs / "python", "--no-deps", str(built["wheel"])], check=True
+    )
+    versions = subprocess.run(
+        [uv(), "pip", "freeze", "--python", programs / "python"], capture_output=True, text=True, check=True
+    ).stdout
     assert "numpy==2.0.0" in versions
     uses_everything(programs, tmp_path / "used")

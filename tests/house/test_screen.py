@@ -25,7 +25,9 @@ def test_no_display_unless_asked_for() -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Xvfb is for Linux")
 def test_screen_can_be_drawn_on(screen: str) -> None:
     probe = "from Xlib.display import Display; s = Display().screen(); print(s.width_in_pixels, s.height_in_pixels)"
-    out = subprocess.run([sys.executable, "-c", probe], env={**os.environ, "DISPLAY": screen}, capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", probe], env={**os.environ, "DISPLAY": screen}, capture_output=True, text=True, check=True
+    )
     assert out.stdout.split() == ["1280", "1024"]
 
 

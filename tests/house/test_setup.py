@@ -1,4 +1,5 @@
-"""The set-up says what is missing in one sentence. (That it works is shown by the environment in which these tests run.)"""
+"""The set-up says what is missing in one sentence. (That it works is shown by the environment in
+which these tests run.)"""
 
 from __future__ import annotations
 
@@ -21,14 +22,23 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The files that the set-up reads, somewhere else."""
-    for name in ("Makefile", "pyproject.toml", "constraints.txt", "scripts/setup.sh", "scripts/pip_settings.py", "scripts/installed.py"):
+    for name in (
+        "Makefile",
+        "pyproject.toml",
+        "constraints.txt",
+        "scripts/setup.sh",
+        "scripts/pip_settings.py",
+        "scripts/installed.py",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
 
 def make(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["make", *arguments], cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True)
+    return subprocess.run(
+        ["make", *arguments], cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True
+    )
 
 
 def test_no_fitting_python(copy: Path) -> None:
@@ -52,9 +62,15 @@ def test_no_network(copy: Path) -> None:
 
 
 def test_help_names_every_target(copy: Path) -> None:
-    targets = {line.split(":")[0] for line in (copy / "Makefile").read_text().splitlines() if line and line[0].isalpha() and ":" in line and "=" not in line}
+    targets = {
+        line.split(":")[0]
+        for line in (copy / "Makefile").read_text().splitlines()
+        if line and line[0].isalpha() and ":" in line and "=" not in line
+    }
     shown = make(copy, "help").stdout
-    assert {f"make {target}" for target in targets - {"help"}} <= {word for line in shown.splitlines() for word in _phrases(line)}
+    assert {f"make {target}" for target in targets - {"help"}} <= {
+        word for line in shown.splitlines() for word in _phrases(line)
+    }
 
 
 def _phrases(line: str) -> list[str]:
@@ -89,10 +105,29 @@ def test_what_pip_is_told_is_told_to_uv() -> None:
         "global.proxy='http://proxy:3128'",
     ]
     variables, arguments = pip_settings.for_uv(pip_settings.settings(listed))
-    assert variables == {"SSL_CERT_FILE": "/etc/ssl/own.crt", "UV_HTTP_TIMEOUT": "180", "HTTP_PROXY": "http://proxy:3128", "HTTPS_PROXY": "http://proxy:3128"}
+    assert variables == {
+        "SSL_CERT_FILE": "/etc/ssl/own.crt",
+        "UV_HTTP_TIMEOUT": "180",
+        "HTTP_PROXY": "http://proxy:3128",
+        "HTTPS_PROXY": "http://proxy:3128",
+    }
     assert arguments == [
-        *("--default-index", "https://mirror.example/simple", "--index", "file:///opt/one", "--index", "https://two.example/simple"),
-        *("--find-links", "/wheels", "--find-links", str(Path("~/mine").expanduser()), "--allow-insecure-host", "mirror.example"),
+        *(
+            "--default-index",
+            "https://mirror.example/simple",
+            "--index",
+            "file:///opt/one",
+            "--index",
+            "https://two.example/simple",
+        ),
+        *(
+            "--find-links",
+            "/wheels",
+            "--find-links",
+            str(Path("~/mine").expanduser()),
+            "--allow-insecure-host",
+            "mirror.example",
+        ),
         *("--index-strategy", "unsafe-best-match"),
     ]
     assert pip_settings.for_uv({}) == ({}, [])
@@ -102,14 +137,20 @@ def test_what_pip_is_told_is_told_to_uv() -> None:
 
 
 def packages(place: Path) -> None:
-    """Three packages: one that is whole, one with a file that is cut off, and one whose list a kill has prevented."""
+    """Three packages: one that is whole, one with a file that is cut off, and one whose list a kill
+    has prevented."""
     for name, size in (("whole", 5), ("cut_off", 9), ("begun", 5)):
         info = place / f"{name}-1.0+cpu.dist-info"
         info.mkdir(parents=True)
         (place / f"{name}.py").write_text("x = 1", encoding="utf-8")
         (info / "METADATA").write_text("Name: x\n", encoding="utf-8")
         if name != "begun":
-            lines = [f"{name}.py,sha256=abc,{size}", f"{info.name}/METADATA,,", f"__pycache__/{name}.pyc,,", f"{info.name}/RECORD,,"]
+            lines = [
+                f"{name}.py,sha256=abc,{size}",
+                f"{info.name}/METADATA,,",
+                f"__pycache__/{name}.pyc,,",
+                f"{info.name}/RECORD,,",
+            ]
             (info / "RECORD").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -135,12 +176,18 @@ def test_packages_that_a_kill_has_left_half_done_are_found_and_forgotten(
 
 @pytest.mark.slow
 def test_where_uv_cannot_do_it_pip_does(copy: Path, tmp_path: Path) -> None:
-    """A uv that fails is told of, and pip has the last word; where pip has a setting that uv cannot be told, uv is not asked."""
+    """A uv that fails is told of, and pip has the last word; where pip has a setting that uv cannot
+    be told, uv is not asked."""
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "uv").write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nexit 1\n")
     (programs / "uv").chmod(0o755)
-    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    offline = {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": "",
+        "PIP_CONFIG_FILE": os.devnull,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+    }
     done = make(copy, "setup", **offline)
     assert (tmp_path / "asked").exists()
     assert "setup: uv could not install them; trying pip" in done.stderr

@@ -1,4 +1,5 @@
-"""The documentation as a site: it is built without a warning, every link leads somewhere, nothing comes from elsewhere, and its search works from the disk."""
+"""The documentation as a site: it is built without a warning, every link leads somewhere, nothing
+comes from elsewhere, and its search works from the disk."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ from typing_extensions import override
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(importlib.util.find_spec("material") is None, reason="the extra docs is not installed")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("material") is None, reason="the extra docs is not installed"),
+]
 
 
 @dataclass
@@ -46,7 +50,9 @@ class Page(HTMLParser):
 
 def build(configuration: Path, out: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(configuration), "-d", str(out)]
-    return subprocess.run(command, cwd=out.parent, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True)
+    return subprocess.run(
+        command, cwd=out.parent, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +65,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Page]:
-    """Every page that the site makes; pages of reports, which documents show as they are, have tests of their own."""
+    """Every page that the site makes; pages of reports, which documents show as they are, have
+    tests of their own."""
     found = {}
     for path in site.rglob("*.html"):
         if "reproduction" not in path.parts:
@@ -78,7 +85,9 @@ def test_every_link_leads_somewhere(site: Path, pages: dict[Path, Page]) -> None
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             target = target / "index.html" if target.is_dir() else target
             placed = pages.get(target)
-            if not target.is_file() or (parts.fragment and placed is not None and unquote(parts.fragment) not in placed.places):
+            if not target.is_file() or (
+                parts.fragment and placed is not None and unquote(parts.fragment) not in placed.places
+            ):
                 broken.append(f"{path.relative_to(site)}: {link}")
     assert sum(len(page.links) for page in pages.values()) > 3000
     assert broken == []
@@ -92,8 +101,14 @@ def test_every_document_is_a_page_and_in_the_menu(site: Path, pages: dict[Path, 
 
 
 def test_nothing_comes_from_elsewhere(site: Path, pages: dict[Path, Page]) -> None:
-    """Neither fonts nor scripts nor pictures: a page can be read without a network, and nobody learns that it is read."""
-    assert not {load for page in pages.values() for load in page.loads if urlsplit(load).scheme not in ("", "data") or load.startswith("//")}
+    """Neither fonts nor scripts nor pictures: a page can be read without a network, and nobody
+    learns that it is read."""
+    assert not {
+        load
+        for page in pages.values()
+        for load in page.loads
+        if urlsplit(load).scheme not in ("", "data") or load.startswith("//")
+    }
     styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
     assert not re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", styles)
 
@@ -116,7 +131,15 @@ def visit(page: str, profile: Path) -> str:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("there is no chromium here")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--virtual-time-budget=40000", "--enable-logging=stderr", "--v=0"]
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={profile}",
+        "--virtual-time-budget=40000",
+        "--enable-logging=stderr",
+        "--v=0",
+    ]
     offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
     done = subprocess.run([chromium, *flags, *offline, "--dump-dom", page], capture_output=True, text=True, timeout=600)
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
@@ -131,15 +154,32 @@ def test_search_works_from_the_disk(site: Path, tmp_path: Path) -> None:
 
 def test_pages_fit_a_phone(site: Path, tmp_path: Path) -> None:
     """No page is wider than a window of 390 pixels: tables and code scroll by themselves."""
-    names = ["index", "start", "tutorial", "glossary", "commands", "functions", "paradigms", "statistics", "gallery", "record"]
+    names = [
+        "index",
+        "start",
+        "tutorial",
+        "glossary",
+        "commands",
+        "functions",
+        "paradigms",
+        "statistics",
+        "gallery",
+        "record",
+    ]
     frames = "".join(f"<iframe src='{name}.html' width=390 height=800></iframe>" for name in names)
     copied = tmp_path / "built"
     shutil.copytree(site, copied)
     for name in names:
         page = copied / f"{name}.html"
-        asked = f"<script>addEventListener('load', () => parent.postMessage(['{name}', document.documentElement.scrollWidth], '*'))</script></body>"
+        asked = (
+            f"<script>addEventListener('load', () => parent.postMessage(['{name}',"
+            " document.documentElement.scrollWidth], '*'))</script></body>"
+        )
         page.write_text(page.read_text(encoding="utf-8").replace("</body>", asked), encoding="utf-8")
-    listener = "addEventListener('message', (event) => { document.getElementById('said').textContent += event.data.join(' ') + ';' })"
+    listener = (
+        "addEventListener('message', (event) => { document.getElementById('said').textContent += event.data.join(' ') +"
+        " ';' })"
+    )
     said = f"<pre id=said></pre><script>{listener}</script>"
     (copied / "phone.html").write_text(f"<!doctype html><body>{said}{frames}", encoding="utf-8")
     found = re.search(r'<pre id="said">(.*?)</pre>', visit((copied / "phone.html").as_uri(), tmp_path / "profile"))

@@ -18,8 +18,13 @@ COMMAND = "import sys; sys.argv = ['spanlab', *{arguments!r}]; from spanlab.cli 
 
 def loaded(code: str) -> set[str]:
     """The top-level names of the modules that a fresh Python has loaded after running ``code``."""
-    report = f"import atexit, json, sys; atexit.register(lambda: print('\\n' + json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))); {code}"
-    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"})
+    report = (
+        "import atexit, json, sys; atexit.register(lambda: print('\\n' + json.dumps(sorted({name.split('.')[0] for"
+        f" name in sys.modules}})))); {code}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
+    )
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -41,7 +46,11 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
 
 
 def test_analysis_needs_no_screen_and_no_models() -> None:
-    assert not loaded("import spanlab.analysis, spanlab.human_data, spanlab.sessions.record.reader") & {"torch", "psychopy", "openai"}
+    assert not loaded("import spanlab.analysis, spanlab.human_data, spanlab.sessions.record.reader") & {
+        "torch",
+        "psychopy",
+        "openai",
+    }
 
 
 def processor_time(code: str) -> float:
@@ -56,15 +65,24 @@ def processor_time(code: str) -> float:
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the processor time of one child")
 @pytest.mark.parametrize("arguments", [["--help"], ["list"]])
 def test_commands_start_in_little_more_than_their_libraries_take(arguments: list[str]) -> None:
-    """A ratio to a Python that does nothing but import what no command can do without, at the same time on the same machine."""
-    pairs = [(processor_time(COMMAND.format(arguments=arguments)), processor_time("import typer, pydantic, yaml, numpy")) for _ in range(3)]
+    """A ratio to a Python that does nothing but import what no command can do without, at the same
+    time on the same machine."""
+    pairs = [
+        (processor_time(COMMAND.format(arguments=arguments)), processor_time("import typer, pydantic, yaml, numpy"))
+        for _ in range(3)
+    ]
     assert min(command for command, _ in pairs) < 2.5 * min(libraries for _, libraries in pairs)
 
 
 @pytest.mark.parametrize(("arguments", "most"), [(["--help"], 64), (["list"], 60)])
 def test_few_modules_of_ours_are_loaded_by_small_commands(arguments: list[str], most: int) -> None:
-    count = "import atexit, sys; atexit.register(lambda: print('\\n', sum(name.partition('.')[0] == 'spanlab' for name in sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", f"{count}; {COMMAND.format(arguments=arguments)}"], capture_output=True, text=True)
+    count = (
+        "import atexit, sys; atexit.register(lambda: print('\\n', sum(name.partition('.')[0] == 'spanlab' for name in"
+        " sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{count}; {COMMAND.format(arguments=arguments)}"], capture_output=True, text=True
+    )
     assert 10 < int(done.stdout.split()[-1]) <= most
 
 
@@ -76,12 +94,17 @@ def test_a_simulated_observer_loads_neither_chat_models_nor_windows(tmp_path: Pa
         "print(*(name for name in sys.modules if name.partition('.')[0] == 'spanlab'))"
     )
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not [name for name in modules if name.startswith(("spanlab.agents.chat", "spanlab.agents.human", "spanlab.agents.network"))]
+    assert not [
+        name
+        for name in modules
+        if name.startswith(("spanlab.agents.chat", "spanlab.agents.human", "spanlab.agents.network"))
+    ]
     assert 40 < len(modules) <= 110
 
 
 def test_the_folder_may_be_called_as_one_likes(tmp_path: Path) -> None:
-    """pytest imports the ``__init__.py`` above the tests by the name of its folder, which need not be one of a package."""
+    """pytest imports the ``__init__.py`` above the tests by the name of its folder, which need not
+    be one of a package."""
     folder = tmp_path / "spanlab-main (1)"
     folder.mkdir()
     for name in ("__init__.py", "__init__.pyi"):
@@ -98,19 +121,16 @@ def test_the_folder_may_be_called_as_one_likes(tmp_path: Path) -> None:
 
 
 def test_what_is_declared_is_what_the_files_register_and_a_name_that_ships_stays_taken() -> None:
-    """Stimuli, samplers and response kinds are loaded when they are asked for: one that is in a file and not declared would not be there."""
+    """Stimuli, samplers and response kinds are loaded when they are asked for: one that is in a
+    file and not declared would not be there."""
     code = (
-        "import importlib, pkgutil, sys\n"
-        "from spanlab.paradigms import RESPONSES, SAMPLERS, responses, samplers\n"
-        "from spanlab.stimuli import STIMULI, Stimulus, kinds\n"
-        "assert 'spanlab.stimuli.kinds.squares' not in sys.modules\n"
-        "class Mine(Stimulus): name = 'squares'\n"
-        "try: STIMULI.register(Mine)\n"
-        "except ValueError as error: print(error)\n"
-        "for registry, package in ((STIMULI, kinds), (SAMPLERS, samplers), (RESPONSES, responses)):\n"
-        "    declared = [*registry]\n"
-        "    for module in pkgutil.iter_modules(package.__path__): importlib.import_module(f'{package.__name__}.{module.name}')\n"
-        "    print(declared == [*registry] == sorted(registry.known()))\n"
+        "import importlib, pkgutil, sys\nfrom spanlab.paradigms import RESPONSES, SAMPLERS, responses, samplers\nfrom"
+        " spanlab.stimuli import STIMULI, Stimulus, kinds\nassert 'spanlab.stimuli.kinds.squares' not in"
+        " sys.modules\nclass Mine(Stimulus): name = 'squares'\ntry: STIMULI.register(Mine)\nexcept ValueError as error:"
+        " print(error)\nfor registry, package in ((STIMULI, kinds), (SAMPLERS, samplers), (RESPONSES, responses)):\n   "
+        " declared = [*registry]\n    for module in pkgutil.iter_modules(package.__path__):"
+        " importlib.import_module(f'{package.__name__}.{module.name}')\n    print(declared == [*registry] =="
+        " sorted(registry.known()))\n"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     assert said == ["two stimulus classes are called 'squares'", "True", "True", "True"]

@@ -11,15 +11,30 @@ import pytest
 from longest import LONGEST
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Paths of one machine, and talk about how the project was made. (Written so that this file does not contain them.)
+#: Paths of one machine, and talk about how the project was made. (Written so that this file does
+#: not contain them.)
 FOREIGN = re.compile(
-    "|".join([r"/wor" + r"k/", r"(?<![\w-])share" + r"d/", r"(?i:issue) ?" + r"#\d", r"/hom" + r"e/\w+/", r"/roo" + r"t/", r"(?i:scratch)" + r"/"])
+    "|".join(
+        [
+            r"/wor" + r"k/",
+            r"(?<![\w-])share" + r"d/",
+            r"(?i:issue) ?" + r"#\d",
+            r"/hom" + r"e/\w+/",
+            r"/roo" + r"t/",
+            r"(?i:scratch)" + r"/",
+        ]
+    )
 )
 
 
 def tracked() -> list[Path]:
     """Files that git tracks, or would when told to add everything."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     if listed.returncode:
         pytest.skip("not a git checkout")
     return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
@@ -71,4 +86,6 @@ def test_scripts_can_be_run() -> None:
 
 
 def test_the_longest_test_files_are_there() -> None:
-    assert not [name for name in LONGEST if not any((folder / f"{name}.py").exists() for folder in (ROOT / "tests", ROOT))]
+    assert not [
+        name for name in LONGEST if not any((folder / f"{name}.py").exists() for folder in (ROOT / "tests", ROOT))
+    ]

@@ -1,4 +1,5 @@
-"""Every verdict is declared, has a planted case each way, and nothing that SpanLab prints judges without a declaration."""
+"""Every verdict is declared, has a planted case each way, and nothing that SpanLab prints judges
+without a declaration."""
 
 from __future__ import annotations
 
@@ -34,12 +35,21 @@ SAID = [sentence for rule in RULES for sentence in rule.says]
 def functions(file: str) -> frozenset[str]:
     """The tests of a file, those of classes as ``Class::test``."""
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    inside = {f"{node.name}::{name}" for node in tree.body if isinstance(node, ast.ClassDef) for name in names_of_tests(node.body)}
+    inside = {
+        f"{node.name}::{name}"
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for name in names_of_tests(node.body)
+    }
     return frozenset(inside | set(names_of_tests(tree.body)))
 
 
 def names_of_tests(body: list[ast.stmt]) -> Iterator[str]:
-    yield from (node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"))
+    yield from (
+        node.name
+        for node in body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    )
 
 
 def test_verdicts_are_declared_once_and_in_full() -> None:
@@ -61,12 +71,16 @@ def test_both_tests_of_a_verdict_are_there(node: str) -> None:
 
 
 def test_declared_sentences_are_those_of_the_code() -> None:
-    """All words of a declared sentence stand in one module or template: what is no longer said is no longer declared."""
+    """All words of a declared sentence stand in one module or template: what is no longer said is
+    no longer declared."""
     declarations = re.compile(r"^VERDICTS = \(\n.*?^\)\n", re.MULTILINE | re.DOTALL)
     templates = [path for room in ("analysis", "extensions", "sessions") for path in (ROOT / room).rglob("*.jinja")]
     texts = ((ROOT / path).read_text(encoding="utf-8") for path in (*modules(ROOT), *templates))
     words = [frozenset(re.findall(r"\w+", declarations.sub("", text))) for text in texts]
-    assert "\n".join(sentence for sentence in SAID if not any(said >= {*re.findall(r"\w+", sentence)} for said in words)) == ""
+    assert (
+        "\n".join(sentence for sentence in SAID if not any(said >= {*re.findall(r"\w+", sentence)} for said in words))
+        == ""
+    )
 
 
 @pytest.mark.slow
@@ -78,7 +92,10 @@ def test_both_tests_of_every_verdict_are_collected() -> None:
 
 
 def test_a_declaration_is_read_without_an_import() -> None:
-    source = 'import nowhere\nVERDICTS = (VerdictRule(name="a", says=("… is fine",), rests_on="b", says_no_when="c", tests=("d", "e")),)\n'
+    source = (
+        'import nowhere\nVERDICTS = (VerdictRule(name="a", says=("… is fine",), rests_on="b", says_no_when="c",'
+        ' tests=("d", "e")),)\n'
+    )
     assert [rule.name for rule in rules_of(source)] == ["a"]
     with pytest.raises(ValueError, match="malformed"):
         list(rules_of(source.replace('"a"', "nowhere.name()")))
@@ -89,10 +106,14 @@ def test_a_sentence_that_judges_is_found_and_one_that_is_declared_is_not() -> No
     assert undeclared(text, ()) == ["It is significant", "valid", "vsr is fine."]
     assert undeclared(text, ("… is fine", "It … significant", "valid")) == []
     assert undeclared("a is fine and b is significant", ("… is fine",)) == ["a is fine and b is significant"]
-    assert undeclared(Page("<p>a <b>is</b> fine</p><script>is safe</script><td>valid</td>").text, ()) == ["a is fine", "valid"]
+    assert undeclared(Page("<p>a <b>is</b> fine</p><script>is safe</script><td>valid</td>").text, ()) == [
+        "a is fine",
+        "valid",
+    ]
 
 
-#: commands whose words are looked through, in a folder with golden sessions (``golden``, ``study``) and tables of people and networks
+#: commands whose words are looked through, in a folder with golden sessions (``golden``, ``study``)
+#: and tables of people and networks
 COMMANDS = (
     "list",
     "timing golden",
@@ -135,17 +156,39 @@ WRITTEN = ("transcript.html", "trained/laptop-nback.md", "units/index.html")
 def tables(place: Path) -> None:
     """Nine people and three networks, and two groups of people, as response tables."""
     people = [
-        responses(lambda length, place, off=0.02 * (at % 4): 0.9 - 0.06 * length + off, agent="participant", kind="participant", participant=f"P{at}", seed=at)
+        responses(
+            lambda length, place, off=0.02 * (at % 4): 0.9 - 0.06 * length + off,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            seed=at,
+        )
         for at in range(9)
     ]
-    networks = [responses(lambda length, place, off=0.1 * at: 0.6 - off, agent=f"network:n{at}", seed=50 + at) for at in range(3)]
+    networks = [
+        responses(lambda length, place, off=0.1 * at: 0.6 - off, agent=f"network:n{at}", seed=50 + at)
+        for at in range(3)
+    ]
     mixed(*people, *networks).to_csv(place / "answers.csv", index=False)
     detected = [
-        table(change_detection(3 + 0.2 * at), 40, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=at) for at in range(9)
+        table(
+            change_detection(3 + 0.2 * at),
+            40,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            paradigm="cd",
+            seed=at,
+        )
+        for at in range(9)
     ]
-    machines = [table(change_detection(1.0 + at), 40, agent=f"network:n{at}", paradigm="cd", seed=90 + at) for at in range(3)]
+    machines = [
+        table(change_detection(1.0 + at), 40, agent=f"network:n{at}", paradigm="cd", seed=90 + at) for at in range(3)
+    ]
     together(*detected, *machines).to_csv(place / "detection.csv", index=False)
-    planted_groups({"old": (8, 0.3), "young": (9, 1.4)}, np.random.RandomState(1)).to_csv(place / "groups.csv", index=False)
+    planted_groups({"old": (8, 0.3), "young": (9, 1.4)}, np.random.RandomState(1)).to_csv(
+        place / "groups.csv", index=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +208,9 @@ def answered(prepared: Path, tmp_path: Path) -> Path:
     return shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
 
 
-@pytest.mark.parametrize("typed", [*COMMANDS, *(pytest.param(typed, marks=pytest.mark.slow) for typed in SLOW_COMMANDS)])
+@pytest.mark.parametrize(
+    "typed", [*COMMANDS, *(pytest.param(typed, marks=pytest.mark.slow) for typed in SLOW_COMMANDS)]
+)
 def test_what_commands_print_judges_only_as_declared(typed: str, run: Run, answered: Path) -> None:
     status, out, err = run(*typed.split())
     assert status == 0, err

@@ -1,4 +1,5 @@
-"""A wheel holds one clean ``spanlab`` package, with its data, and nothing else; a source distribution holds the repository, and its tests run there."""
+"""A wheel holds one clean ``spanlab`` package, with its data, and nothing else; a source
+distribution holds the repository, and its tests run there."""
 
 from __future__ import annotations
 
@@ -22,7 +23,12 @@ NOT_SHIPPED = {"tests", "benchmarks", "docs", "examples", "scripts", ".ci"}
 
 
 def git_files() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     if listed.returncode:
         pytest.skip("not a git checkout")
     return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
@@ -47,7 +53,19 @@ def copied(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory, copied: Path) -> Path:
     """A wheel built from the files of the repository, in a copy, without the network."""
     out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(out), str(copied)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "-w",
+        str(out),
+        str(copied),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     (built,) = out.glob("*.whl")
@@ -76,15 +94,22 @@ def test_holds_the_package_and_nothing_else(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"spanlab"}
     assert not [name for name in names if name.split("/")[1] in {*NOT_SHIPPED, "setup.py"}]
-    assert not [name for name in names if name.startswith("spanlab/extensions/") and ("/tests/" in name or name.endswith("conftest.py"))]
+    assert not [
+        name
+        for name in names
+        if name.startswith("spanlab/extensions/") and ("/tests/" in name or name.endswith("conftest.py"))
+    ]
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".log.tmp"))]
     assert any(name.endswith("dist-info/licenses/LICENSE") for name in names)
 
 
 def test_nothing_of_the_package_is_forgotten(wheel: Path, files: list[str]) -> None:
-    """Every file in a folder of the package is shipped: code, paradigms, human data, fonts, checkpoints."""
+    """Every file in a folder of the package is shipped: code, paradigms, human data, fonts,
+    checkpoints."""
     shipped = set(zipfile.ZipFile(wheel).namelist())
-    folders = {package.split(".")[1] for package in runpy.run_path(str(ROOT / "setup.py"))["PACKAGES"] if "." in package}
+    folders = {
+        package.split(".")[1] for package in runpy.run_path(str(ROOT / "setup.py"))["PACKAGES"] if "." in package
+    }
     loose = {"__init__.py", "__init__.pyi", "__main__.py", "api.py", "py.typed"}
     shipping = [name for name in files if name.split("/")[0] in folders or name in loose]
     # an extension has its tests and its README beside its code
@@ -94,11 +119,12 @@ def test_nothing_of_the_package_is_forgotten(wheel: Path, files: list[str]) -> N
 
 def test_works_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    # -S -P: neither the editable install nor the current folder; the packages that SpanLab needs come from where they are
+    # -S -P: neither the editable install nor the current folder; the packages that SpanLab needs
+    # come from where they are
     packages = [path for path in sys.path if path.endswith("site-packages")]
     code = (
-        f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; sys.path += {packages!r}; import spanlab; from spanlab.cli import main; "
-        "assert spanlab.__file__.startswith(sys.path[0]); sys.argv = ['spanlab', 'list']; main()"
+        f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; sys.path += {packages!r}; import spanlab; from spanlab.cli"
+        " import main; assert spanlab.__file__.startswith(sys.path[0]); sys.argv = ['spanlab', 'list']; main()"
     )
     done = subprocess.run([sys.executable, "-S", "-P", "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -106,15 +132,27 @@ def test_works_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_source_distribution_holds_the_repository_and_its_tests_run(unpacked: Path, files: list[str], tmp_path: Path) -> None:
+def test_a_source_distribution_holds_the_repository_and_its_tests_run(
+    unpacked: Path, files: list[str], tmp_path: Path
+) -> None:
     there = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
     assert sorted({name for name in files if not name.startswith(".")} - there) == []
     (tmp_path / "spanlab").symlink_to(unpacked, target_is_directory=True)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    where = subprocess.run([sys.executable, "-c", "import spanlab; print(spanlab.__file__)"], env=environment, cwd=unpacked, capture_output=True, text=True)
+    where = subprocess.run(
+        [sys.executable, "-c", "import spanlab; print(spanlab.__file__)"],
+        env=environment,
+        cwd=unpacked,
+        capture_output=True,
+        text=True,
+    )
     assert where.stdout.startswith(str(tmp_path)), "the tests would be of another SpanLab"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/exchange", "tests/house/test_layers.py"], env=environment, cwd=unpacked, capture_output=True, text=True
+        [sys.executable, "-m", "pytest", "-q", "tests/exchange", "tests/house/test_layers.py"],
+        env=environment,
+        cwd=unpacked,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout

@@ -1,4 +1,5 @@
-"""Designs that balance answers and random factors: counts, runs, seeds, what cannot be had, and that nobody can foresee what comes."""
+"""Designs that balance answers and random factors: counts, runs, seeds, what cannot be had, and
+that nobody can foresee what comes."""
 
 from __future__ import annotations
 
@@ -16,7 +17,15 @@ from hypothesis import strategies as st
 from paradigm_texts import load, text
 
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Generator, Paradigm, PlannedTrial, compile_trial, load_paradigm, plan_session, session_design
+from spanlab.paradigms import (
+    Generator,
+    Paradigm,
+    PlannedTrial,
+    compile_trial,
+    load_paradigm,
+    plan_session,
+    session_design,
+)
 from spanlab.paradigms.balance import BalanceError, answers_of, dealt, spread
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.compile import resolve_levels
@@ -30,15 +39,26 @@ FACTORS = "a: [1, 2, 3]\nb: [x, y]\nc: {random: [7, 8, 9]}"
 
 
 def coin(
-    folder: Path, design: str = "", *, timeline: str = PROBE, draw: str = "side: {several: {of: [left, right], count: 1}}", factors: str = FACTORS
+    folder: Path,
+    design: str = "",
+    *,
+    timeline: str = PROBE,
+    draw: str = "side: {several: {of: [left, right], count: 1}}",
+    factors: str = FACTORS,
 ) -> Paradigm:
     """A paradigm with one question, whose answer is a coin."""
-    drawn = draw.replace("side: {several: {of: [left, right], count: 1}}", "coins: {several: {of: [left, right], count: 1}}\nside: '=coins[0]'")
-    return load(folder, text(timeline, factors=factors, draw=drawn, more=f"designs:\n  human: {design}\n" if design else ""))
+    drawn = draw.replace(
+        "side: {several: {of: [left, right], count: 1}}",
+        "coins: {several: {of: [left, right], count: 1}}\nside: '=coins[0]'",
+    )
+    return load(
+        folder, text(timeline, factors=factors, draw=drawn, more=f"designs:\n  human: {design}\n" if design else "")
+    )
 
 
 def uneven(values: Sequence[Any], kinds: Sequence[Any]) -> int:
-    """By how much the kind that comes most often comes more often than the one that comes least often."""
+    """By how much the kind that comes most often comes more often than the one that comes least
+    often."""
     counts = Counter(values)
     return max(counts[kind] for kind in kinds) - min(counts[kind] for kind in kinds)
 
@@ -47,7 +67,9 @@ def runs(values: Sequence[Any]) -> int:
     return max(sum(1 for _ in run) for _, run in itertools.groupby(values))
 
 
-def answered(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator = "corrected") -> list[tuple[Any, ...]]:
+def answered(
+    paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator = "corrected"
+) -> list[tuple[Any, ...]]:
     """The correct answers of each trial, from the trials themselves."""
     trials = [trial.compile(paradigm, generator) for trial in plan]
     return [tuple(step.truth.answer for step in trial.steps if step.percept.ask is not None) for trial in trials]
@@ -60,7 +82,13 @@ def by_cell(plan: Sequence[PlannedTrial], values: Sequence[Any]) -> Mapping[tupl
     return cells
 
 
-def holds(paradigm: Paradigm, plan: Sequence[PlannedTrial], answers: Sequence[tuple[Any, ...]], options: Sequence[Any], most: int = 4) -> None:
+def holds(
+    paradigm: Paradigm,
+    plan: Sequence[PlannedTrial],
+    answers: Sequence[tuple[Any, ...]],
+    options: Sequence[Any],
+    most: int = 4,
+) -> None:
     """Answers are even in each cell and over the session, and runs are short."""
     given = [answer for of_trial in answers for answer in of_trial]
     assert uneven(given, options) <= 1
@@ -71,7 +99,7 @@ def holds(paradigm: Paradigm, plan: Sequence[PlannedTrial], answers: Sequence[tu
     assert {trial.seed >> 50 for trial in plan} == {0}, "seeds of the purpose session"
 
 
-# -- the library ---------------------------------------------------------------------------------------------------------------------------------------
+# -- the library -----------------------------------------------------------------------------------
 
 
 #: whose whole sessions are planned with the slow tests
@@ -80,7 +108,9 @@ LONG = ("cd", "cd_noise", "sts", "sts_congruency", "vsrec")
 FEW = {"cd": 90, "cd_noise": 37, "sc": 100, "si": 120, "sts": 9, "sts_congruency": 5, "vir": 120, "vsrec": 20}
 
 
-@pytest.mark.parametrize(("name", "trials"), [*FEW.items(), *(pytest.param(name, None, marks=pytest.mark.slow) for name in LONG)])
+@pytest.mark.parametrize(
+    ("name", "trials"), [*FEW.items(), *(pytest.param(name, None, marks=pytest.mark.slow) for name in LONG)]
+)
 @pytest.mark.sampled(2)
 def test_human_designs_of_two_alternatives_are_balanced(name: str, trials: int | None) -> None:
     paradigm = load_paradigm(name)
@@ -95,9 +125,13 @@ def test_human_designs_of_two_alternatives_are_balanced(name: str, trials: int |
     holds(paradigm, plan, answers, options)
     if name == "vsrec":
         for of_cell in by_cell(plan, answers).values():
-            assert all(uneven(place, options) <= 1 for place in zip(*of_cell, strict=True)), "each serial position by itself"
+            assert all(uneven(place, options) <= 1 for place in zip(*of_cell, strict=True)), (
+                "each serial position by itself"
+            )
     order = plan_session(paradigm, 11, design.unchosen, trials=trials)
-    assert [(one.block, one.levels, one.interval_ms) for one in order] == [(one.block, one.levels, one.interval_ms) for one in plan]
+    assert [(one.block, one.levels, one.interval_ms) for one in order] == [
+        (one.block, one.levels, one.interval_ms) for one in plan
+    ]
     without = [answers_of(paradigm, trial.levels, trial.seed, "corrected") for trial in order]
     with pytest.raises(AssertionError):
         holds(paradigm, order, without, options)
@@ -109,7 +143,10 @@ def test_retention_is_balanced_within_each_answer() -> None:
     plan = plan_session(cd, 3, session_design(cd), {"feature": "colour"})
     assert all("retention_steps" not in trial.levels for trial in plan), "levels of random factors follow from the seed"
     trials = [compile_trial(cd, trial.levels, trial.seed) for trial in plan]
-    both = [(trial.levels["retention_steps"], next(step.truth.answer for step in trial.steps if step.percept.ask)) for trial in trials]
+    both = [
+        (trial.levels["retention_steps"], next(step.truth.answer for step in trial.steps if step.percept.ask))
+        for trial in trials
+    ]
     for cell in by_cell(plan, both).values():
         assert Counter(steps for steps, _ in cell) == dict.fromkeys((0, 6, 12, 18), 3)
         assert uneven(cell, list(itertools.product((0, 6, 12, 18), ("same", "different")))) == 1
@@ -130,7 +167,7 @@ def test_answers_follow_the_generator_of_the_session() -> None:
         holds(si, plan, answered(si, plan, generator), ["same", "different"])
 
 
-# -- designs of one's own ------------------------------------------------------------------------------------------------------------------------------
+# -- designs of one's own --------------------------------------------------------------------------
 
 
 @settings(max_examples=25, deadline=None)
@@ -175,16 +212,31 @@ def test_any_session_is_as_even_as_possible(
     for block in {trial.block for trial in plan}:
         inside = [trial for trial in plan if trial.block == block]
         of_block = [answer for trial, answer in zip(plan, answers, strict=True) if trial.block == block]
-        assert all(uneven([one[0] for one in cell], ["left", "right"]) <= 1 for cell in by_cell(inside, of_block).values())
+        assert all(
+            uneven([one[0] for one in cell], ["left", "right"]) <= 1 for cell in by_cell(inside, of_block).values()
+        )
 
 
 def test_three_answers_and_trials_of_several_questions(tmp_path: Path) -> None:
-    three = load(tmp_path, text("- {phase: probe, show: {blank: {}}, ask: {choice: {options: 3}, answer: =n}}", factors="a: [1, 2]", draw="n: {one_of: 3}"))
+    three = load(
+        tmp_path,
+        text(
+            "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 3}, answer: =n}}",
+            factors="a: [1, 2]",
+            draw="n: {one_of: 3}",
+        ),
+    )
     plan = plan_session(three, 4, SessionDesign(repetitions=10, balance=["answer"], max_run=MaxRun(answer=2)))
     holds(three, plan, answered(three, plan), [0, 1, 2], 2)
-    several = "- {for: side in sides, phase: probe, show: {blank: {}}, ask: {choice: {options: [left, right]}, answer: =side}}"
+    several = (
+        "- {for: side in sides, phase: probe, show: {blank: {}}, ask: {choice: {options: [left, right]}, answer:"
+        " =side}}"
+    )
     for many, most in ((4, 3), (30, 5)):  # few enough for every place by itself; and many
-        lists = load(tmp_path, text(several, factors="a: [1, 2]", draw=f"sides: {{several: {{of: [left, right], count: {many}}}}}"))
+        lists = load(
+            tmp_path,
+            text(several, factors="a: [1, 2]", draw=f"sides: {{several: {{of: [left, right], count: {many}}}}}"),
+        )
         plan = plan_session(lists, 4, SessionDesign(repetitions=5, balance=["answer"], max_run=MaxRun(answer=most)))
         holds(lists, plan, answered(lists, plan), ["left", "right"], most)
 
@@ -207,7 +259,11 @@ def test_only_random_factors(tmp_path: Path) -> None:
         assert Counter(cell) == {7: 2, 8: 2, 9: 2}
 
 
-@given(seed=st.integers(0, 10_000), sizes=st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=6), kinds=st.integers(1, 5))
+@given(
+    seed=st.integers(0, 10_000),
+    sizes=st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=6),
+    kinds=st.integers(1, 5),
+)
 @settings(deadline=None)
 @pytest.mark.slow
 def test_dealing_is_even_at_every_level(seed: int, sizes: list[list[int]], kinds: int) -> None:
@@ -219,7 +275,9 @@ def test_dealing_is_even_at_every_level(seed: int, sizes: list[list[int]], kinds
         assert max(counts) - min(counts) <= 1
         shares = spread(random, counts, cell)
         assert np.sum(shares, axis=0).tolist() == counts
-        assert all(sum(share) == size and max(share) - min(share) <= 1 for share, size in zip(shares, cell, strict=True))
+        assert all(
+            sum(share) == size and max(share) - min(share) <= 1 for share, size in zip(shares, cell, strict=True)
+        )
 
 
 @pytest.mark.slow
@@ -228,15 +286,19 @@ def test_odd_trials_go_to_either_answer(tmp_path: Path) -> None:
     paradigm = coin(tmp_path, factors="a: [1]")
     design = SessionDesign(repetitions=5, balance=["answer"])
     plans = [plan_session(paradigm, seed, design) for seed in range(300)]
-    more = sum([answers_of(paradigm, one.levels, one.seed, "corrected")[0] for one in plan].count("left") == 3 for plan in plans)
+    more = sum(
+        [answers_of(paradigm, one.levels, one.seed, "corrected")[0] for one in plan].count("left") == 3
+        for plan in plans
+    )
     assert abs(more - 150) < 4 * math.sqrt(300) / 2
 
 
-# -- nobody can foresee what comes ---------------------------------------------------------------------------------------------------------------------
+# -- nobody can foresee what comes -----------------------------------------------------------------
 
 
 def gain(sessions: Sequence[Sequence[int]], window: int) -> float:
-    """How much more often than by chance the next answer is told by the answers before it (as many as the window holds), learned in half of the sessions."""
+    """How much more often than by chance the next answer is told by the answers before it (as many
+    as the window holds), learned in half of the sessions."""
     half = len(sessions) // 2
     seen: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
     for session in sessions[:half]:
@@ -246,7 +308,11 @@ def gain(sessions: Sequence[Sequence[int]], window: int) -> float:
     right = total = 0
     for session in sessions[half:]:
         for n, answer in enumerate(session):
-            size = next(size for size in range(min(n, window), -1, -1) if seen[tuple(session[n - size : n])].total() >= 30 or size == 0)
+            size = next(
+                size
+                for size in range(min(n, window), -1, -1)
+                if seen[tuple(session[n - size : n])].total() >= 30 or size == 0
+            )
             guess = max((0, 1), key=lambda one: seen[tuple(session[n - size : n])][one])
             right, total = right + (guess == answer), total + 1
     return right / total - 0.5
@@ -258,7 +324,9 @@ def test_the_next_answer_cannot_be_foreseen(tmp_path: Path) -> None:
     paradigm = coin(tmp_path, factors="a: [1, 2, 3, 4, 5, 6]")
     design = SessionDesign(repetitions=12, balance=["answer"], max_run=MaxRun(levels=3, answer=4))
     plans = [plan_session(paradigm, seed, design) for seed in range(120)]
-    sessions = [[int(answers_of(paradigm, one.levels, one.seed, "corrected") == ("left",)) for one in plan] for plan in plans]
+    sessions = [
+        [int(answers_of(paradigm, one.levels, one.seed, "corrected") == ("left",)) for one in plan] for plan in plans
+    ]
     assert max(gain(sessions, window) for window in (2, 5, 8)) <= 0.05
     # The same test finds what can be foreseen: answers that take turns more often than not.
     random = np.random.RandomState(1)
@@ -272,13 +340,18 @@ def test_the_next_answer_of_the_library_cannot_be_foreseen(name: str) -> None:
     paradigm = load_paradigm(name)
     sessions = []
     for seed in range(60):
-        answers = itertools.chain(*(answers_of(paradigm, one.levels, one.seed, "corrected") for one in plan_session(paradigm, seed, session_design(paradigm))))
+        answers = itertools.chain(
+            *(
+                answers_of(paradigm, one.levels, one.seed, "corrected")
+                for one in plan_session(paradigm, seed, session_design(paradigm))
+            )
+        )
         sessions.append([int(answer in ("same", "symmetric", "left", "top/left")) for answer in answers])
     for window in (3, 5):
         assert gain(sessions, window) <= 0.05
 
 
-# -- replacements --------------------------------------------------------------------------------------------------------------------------------------
+# -- replacements ----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -301,14 +374,23 @@ def test_replacements_keep_answers_and_random_levels() -> None:
                 seeds.add(again.seed)
     vsr = load_paradigm("vsr")
     planned = plan_session(vsr, 7, session_design(vsr))[0]
-    assert replacement(vsr, planned, 7, 2, session_design(vsr)) == replacement(vsr, planned, 7, 2), "as ever where nothing is balanced"
+    assert replacement(vsr, planned, 7, 2, session_design(vsr)) == replacement(vsr, planned, 7, 2), (
+        "as ever where nothing is balanced"
+    )
 
 
-# -- what cannot be had --------------------------------------------------------------------------------------------------------------------------------
+# -- what cannot be had ----------------------------------------------------------------------------
 
 
 def refused(folder: Path, design: str, **more: str) -> str:
-    (folder / "small.yaml").write_text(text(more.pop("timeline", PROBE), factors=FACTORS, draw="side: {one_of: 2}", more=f"designs:\n  human: {design}\n"))
+    (folder / "small.yaml").write_text(
+        text(
+            more.pop("timeline", PROBE),
+            factors=FACTORS,
+            draw="side: {one_of: 2}",
+            more=f"designs:\n  human: {design}\n",
+        )
+    )
     with pytest.raises(ParadigmError) as error:
         check_paradigm(folder / "small.yaml")
     return str(error.value)
@@ -321,22 +403,32 @@ def test_what_cannot_be_balanced_is_told_with_its_line(tmp_path: Path) -> None:
     def message(design: str, timeline: str = ANSWERED) -> str:
         return refused(tmp_path, design, timeline=timeline)
 
-    assert "small.yaml:14 designs > human > balance item 1: 'anwser' is neither 'answer' nor a factor; did you mean 'answer'?" in message("{balance: [anwser]}")
+    assert (
+        "small.yaml:14 designs > human > balance item 1: 'anwser' is neither 'answer' nor a factor; did you mean"
+        " 'answer'?" in message("{balance: [anwser]}")
+    )
     assert "'c' occurs twice" in message("{balance: [c, c]}")
     adaptive = message("{balance: [answer], adaptive: {factor: a, start: 1}}")
     assert "designs > human: an adaptive design decides trial by trial: leave out balance" in adaptive
     assert "max_run" in message("{max_run: {answer: 4}, adaptive: {factor: a, start: 1}}")
     two = ANSWERED + "\n- {phase: second, show: {blank: {}}, ask: {choice: {options: 2}, answer: =1 - side}}"
     several = message("{balance: [answer]}", two)
-    assert "designs > human > balance: trials ask in several phases (probe, second): say which is meant, such as question: second" in several
+    assert (
+        "designs > human > balance: trials ask in several phases (probe, second): say which is meant, such as question:"
+        " second" in several
+    )
     assert "designs > human > max_run: trials ask in several phases" in message("{max_run: {answer: 4}}", two)
-    assert "no step of the phase 'secnd' asks; did you mean 'second'?" in message("{balance: [answer], question: secnd}", two)
+    assert "no step of the phase 'secnd' asks; did you mean 'second'?" in message(
+        "{balance: [answer], question: secnd}", two
+    )
     assert "'question' says which answers balance and max_run refer to" in message("{question: probe}", two)
     constant = message("{balance: [answer], repetitions: 2}", ANSWERED.replace("=side", "0"))
     assert "designs > human > balance: among" in constant
     assert "there was none with the answer 1, so it cannot come as often as others" in constant
     changing = ANSWERED.replace("options: 2", "options: \"=[['u', 'v'], ['w', 'v']][side]\"").replace("=side", "v")
-    assert "the answers that are allowed change from trial to trial" in message("{balance: [answer], repetitions: 9}", changing)
+    assert "the answers that are allowed change from trial to trial" in message(
+        "{balance: [answer], repetitions: 9}", changing
+    )
     cells = "- {phase: probe, show: {blank: {}}, ask: {cells: {grid: 6, take: 3}, answer: [0, 1, 2]}}"
     assert "the answers of 'cells' are too many to come equally often" in message("{balance: [answer]}", cells)
     assert "designs > human > max_run > answer" in message("{max_run: {answer: 0}}")
@@ -349,14 +441,18 @@ def test_runs_that_are_too_short_are_refused(tmp_path: Path) -> None:
         plan_session(paradigm, 1, SessionDesign(repetitions=3, blocks=2, balance=["answer"], max_run=MaxRun(answer=1)))
     assert error.value.key == "max_run"
     always = load(tmp_path, text(ANSWERED.replace("=side", "0")))
-    with pytest.raises(SpanLabError, match="there was none that gives at most 2 of the same answer in a row; wish for less"):
+    with pytest.raises(
+        SpanLabError, match="there was none that gives at most 2 of the same answer in a row; wish for less"
+    ):
         plan_session(always, 1, SessionDesign(repetitions=3, max_run=MaxRun(answer=2)))
 
 
 def test_one_of_several_questions(tmp_path: Path) -> None:
     timeline = ANSWERED + "\n- {phase: second, show: {blank: {}}, ask: {choice: {options: 2}, answer: =other}}"
     paradigm = load(tmp_path, text(timeline, factors="a: [1, 2]", draw="side: {one_of: 2}\nother: {one_of: 2}"))
-    plan = plan_session(paradigm, 2, SessionDesign(repetitions=20, balance=["answer"], question="second", max_run=MaxRun(answer=3)))
+    plan = plan_session(
+        paradigm, 2, SessionDesign(repetitions=20, balance=["answer"], question="second", max_run=MaxRun(answer=3))
+    )
     answers = answered(paradigm, plan)
     holds(paradigm, plan, [one[1:] for one in answers], [0, 1], 3)
     assert runs([one[0] for one in answers]) > 3

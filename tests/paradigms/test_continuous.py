@@ -1,4 +1,5 @@
-"""Continuous report: values that close on themselves, how they are read, scored and chosen, and the wheel of colours."""
+"""Continuous report: values that close on themselves, how they are read, scored and chosen, and the
+wheel of colours."""
 
 from __future__ import annotations
 
@@ -18,7 +19,14 @@ def kind(feature: str = "colour", tolerance: int = 20, **more: object) -> Contin
     return Continuous.model_validate({"feature": feature, "tolerance": tolerance, **more})
 
 
-KINDS = [kind(), kind("orientation"), kind("location"), kind(step=2, bins=60), kind("orientation", step=5, bins=12), kind(turned=77, start=10)]
+KINDS = [
+    kind(),
+    kind("orientation"),
+    kind("location"),
+    kind(step=2, bins=60),
+    kind("orientation", step=5, bins=12),
+    kind(turned=77, start=10),
+]
 
 
 def test_every_colour_is_within_srgb_and_all_differ_by_equal_steps() -> None:
@@ -31,7 +39,9 @@ def test_every_colour_is_within_srgb_and_all_differ_by_equal_steps() -> None:
 
 
 def test_white_and_gray_are_where_srgb_has_them() -> None:
-    white = [round(255 * (12.92 * v if v <= 0.0031308 else 1.055 * v ** (1 / 2.4) - 0.055)) for v in linear_rgb(100, 0, 0)]
+    white = [
+        round(255 * (12.92 * v if v <= 0.0031308 else 1.055 * v ** (1 / 2.4) - 0.055)) for v in linear_rgb(100, 0, 0)
+    ]
     assert white == [255, 255, 255]
     gray = [round(255 * (1.055 * v ** (1 / 2.4) - 0.055)) for v in linear_rgb(53.585, 0, 0)]
     assert gray == [128, 128, 128]
@@ -65,7 +75,9 @@ def test_without_an_answer_there_is_no_error() -> None:
 @pytest.mark.parametrize("asked", KINDS, ids=repr)
 def test_chance_is_the_share_of_answers_within_the_tolerance(asked: Continuous) -> None:
     answers = range(0, asked.period, asked.step)
-    assert asked.chance() == pytest.approx(np.mean([bool(asked.score(answer, 0)[0].correct) for answer in answers]), abs=1e-12)
+    assert asked.chance() == pytest.approx(
+        np.mean([bool(asked.score(answer, 0)[0].correct) for answer in answers]), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("asked", KINDS, ids=repr)
@@ -104,14 +116,20 @@ def test_clicks_near_the_middle_and_outside_the_canvas_mean_nothing() -> None:
     dial = kind().surface().dial
     assert dial is not None
     assert [dial.value_at(x, y) for x, y in ((48, 48), (48, 40), (48, -1), (97, 48))] == [None] * 4
-    assert (dial.value_at(48, 1), dial.value_at(95, 48), dial.value_at(48, 95), dial.value_at(1, 48)) == (0, 90, 180, 270)
+    assert (dial.value_at(48, 1), dial.value_at(95, 48), dial.value_at(48, 95), dial.value_at(1, 48)) == (
+        0,
+        90,
+        180,
+        270,
+    )
     orientation = kind("orientation").surface().dial
     assert orientation is not None
     assert {orientation.value_at(48, 1), orientation.value_at(48, 95)} == {0}
 
 
 def test_where_a_wheel_of_colours_lies_is_no_other_question() -> None:
-    """A colour moves with the wheel; sentences that a session keeps of a question hold for every turn of it."""
+    """A colour moves with the wheel; sentences that a session keeps of a question hold for every
+    turn of it."""
     plain, turned = kind(), kind(turned=100, start=50)
     assert plain.record_key() == turned.record_key() != kind(tolerance=21).record_key()
     assert (plain.question(), plain.legend("words")) == (turned.question(), turned.legend("words"))

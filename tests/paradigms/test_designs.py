@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from paradigm_texts import load, text
 
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_dataset, plan_practice, plan_session, session_design, trial_seed
+from spanlab.paradigms import (
+    Paradigm,
+    PlannedTrial,
+    load_paradigm,
+    plan_dataset,
+    plan_practice,
+    plan_session,
+    session_design,
+    trial_seed,
+)
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions.chosen_trials import plan_trials
 
@@ -22,7 +31,9 @@ FACTORS = "a: [1, 2, 3]\nb: [x, y]\nc: {random: [7, 8]}"
 
 
 def designed(folder: Path, *designs: str, more: str = "") -> Paradigm:
-    return load(folder, text(factors=FACTORS, more="designs:\n" + "\n".join(f"  {design}" for design in designs) + f"\n{more}"))
+    return load(
+        folder, text(factors=FACTORS, more="designs:\n" + "\n".join(f"  {design}" for design in designs) + f"\n{more}")
+    )
 
 
 def levels(plan: Sequence[PlannedTrial]) -> list[tuple[Any, ...]]:
@@ -39,7 +50,9 @@ def test_every_combination_comes_as_often_as_the_design_says(tmp_path: Path) -> 
     assert Counter(levels(plan)) == dict.fromkeys(itertools.product([1, 2, 3], "xy"), 8)
     assert [trial.trial for trial in plan] == list(range(1, 49))
     for block in (1, 2):
-        assert Counter(levels([trial for trial in plan if trial.block == block])) == dict.fromkeys(itertools.product([1, 2, 3], "xy"), 4)
+        assert Counter(levels([trial for trial in plan if trial.block == block])) == dict.fromkeys(
+            itertools.product([1, 2, 3], "xy"), 4
+        )
     fixed = plan_session(paradigm, 5, session_design(paradigm, "all"))
     assert levels(fixed) == list(itertools.product([1, 2, 3], "xy")) * 3
 
@@ -54,7 +67,9 @@ def test_a_plan_follows_from_the_seed(tmp_path: Path) -> None:
 
 
 def test_intervals_are_fixed_or_drawn(tmp_path: Path) -> None:
-    paradigm = designed(tmp_path, "human: {repetitions: 40, interval: {uniform: [200, 900]}}", "short: {interval: 250}", "plain: {}")
+    paradigm = designed(
+        tmp_path, "human: {repetitions: 40, interval: {uniform: [200, 900]}}", "short: {interval: 250}", "plain: {}"
+    )
     drawn = [trial.interval_ms for trial in plan_session(paradigm, 1, session_design(paradigm))]
     assert min(drawn) < 220
     assert max(drawn) > 880
@@ -75,7 +90,9 @@ def test_runs_are_limited(tmp_path: Path) -> None:
 def test_an_order_with_short_runs_is_always_found(seed: int, repetitions: int, max_run: int, count: int) -> None:
     paradigm = load_paradigm("vsr")
     chosen = list(range(2, 2 + count))
-    plan = plan_session(paradigm, seed, SessionDesign(repetitions=repetitions, max_run=max_run), {"list_length": chosen})
+    plan = plan_session(
+        paradigm, seed, SessionDesign(repetitions=repetitions, max_run=max_run), {"list_length": chosen}
+    )
     assert Counter(levels(plan)) == {(length,): repetitions for length in chosen}
     if count > 1:
         assert longest_run(levels(plan)) <= max_run
@@ -93,7 +110,8 @@ def test_long_sessions_and_sessions_of_one_level_find_an_order() -> None:
 
 @pytest.mark.slow
 def test_orders_are_shuffled_without_favour() -> None:
-    """Each combination comes first equally often: chi-square over 4,000 plans, 7 degrees of freedom, beyond the 99.9 % point only by a fault."""
+    """Each combination comes first equally often: chi-square over 4,000 plans, 7 degrees of
+    freedom, beyond the 99.9 % point only by a fault."""
     paradigm = load_paradigm("vsr")
     design = SessionDesign(repetitions=1, max_run=3)
     first = Counter(plan_session(paradigm, seed, design)[0].levels["list_length"] for seed in range(4000))
@@ -114,12 +132,24 @@ def test_blocks_hold_a_factor_and_come_in_shuffled_order(tmp_path: Path) -> None
 
 
 def test_levels_are_chosen_held_out_and_crossed(tmp_path: Path) -> None:
-    paradigm = designed(tmp_path, "human: {factors: {a: [1, 3]}, hold_out: {b: [x]}}", "crossed: {factors: {c: [8, 7], a: [2]}, blocked_by: [c]}")
+    paradigm = designed(
+        tmp_path,
+        "human: {factors: {a: [1, 3]}, hold_out: {b: [x]}}",
+        "crossed: {factors: {c: [8, 7], a: [2]}, blocked_by: [c]}",
+    )
     assert Counter(levels(plan_session(paradigm, 1, session_design(paradigm)))) == {(1, "y"): 1, (3, "y"): 1}
-    assert Counter(levels(plan_session(paradigm, 1, session_design(paradigm), {"b": ["x"]}))) == {(1, "x"): 1, (3, "x"): 1}
+    assert Counter(levels(plan_session(paradigm, 1, session_design(paradigm), {"b": ["x"]}))) == {
+        (1, "x"): 1,
+        (3, "x"): 1,
+    }
     assert Counter(levels(plan_session(paradigm, 1, session_design(paradigm), {"a": 2}))) == {(2, "y"): 1}
     crossed = plan_session(paradigm, 1, session_design(paradigm, "crossed"))
-    assert sorted((trial.levels["b"], trial.levels["c"]) for trial in crossed) == [("x", 7), ("x", 8), ("y", 7), ("y", 8)]
+    assert sorted((trial.levels["b"], trial.levels["c"]) for trial in crossed) == [
+        ("x", 7),
+        ("x", 8),
+        ("y", 7),
+        ("y", 8),
+    ]
 
 
 @pytest.mark.parametrize("trials", [1, 5, 6, 7, 31])
@@ -168,11 +198,16 @@ def test_data_sets_are_balanced_and_their_splits_share_no_trial(tmp_path: Path) 
     plans = {split: list(plan_dataset(paradigm, 3, split, 600)) for split in ("train", "validation", "test")}
     for plan in plans.values():
         assert set(Counter(levels(plan)).values()) == {100}
-    seeds = [trial.seed for plan in plans.values() for trial in plan] + [trial.seed for trial in plan_dataset(paradigm, 4, "train", 600)]
+    seeds = [trial.seed for plan in plans.values() for trial in plan] + [
+        trial.seed for trial in plan_dataset(paradigm, 4, "train", 600)
+    ]
     seeds += [trial.seed for trial in plan_session(paradigm, 3, SessionDesign(), trials=600)]
     assert len(set(seeds)) == len(seeds)
     assert list(plan_dataset(paradigm, 3, "train", 10, start=590)) == plans["train"][590:]
-    assert Counter(levels(list(plan_dataset(paradigm, 3, "train", 90, {"a": [1, 2], "b": "x"})))) == {(1, "x"): 45, (2, "x"): 45}
+    assert Counter(levels(list(plan_dataset(paradigm, 3, "train", 90, {"a": [1, 2], "b": "x"})))) == {
+        (1, "x"): 45,
+        (2, "x"): 45,
+    }
 
 
 @given(
@@ -183,7 +218,9 @@ def test_data_sets_are_balanced_and_their_splits_share_no_trial(tmp_path: Path) 
     st.integers(0, 2**20 - 1),
     st.integers(0, 2**30 - 1),
 )
-def test_seeds_never_meet(purpose: Any, master: int, index: int, other: Any, other_master: int, other_index: int) -> None:
+def test_seeds_never_meet(
+    purpose: Any, master: int, index: int, other: Any, other_master: int, other_index: int
+) -> None:
     same = (purpose, master, index) == (other, other_master, other_index)
     assert (trial_seed(purpose, master, index) == trial_seed(other, other_master, other_index)) == same
     assert 0 <= trial_seed(purpose, master, index) < 2**53
@@ -197,7 +234,11 @@ def test_seeds_out_of_range_are_refused(master: int, index: int) -> None:
 
 def test_without_a_design_a_session_is_planned_as_the_command_line_plans_it(tmp_path: Path) -> None:
     paradigm = designed(tmp_path, "human: {repetitions: 4, blocks: 2}", "all: {repetitions: 3, order: fixed}")
-    assert plan_session(paradigm, 5) == plan_session(paradigm, 5, "human") == plan_session(paradigm, 5, session_design(paradigm))
+    assert (
+        plan_session(paradigm, 5)
+        == plan_session(paradigm, 5, "human")
+        == plan_session(paradigm, 5, session_design(paradigm))
+    )
     assert plan_session(paradigm, 5, "all") == plan_session(paradigm, 5, session_design(paradigm, "all"))
     assert plan_session(load_paradigm("vsr"), 1) == plan_trials("vsr").plan
     bare = load(tmp_path, text(factors=FACTORS))

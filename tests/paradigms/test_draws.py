@@ -1,4 +1,5 @@
-"""Trials whose draws are given: they are the trials that the draws came from, and whatever cannot have been drawn is refused."""
+"""Trials whose draws are given: they are the trials that the draws came from, and whatever cannot
+have been drawn is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +13,16 @@ from hypothesis import strategies as st
 from paradigm_texts import load, text
 
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Generator, Paradigm, Trial, compile_trial, drawn_values, fingerprint, list_paradigms, load_paradigm
+from spanlab.paradigms import (
+    Generator,
+    Paradigm,
+    Trial,
+    compile_trial,
+    drawn_values,
+    fingerprint,
+    list_paradigms,
+    load_paradigm,
+)
 from spanlab.paradigms.paradigm import GENERATORS
 from spanlab.paradigms.samplers.base import misfit
 
@@ -42,7 +52,9 @@ def small(tmp_path: Path) -> Paradigm:
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "cd_noise" else name for name in list_paradigms()])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "cd_noise" else name for name in list_paradigms()]
+)
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_a_trial_is_made_again_from_what_was_drawn_for_it(name: str, generator: Generator) -> None:
     """Also through JSON, and for every combination of factor levels."""
@@ -67,12 +79,24 @@ def test_draws_make_the_same_trial_with_any_other_seed(data: st.DataObject) -> N
     seed, other = data.draw(st.tuples(st.integers(0, 2**53), st.integers(0, 2**53)))
     trial = compile_trial(paradigm, levels, seed, generator)
     again = compile_trial(paradigm, trial.levels, other, generator, drawn_values(paradigm, levels, seed, generator))
-    machine = [(step.percept.phase, step.percept.for_machine.stimulus, step.percept.ask, step.truth) for step in trial.steps if step.percept.model_step]
-    assert machine == [(step.percept.phase, step.percept.for_machine.stimulus, step.percept.ask, step.truth) for step in again.steps if step.percept.model_step]
+    machine = [
+        (step.percept.phase, step.percept.for_machine.stimulus, step.percept.ask, step.truth)
+        for step in trial.steps
+        if step.percept.model_step
+    ]
+    assert machine == [
+        (step.percept.phase, step.percept.for_machine.stimulus, step.percept.ask, step.truth)
+        for step in again.steps
+        if step.percept.model_step
+    ]
 
 
 def texts(trial: Trial) -> list[str]:
-    return [step.percept.displays[0].stimulus.model_dump()["text"] for step in trial.steps if step.percept.phase == "present"]
+    return [
+        step.percept.displays[0].stimulus.model_dump()["text"]
+        for step in trial.steps
+        if step.percept.phase == "present"
+    ]
 
 
 def test_given_draws_are_used_and_the_others_follow(small: Paradigm) -> None:
@@ -86,7 +110,9 @@ def test_given_draws_are_used_and_the_others_follow(small: Paradigm) -> None:
 def test_the_identity_covers_given_draws_and_nothing_else_has_changed(small: Paradigm) -> None:
     drawn = drawn_values(small, {"n": 1}, 4)
     one = compile_trial(small, {"n": 1}, 4, draws=drawn)
-    assert compile_trial(small, {"n": 1}, 4, draws=dict(reversed(drawn.items()))).trial_id == one.trial_id, "whatever the order of the draws"
+    assert compile_trial(small, {"n": 1}, 4, draws=dict(reversed(drawn.items()))).trial_id == one.trial_id, (
+        "whatever the order of the draws"
+    )
     others = [
         compile_trial(small, {"n": 1}, 4, draws={**drawn, "side": "left" if drawn["side"] == "right" else "right"}),
         compile_trial(small, {"n": 1}, 5, draws=drawn),
@@ -119,13 +145,13 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"walk": [1]}, "expected the fields start, updates, final; found [1]"),
     ({"walk": {"start": [4, 4], "updates": []}}, "the field 'final' is missing"),
     ({"walk": {"start": [4, 4], "updates": [], "final": [4, 4], "end": 1}}, "unknown field 'end'"),
-    ({"walk": {"start": [4, 4], "updates": [{"box": 0, "direction": "up"}] * 2, "final": [4, 4]}}, "updates: expected a list of 3; found one of 2"),
-    ({"walk": {"start": [4, 4], "updates": [{"box": 0, "direction": 1}] * 3, "final": [4, 4]}}, "updates > 1 > direction: expected a word; found 1"),
-    ({"walk": {"start": [4, 4], "updates": [{"box": 0, "direction": "up"}] * 3, "final": [4, 4]}}, "update 2 (up) moves the marker out of box 0"),
-    ({"walk": {"start": [7, 4], "updates": [LEFT, {"box": 1, "direction": "up"}, {"box": 0, "direction": "up"}], "final": [4, 1]}},
+    ({"walk": {"start": [4, 4], "updates": [{"box": 0, "direction": "up"}] * 2, "final": [4, 4]}}, "updates: expected a list of 3; found one of 2"),  # noqa: E501
+    ({"walk": {"start": [4, 4], "updates": [{"box": 0, "direction": 1}] * 3, "final": [4, 4]}}, "updates > 1 > direction: expected a word; found 1"),  # noqa: E501
+    ({"walk": {"start": [4, 4], "updates": [{"box": 0, "direction": "up"}] * 3, "final": [4, 4]}}, "update 2 (up) moves the marker out of box 0"),  # noqa: E501
+    ({"walk": {"start": [7, 4], "updates": [LEFT, {"box": 1, "direction": "up"}, {"box": 0, "direction": "up"}], "final": [4, 1]}},  # noqa: E501
      "final: the updates lead to [3, 1]; found [4, 1]"),
-    ({"walk": {"start": [9, 4], "updates": [{"box": 1, "direction": "up"}] * 3, "final": [9, 1]}}, "start: expected cells from 0 to 8"),
-    ({"walk": {"start": [8, 4], "updates": [{"box": 2, "direction": "up"}] * 3, "final": [9, 1]}}, "update 1: expected a box from 0 to 1"),
+    ({"walk": {"start": [9, 4], "updates": [{"box": 1, "direction": "up"}] * 3, "final": [9, 1]}}, "start: expected cells from 0 to 8"),  # noqa: E501
+    ({"walk": {"start": [8, 4], "updates": [{"box": 2, "direction": "up"}] * 3, "final": [9, 1]}}, "update 1: expected a box from 0 to 1"),  # noqa: E501
     ({"patterns": [[0, 1], [1, 0]]}, "two patterns are the same"),
     ({"patterns": [[0, 1], [1, 4]]}, "pattern 2: expected 2 different cells from 0 to 3; found [1, 4]"),
     ({"patterns": [[0, 1], [1, 1]]}, "pattern 2: expected 2 different cells"),
@@ -160,14 +186,21 @@ def test_random_draws_are_given_together_or_not_at_all(small: Paradigm, tmp_path
 
 
 def test_what_a_file_makes_of_given_draws_is_told_with_its_line(tmp_path: Path) -> None:
-    paradigm = load(tmp_path, text("- {phase: probe, show: {blank: {}}, ask: {choice: {options: 2}, answer: =a}}", draw="a: {one_of: 9}"))
-    with pytest.raises(ParadigmError, match=r"small\.yaml:8 timeline step 1 > ask > answer.*\(with seed 3, draws given\)"):
+    paradigm = load(
+        tmp_path,
+        text("- {phase: probe, show: {blank: {}}, ask: {choice: {options: 2}, answer: =a}}", draw="a: {one_of: 9}"),
+    )
+    with pytest.raises(
+        ParadigmError, match=r"small\.yaml:8 timeline step 1 > ask > answer.*\(with seed 3, draws given\)"
+    ):
         compile_trial(paradigm, {}, 3, draws={"a": 5})
 
 
 PLAIN = st.recursive(
     st.one_of(st.booleans(), st.integers(-9, 9), st.floats(-9, 9), st.text(max_size=3)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text("abc", max_size=2), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text("abc", max_size=2), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -177,5 +210,7 @@ PLAIN = st.recursive(
 def test_forms_are_compared(value: Any, other: Any) -> None:
     assert misfit(value, value) is None
     numbers = {type(value), type(other)} <= {int, float}
-    if (type(value) is not type(other) and not numbers) or (isinstance(value, (list, dict)) and len(value) != len(other)):
+    if (type(value) is not type(other) and not numbers) or (
+        isinstance(value, (list, dict)) and len(value) != len(other)
+    ):
         assert misfit(value, other)

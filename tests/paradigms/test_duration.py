@@ -1,4 +1,5 @@
-"""How long a session takes: times of the file, counted by hand, and assumed ones, which are declared."""
+"""How long a session takes: times of the file, counted by hand, and assumed ones, which are
+declared."""
 
 from __future__ import annotations
 
@@ -22,11 +23,13 @@ TIMELINE = """
 - {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0}}
 - {phase: places, show: {blank: {}}, ask: {sequence: {options: 9, take: 3, layout: 3x3}, answer: "=[1, 2, 3]"}}
 - {phase: feedback, feedback: {right: {text: y, ms: 300}, wrong: {text: n, ms: 500}, missed: {text: n, ms: 400}}}
-"""
+"""  # noqa: E501
 
 
 def test_times_of_the_file_are_counted_and_others_assumed(tmp_path: Path) -> None:
-    paradigm = load(tmp_path, text(TIMELINE, more="practice: {trials: 4}\ndesigns: {human: {repetitions: 10, interval: 1500}}"))
+    paradigm = load(
+        tmp_path, text(TIMELINE, more="practice: {trials: 4}\ndesigns: {human: {repetitions: 10, interval: 1500}}")
+    )
     plan = plan_session(paradigm, 1, SessionDesign(repetitions=1))
     one = trial_duration(plan[0].compile(paradigm, "corrected"))
     answers = ASSUMED["choice"][0] + ASSUMED["sequence"][0] + 3 * ASSUMED["sequence"][1]
@@ -37,9 +40,10 @@ def test_times_of_the_file_are_counted_and_others_assumed(tmp_path: Path) -> Non
     assert session.trials == 10
     assert session.seconds == pytest.approx(10 * (one.seconds + 1.5))
     assert practice.seconds == pytest.approx(4 * (one.seconds + 1.5))
-    assert session.grounds == (
-        "59 s of displays, windows and intervals; 20 self-paced answers, assumed to take 3.8 s each on average; 10 self-paced steps, assumed to take 2 s each; "
-        "10 answers can end their window sooner"
+    assert (
+        session.grounds
+        == "59 s of displays, windows and intervals; 20 self-paced answers, assumed to take 3.8 s each on average; 10"
+        " self-paced steps, assumed to take 2 s each; 10 answers can end their window sooner"
     )
 
 
@@ -73,5 +77,7 @@ def test_every_paradigm_of_the_library_says_how_long_it_takes_and_check_and_list
     assert "  session 1: about " in printed
     assert "assumed for self-paced answers" in printed
     study_in(tmp_path, STUDY + "groups: [a, {name: b, set: {long: {list_length: 9}}}]\n")
-    first, second = (line for line in run("check", "study.yaml", "--details")[1].splitlines() if "session 1 of group" in line)
+    first, second = (
+        line for line in run("check", "study.yaml", "--details")[1].splitlines() if "session 1 of group" in line
+    )
     assert first.split("long")[1] != second.split("long")[1]

@@ -1,4 +1,5 @@
-"""Every paradigm that ships, in every condition, with both generators: it compiles, and who knows the answers makes no mistake."""
+"""Every paradigm that ships, in every condition, with both generators: it compiles, and who knows
+the answers makes no mistake."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from spanlab.paradigms.paradigm import GENERATORS
 from spanlab.sessions import read_responses
 
 PARADIGMS = list_paradigms()
-#: Families of tasks with a literature of their own, and of these the ones that nobody has published data sets of for networks.
+#: Families of tasks with a literature of their own, and of these the ones that nobody has published
+#: data sets of for networks.
 OF_LABS = ("Continuous report", "Span tests", "Recognition")
 OF_PEOPLE = ("Span tests", "Recognition")
 
@@ -27,7 +29,9 @@ def test_the_library_is_complete() -> None:
     continuous = {"continuous_colour", "continuous_orientation"}
     spans = {"digit_span", "corsi", "operation_span", "symmetry_span", "running_span"}
     labs = continuous | spans | {"sternberg", "delayed_match"}
-    assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | labs
+    assert (
+        set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | labs
+    )
 
 
 @pytest.mark.slow
@@ -63,9 +67,14 @@ def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
         assert paradigm.source.benchmark
     assert {"human"} | (set() if paradigm.family in OF_PEOPLE else {"published"}) <= set(paradigm.designs)
     trial = compile_trial(paradigm, some_conditions(paradigm)[0], 1)
-    assert (paradigm.network is None) == any(step.percept.ask.kind.not_for_networks for step in trial.steps if step.percept.ask is not None)
+    assert (paradigm.network is None) == any(
+        step.percept.ask.kind.not_for_networks for step in trial.steps if step.percept.ask is not None
+    )
     for levels in some_conditions(paradigm):
-        told = {language: paradigm.instructions_in(language, compile_trial(paradigm, levels, 1).levels) for language in paradigm.instructions}
+        told = {
+            language: paradigm.instructions_in(language, compile_trial(paradigm, levels, 1).levels)
+            for language in paradigm.instructions
+        }
         assert all("{=" not in text and len(text) > 60 for text in told.values())
 
 

@@ -1,4 +1,5 @@
-"""Open questions: typed at the window, written by chat models, in the record word for word, and shared only where that is asked for."""
+"""Open questions: typed at the window, written by chat models, in the record word for word, and
+shared only where that is asked for."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ timeline:
     ask: {open_text: {most: 300, more: äöüß}, prompt: {en: "How did you remember the items?", de: "Wie haben Sie sich die Dinge gemerkt?"}}
 instructions: {en: Please answer., de: Bitte antworten Sie.}
 designs: {human: {repetitions: 1}}
-"""
+"""  # noqa: E501
 SAID = "i said them aloud, with anna. it helped 3 times"
 
 
@@ -61,7 +62,11 @@ def test_what_is_typed_is_in_the_record_word_for_word_and_nothing_is_scored(file
 
 
 def test_it_is_typed_key_by_key_taken_back_and_ended_with_return(file: Path) -> None:
-    ask = next(step.percept.ask for step in spanlab.compile_trial(spanlab.load_paradigm(file), {}, 1).steps if step.percept.phase == "strategy")
+    ask = next(
+        step.percept.ask
+        for step in spanlab.compile_trial(spanlab.load_paradigm(file), {}, 1).steps
+        if step.percept.phase == "strategy"
+    )
     assert ask is not None
     sheet = AnswerSheet(ask, 0.0)
     assert sheet.take(Press("key", 0.1, key="return")) == "not yet"
@@ -81,7 +86,8 @@ def test_a_long_text_stays_readable_and_is_seen_to_its_end() -> None:
     ordered = kind.surface().ordered
     assert ordered is not None
     short, long, longer = (
-        np.asarray(line_picture(ordered, None, list(text), (600, 380))) for text in ("one word", "some words " * 50, "some words " * 50 + "end here")
+        np.asarray(line_picture(ordered, None, list(text), (600, 380)))
+        for text in ("one word", "some words " * 50, "some words " * 50 + "end here")
     )
     assert (short != long).any()
     assert (long != longer).any(), "its end is seen"
@@ -89,7 +95,10 @@ def test_a_long_text_stays_readable_and_is_seen_to_its_end() -> None:
 
 def test_a_chat_model_answers_in_its_own_words() -> None:
     kind = OpenText.model_validate({"most": 60})
-    assert kind.parse("  I grouped them:\n- first the F,\n- then the rest.  ") == "I grouped them:\n- first the F,\n- then the rest."
+    assert (
+        kind.parse("  I grouped them:\n- first the F,\n- then the rest.  ")
+        == "I grouped them:\n- first the F,\n- then the rest."
+    )
     assert kind.parse("") is None
     assert kind.parse("x" * 61) is None
     assert kind.parse("?") == "?"

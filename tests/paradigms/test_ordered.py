@@ -1,4 +1,5 @@
-"""Answers in order and typed answers: what is allowed, how replies are read, how they are scored, what guessing reaches."""
+"""Answers in order and typed answers: what is allowed, how replies are read, how they are scored,
+what guessing reaches."""
 
 from __future__ import annotations
 
@@ -35,25 +36,76 @@ def key(name: str, held: bool = False) -> Press:
     [
         *(
             (DIGITS, reply, ("3", "7", "2", "4"))
-            for reply in ("3 7 2 4", "3724", "3, 7, 2, 4.", "3-7-2-4", "3 → 7 → 2 → 4", "[3, 7, 2, 4]", "37 24", "3\n7\n2\n4")
+            for reply in (
+                "3 7 2 4",
+                "3724",
+                "3, 7, 2, 4.",
+                "3-7-2-4",
+                "3 → 7 → 2 → 4",
+                "[3, 7, 2, 4]",
+                "37 24",
+                "3\n7\n2\n4",
+            )
         ),
-        *((DIGITS, reply, ("3", "7", "2", "4")) for reply in ("1. 3\n2. 7\n3. 2\n4. 4", "- 3\n- 7\n- 2\n- 4", "The digits were 3, 7, 2 and 4.", "3; 7; 2; 4")),
-        *((DIGITS, reply, ("3", "7", "2", "4")) for reply in ("I saw 4 digits, namely: 3 7 2 4", "3 7 2 4 - so 3 7 2 4")),
+        *(
+            (DIGITS, reply, ("3", "7", "2", "4"))
+            for reply in (
+                "1. 3\n2. 7\n3. 2\n4. 4",
+                "- 3\n- 7\n- 2\n- 4",
+                "The digits were 3, 7, 2 and 4.",
+                "3; 7; 2; 4",
+            )
+        ),
+        *(
+            (DIGITS, reply, ("3", "7", "2", "4"))
+            for reply in ("I saw 4 digits, namely: 3 7 2 4", "3 7 2 4 - so 3 7 2 4")
+        ),
         *((DIGITS, reply, ("3", None, "2", "4")) for reply in ("3 blank 2 4", "3, blank, 2, 4", "3 Blank 2 4")),
         *(
             (DIGITS, reply, None)
-            for reply in ("3 7 2", "3 7 2 4 5", "3 7 2 4 or 3 7 4 2", "not 3 7 2 4", "3 7 2 4\n3 7 2 5", "12 3 4 5", "0 3 7 2", "-3 7 2 10", "")
+            for reply in (
+                "3 7 2",
+                "3 7 2 4 5",
+                "3 7 2 4 or 3 7 4 2",
+                "not 3 7 2 4",
+                "3 7 2 4\n3 7 2 5",
+                "12 3 4 5",
+                "0 3 7 2",
+                "-3 7 2 10",
+                "",
+            )
         ),
         *((DIGITS, reply, None) for reply in ("3.7 2 4", "first 3, then maybe 7, then 2, lastly 4", "3 7 2 4 1 1 1 1")),
         *((FREE, reply, tuple(reply.split())) for reply in ("3 7", "3 7 2 4 5 6", "1")),
         *((FREE, reply, None) for reply in ("3 7 2 4 5 6 7 8 9", "I saw 3", "3 7 and then 2 or 4")),
-        *((LETTERS, reply, ("F", "H", "J")) for reply in ("F H J", "fhj", "f, h, j", "FHJ", "I saw F, H and J.", "I saw FHJ", "1) F\n2) H\n3) J")),
+        *(
+            (LETTERS, reply, ("F", "H", "J"))
+            for reply in ("F H J", "fhj", "f, h, j", "FHJ", "I saw F, H and J.", "I saw FHJ", "1) F\n2) H\n3) J")
+        ),
         *((LETTERS, reply, None) for reply in ("F F J", "I had it", "F H", "A B C", "f then h was what I saw")),
-        *((WORDS, reply, ("tree", "house")) for reply in ("tree house", "Tree, house.", "The words were tree and house.", "1. tree\n2. house")),
+        *(
+            (WORDS, reply, ("tree", "house"))
+            for reply in ("tree house", "Tree, house.", "The words were tree and house.", "1. tree\n2. house")
+        ),
         *((PLACES, reply, (10, 0, 11)) for reply in ("11 1 12", "11, 1, 12", "The places: 11, 1, 12")),
         *((PLACES, reply, None) for reply in ("11 1 13", "11112", "11 blank 12", "1 2")),
-        *((WORD, reply, "dog") for reply in ("dog", "Dog.", "**dog**", '"dog"', 'The word was "dog".', "`dog`", '{"answer": "dog"}')),
-        *((WORD, reply, None) for reply in ("dog cat", "dog or cat", '"dog" or "cat"', 'not "dog"', "a" * 21, "d0g", "", "the word was dog or so")),
+        *(
+            (WORD, reply, "dog")
+            for reply in ("dog", "Dog.", "**dog**", '"dog"', 'The word was "dog".', "`dog`", '{"answer": "dog"}')
+        ),
+        *(
+            (WORD, reply, None)
+            for reply in (
+                "dog cat",
+                "dog or cat",
+                '"dog" or "cat"',
+                'not "dog"',
+                "a" * 21,
+                "d0g",
+                "",
+                "the word was dog or so",
+            )
+        ),
         (WORD, "?", "?"),
         *((NUMBER, reply, "42") for reply in ("42", "42.", "The number was 42.", "**42**")),
         *((NUMBER, reply, None) for reply in ("1234", "4.2", "42 or 24", "-", "12 and 13", "x42")),
@@ -76,7 +128,10 @@ def test_what_is_written_is_read_back_in_words_and_in_json(kind: ResponseKind, s
 
 
 def test_what_is_no_answer_is_refused() -> None:
-    assert not any(DIGITS.allows(value) for value in (("3",), ("3", "7", "2", "0"), ("3", "7", "2", 4), "3724", None, ("3", "7", "2", True)))
+    assert not any(
+        DIGITS.allows(value)
+        for value in (("3",), ("3", "7", "2", "0"), ("3", "7", "2", 4), "3724", None, ("3", "7", "2", True))
+    )
     assert DIGITS.allows((None, None, "1", "1"))
     assert not PLACES.allows((None, 1, 2))
     assert not LETTERS.allows(("F", "F", "H"))
@@ -85,7 +140,11 @@ def test_what_is_no_answer_is_refused() -> None:
     assert not FREE.allows(("1",) * 9)
     assert not FREE.allows(())
     assert not any(WORD.allows(value) for value in ("", "two words", " dog", 3, "dog!"))
-    assert [TypedText.model_validate({"more": more}).allows("Bär und") for more in ("ä", " ", "ä ")] == [False, False, True]
+    assert [TypedText.model_validate({"more": more}).allows("Bär und") for more in ("ä", " ", "ä ")] == [
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +165,7 @@ def test_what_cannot_be_asked_is_said(values: dict[str, Any], why: str) -> None:
         SerialOrder.model_validate(values)
 
 
-# -- scores --------------------------------------------------------------------------------------------------------------------------------------
+# -- scores ----------------------------------------------------------------------------------------
 
 
 def test_items_are_scored_at_their_positions_and_the_whole_by_edit_distance() -> None:
@@ -131,7 +190,11 @@ def test_items_are_scored_at_their_positions_and_the_whole_by_edit_distance() ->
     assert WORD.score("DOG", "dog")[0].correct
 
 
-@given(st.lists(st.sampled_from("abc"), max_size=5), st.lists(st.sampled_from("abc"), max_size=5), st.lists(st.sampled_from("abc"), max_size=5))
+@given(
+    st.lists(st.sampled_from("abc"), max_size=5),
+    st.lists(st.sampled_from("abc"), max_size=5),
+    st.lists(st.sampled_from("abc"), max_size=5),
+)
 def test_edit_distance_is_a_distance(one: list[str], two: list[str], three: list[str]) -> None:
     assert (edit_distance(one, two) == 0) == (one == two)
     assert edit_distance(one, two) == edit_distance(two, one)
@@ -143,7 +206,9 @@ def test_edit_distance_is_a_distance(one: list[str], two: list[str], three: list
 def test_guessing_reaches_what_is_said(repeats: bool) -> None:
     kind = SerialOrder.model_validate({"options": 4, "take": 3, "repeats": repeats})
     orders = list(itertools.product(range(4), repeat=3) if repeats else itertools.permutations(range(4), 3))
-    counts = np.bincount([sum(a == b for a, b in zip(order, (0, 1, 2), strict=True)) for order in orders], minlength=4) / len(orders)
+    counts = np.bincount(
+        [sum(a == b for a, b in zip(order, (0, 1, 2), strict=True)) for order in orders], minlength=4
+    ) / len(orders)
     assert kind.right_by_guessing() == pytest.approx(counts)
     assert kind.chance() == pytest.approx((counts * np.arange(4)).sum() / 3)
     random = np.random.RandomState(1)
@@ -159,7 +224,7 @@ def test_networks_are_refused_in_a_sentence(kind: ResponseKind) -> None:
             ask()
 
 
-# -- presses -------------------------------------------------------------------------------------------------------------------------------------
+# -- presses ---------------------------------------------------------------------------------------
 
 
 def test_presses_add_one_after_another_and_the_last_is_taken_back() -> None:

@@ -1,4 +1,5 @@
-"""The picture of a trial's timeline: every display is there, in its row, with its question and its answer."""
+"""The picture of a trial's timeline: every display is there, in its row, with its question and its
+answer."""
 
 from __future__ import annotations
 
@@ -22,7 +23,12 @@ def trial_of(source: str | Path, levels: dict, seed: int = 1) -> Trial:
 
 @pytest.mark.parametrize(
     ("name", "levels", "side", "displays"),
-    [("vsr", {"list_length": 3}, 335, 6), ("vsr", {"list_length": 9}, 208, 18), ("sfr", {"list_length": 18}, 208, 20), ("smu", {"set_size": 8}, 208, 17)],
+    [
+        ("vsr", {"list_length": 3}, 335, 6),
+        ("vsr", {"list_length": 9}, 208, 18),
+        ("sfr", {"list_length": 18}, 208, 20),
+        ("smu", {"set_size": 8}, 208, 17),
+    ],
 )
 @pytest.mark.slow
 def test_every_display_is_in_the_picture(name: str, levels: dict, side: int, displays: int) -> None:
@@ -33,7 +39,8 @@ def test_every_display_is_in_the_picture(name: str, levels: dict, side: int, dis
     pixels = np.asarray(page)
     shown = [display.stimulus for step in trial.steps for display in step.percept.displays]
     assert len(shown) == displays
-    # a display without a mark on it occurs to the pixel: its middle line lies somewhere below one of the places where thumbnails begin
+    # a display without a mark on it occurs to the pixel: its middle line lies somewhere below one
+    # of the places where thumbnails begin
     for step in trial.steps:
         if step.percept.ask is None and step.percept.model_step:
             middle = np.asarray(picture(step.percept.displays[0].stimulus.scene(), side))[side // 2, 4:-4]
@@ -55,7 +62,10 @@ def test_the_correct_answer_is_marked() -> None:
         left = 84 + number * (side + 44)
         counts = [
             (
-                page[top + side * (cell // 3) // 3 : top + side * (cell // 3 + 1) // 3, left + side * (cell % 3) // 3 : left + side * (cell % 3 + 1) // 3]
+                page[
+                    top + side * (cell // 3) // 3 : top + side * (cell // 3 + 1) // 3,
+                    left + side * (cell % 3) // 3 : left + side * (cell % 3 + 1) // 3,
+                ]
                 == ACCENT
             )
             .all(-1)
@@ -71,7 +81,9 @@ def test_the_same_trial_gives_the_same_picture_and_another_seed_another() -> Non
     assert one == again != other
 
 
-@pytest.mark.parametrize(("draft", "levels"), [("nback", {"n": 2}), ("sts", {}), ("cs", {"storage": "spatial", "distractors": 3})])
+@pytest.mark.parametrize(
+    ("draft", "levels"), [("nback", {"n": 2}), ("sts", {}), ("cs", {"storage": "spatial", "distractors": 3})]
+)
 def test_trials_of_any_make_have_a_picture(draft: str, levels: dict) -> None:
     """Display sequences, feedback, people-only displays, alternating phases, keys without places."""
     trial = trial_of(DRAFTS / f"{draft}.yaml", levels)

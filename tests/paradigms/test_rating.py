@@ -1,4 +1,5 @@
-"""Ratings: a number without a right answer, in the same table as answers that have one, and in no accuracy."""
+"""Ratings: a number without a right answer, in the same table as answers that have one, and in no
+accuracy."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ translations: {de: {I was guessing: geraten, absolutely sure: ganz sicher, old: 
 practice: {trials: 4, feedback: true, pass: 0.9}
 designs:
   human: {repetitions: 4, balance: [answer]}
-""",
+""",  # noqa: E501
     lengths="[2, 4]",
 )
 
@@ -56,7 +57,7 @@ def sure(tmp_path: Path) -> Paradigm:
     return load_paradigm(path)
 
 
-# -- the question ------------------------------------------------------------------------------------------------------------------------------------
+# -- the question ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,8 +110,16 @@ def test_every_answer_is_written_read_clicked_and_pressed(scale: tuple[int, int]
         ("6: absolutely sure", "6: ''", "each label has a number of its own"),
         ("6: absolutely sure", "6: 確か", "typeface"),
         ("to: 6,", "too: 6,", "did you mean 'to'"),
-        ("prompt: {en: How sure are you?}", "answer: 3", r"sure.yaml:18 .*ask > answer: a rating has no correct answer: leave out 'answer'"),
-        ("set_size: =list_length", "set_size: =list_length\nnetwork: {task: sure, head: 2}", "networks cannot answer the question 'rating'"),
+        (
+            "prompt: {en: How sure are you?}",
+            "answer: 3",
+            r"sure.yaml:18 .*ask > answer: a rating has no correct answer: leave out 'answer'",
+        ),
+        (
+            "set_size: =list_length",
+            "set_size: =list_length\nnetwork: {task: sure, head: 2}",
+            "networks cannot answer the question 'rating'",
+        ),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -123,7 +132,9 @@ def test_mistakes_are_told(tmp_path: Path, old: str, new: str, says: str) -> Non
 def test_feedback_needs_an_answer_that_can_be_right(tmp_path: Path) -> None:
     path = tmp_path / "sure.yaml"
     before = SURE.index("  - phase: probe\n"), SURE.index("  - phase: confidence\n")
-    alone = (SURE[: before[0]] + SURE[before[1] :]).replace(", balance: [answer]", "").replace("old: alt, new: neu, ", "")
+    alone = (
+        (SURE[: before[0]] + SURE[before[1] :]).replace(", balance: [answer]", "").replace("old: alt, new: neu, ", "")
+    )
     path.write_text(alone, encoding="utf-8")
     with pytest.raises(ParadigmError, match="there is no answer before this step"):
         check_paradigm(path)
@@ -141,7 +152,7 @@ def test_people_read_labels_and_keys_in_their_language(sure: Paradigm) -> None:
     assert kind.legend("words") == "Answer with one whole number from 1 to 6 (1 = I was guessing, 6 = absolutely sure)."
 
 
-# -- sessions ----------------------------------------------------------------------------------------------------------------------------------------
+# -- sessions --------------------------------------------------------------------------------------
 
 
 def rows_of(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -173,8 +184,12 @@ def test_ratings_are_rows_of_the_table_and_in_no_accuracy(tmp_path: Path, sure: 
 
 
 @pytest.mark.slow
-def test_figures_of_confidence_are_foreseen_and_on_the_page(tmp_path: Path, sure: Paradigm, monkeypatch: pytest.MonkeyPatch) -> None:
-    foreseen = rehearsed(compile_trial(sure, {"list_length": 2 + 2 * (seed % 2)}, seed) for seed in range(8)).to_pandas()
+def test_figures_of_confidence_are_foreseen_and_on_the_page(
+    tmp_path: Path, sure: Paradigm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreseen = rehearsed(
+        compile_trial(sure, {"list_length": 2 + 2 * (seed % 2)}, seed) for seed in range(8)
+    ).to_pandas()
     assert {"calibration", "roc", "zroc"} <= {*prospects(foreseen, "sure").figures}
     text = preregistration(str(tmp_path / "sure.yaml"))
     assert "ROC from ratings of confidence: The area under the curve" in text
@@ -217,7 +232,11 @@ def test_feedback_and_practice_are_about_the_answer_before(tmp_path: Path, sure:
 def questionnaire(repository: Path) -> str:
     """The one in the documentation."""
     text = (repository / "docs" / "paradigms.md").read_text(encoding="utf-8")
-    return next(block for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL) if block.startswith("paradigm: after_the_task"))
+    return next(
+        block
+        for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
+        if block.startswith("paradigm: after_the_task")
+    )
 
 
 def test_a_questionnaire_says_nothing_before_it_asks(tmp_path: Path, repository: Path) -> None:
@@ -227,7 +246,10 @@ def test_a_questionnaire_says_nothing_before_it_asks(tmp_path: Path, repository:
     pages: dict[bool, str] = {}
     for shown in (False, True):
         path = tmp_path / "after.yaml"
-        path.write_text(questionnaire(repository).replace("questionnaire: true\n", "" if shown else "questionnaire: true\n"), encoding="utf-8")
+        path.write_text(
+            questionnaire(repository).replace("questionnaire: true\n", "" if shown else "questionnaire: true\n"),
+            encoding="utf-8",
+        )
         check_paradigm(path)
         person = AtTheWindow(answered)
         session = start(tmp_path, load_paradigm(path), person, 1, participant="p1", language="de")
@@ -263,10 +285,12 @@ def test_models_are_asked_in_words(sure: Paradigm) -> None:
     replies = iter(["old", "I would say 5"])
     asked = [*converse(trial, sure, lambda messages: next(replies), ChatSettings())]
     assert [answer for _, _, answer in asked] == ["old", 5]
-    assert "Answer with one whole number from 1 to 6 (1 = I was guessing, 6 = absolutely sure)." in str(asked[1][1][-1]["content"])
+    assert "Answer with one whole number from 1 to 6 (1 = I was guessing, 6 = absolutely sure)." in str(
+        asked[1][1][-1]["content"]
+    )
 
 
-# -- at the window -----------------------------------------------------------------------------------------------------------------------------------
+# -- at the window ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("top", [6, 100])
@@ -281,7 +305,11 @@ def test_at_the_window_a_press_or_a_click_is_the_answer_to_the_millisecond(tmp_p
         given.append((ask.kind.guess(random), float(random.uniform(0.3, 1))))
         return given[-1]
 
-    told = [one for seed in range(6) for one in play(stage, compile_trial(load_paradigm(path), {"list_length": 2}, seed), person)]
+    told = [
+        one
+        for seed in range(6)
+        for one in play(stage, compile_trial(load_paradigm(path), {"list_length": 2}, seed), person)
+    ]
     answers = [response for _, response, _, _ in told if response is not None]
     assert [answer.value for answer in answers] == [value for value, _ in given]
     assert [answer.rt_ms for answer in answers] == pytest.approx([1000 * after for _, after in given], abs=0.01)

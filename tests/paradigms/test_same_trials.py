@@ -25,7 +25,9 @@ def golden() -> Fingerprints:
 
 
 def run(python: Path | str, *arguments: str, **environment: str) -> Fingerprints:
-    done = subprocess.run([python, PROGRAM, *arguments], capture_output=True, text=True, env={**os.environ, **environment})
+    done = subprocess.run(
+        [python, PROGRAM, *arguments], capture_output=True, text=True, env={**os.environ, **environment}
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
@@ -38,7 +40,10 @@ def test_trials_are_the_golden_ones_whatever_the_hash_seed(hash_seed: str) -> No
 
 def test_trials_of_the_last_seed_are_the_golden_ones() -> None:
     last = {
-        streams: {name: {trial: one for trial, one in trials.items() if f" {SEEDS[-1]} " in trial} for name, trials in found.items()}
+        streams: {
+            name: {trial: one for trial, one in trials.items() if f" {SEEDS[-1]} " in trial}
+            for name, trials in found.items()
+        }
         for streams, found in golden().items()
     }
     assert all(trials for found in last.values() for trials in found.values())
@@ -49,13 +54,22 @@ def the_same(found: Fingerprints, wanted: Fingerprints) -> None:
     for streams, expected in wanted.items():
         assert set(found[streams]) == set(expected)
         for paradigm in expected:
-            changed = {trial for trial in expected[paradigm] if found[streams][paradigm].get(trial) != expected[paradigm][trial]}
-            assert not changed, f"{paradigm}: {len(changed)} of {len(expected[paradigm])} trials changed; if that is meant, raise the paradigm's version"
+            changed = {
+                trial
+                for trial in expected[paradigm]
+                if found[streams][paradigm].get(trial) != expected[paradigm][trial]
+            }
+            assert not changed, (
+                f"{paradigm}: {len(changed)} of {len(expected[paradigm])} trials changed; if that is meant, raise the"
+                " paradigm's version"
+            )
 
 
 def test_no_two_golden_trials_are_the_same() -> None:
     for paradigm in golden()["1"]:
-        trials = [fingerprint for golden_trials in golden().values() for fingerprint in golden_trials[paradigm].values()]
+        trials = [
+            fingerprint for golden_trials in golden().values() for fingerprint in golden_trials[paradigm].values()
+        ]
         assert len(set(trials)) == len(trials)
 
 
@@ -66,11 +80,15 @@ def test_trials_are_the_golden_ones_with_another_numpy(tmp_path: Path) -> None:
     python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     environment = {**os.environ, "HOME": os.environ["REAL_HOME"]}
     needs = [f"numpy=={OLD_NUMPY}", "pyyaml", "pydantic", "pillow<12"]
-    pip = subprocess.run([python, "-m", "pip", "install", "--quiet", *needs], capture_output=True, text=True, env=environment)
+    pip = subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", *needs], capture_output=True, text=True, env=environment
+    )
     if pip.returncode:
         pytest.skip(f"packages for the second environment could not be installed: {pip.stderr.splitlines()[-1:]}")
     (tmp_path / "path").mkdir()
     (tmp_path / "path" / "spanlab").symlink_to(TESTS.parent, target_is_directory=True)
-    version = subprocess.run([python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=True)
+    version = subprocess.run(
+        [python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=True
+    )
     assert version.stdout.strip() == OLD_NUMPY
     assert run(python, PYTHONPATH=str(tmp_path / "path")) == golden()

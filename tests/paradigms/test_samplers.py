@@ -1,4 +1,5 @@
-"""What is drawn at random: constraints always hold, values are plain, the same seed gives the same value, and nothing is favoured."""
+"""What is drawn at random: constraints always hold, values are plain, the same seed gives the same
+value, and nothing is favoured."""
 
 from __future__ import annotations
 
@@ -21,7 +22,11 @@ from spanlab.paradigms.language.limits import weigh
 from spanlab.stimuli.directions import STEPS
 
 SCALARS = st.one_of(st.integers(-99, 99), st.text(max_size=4), st.booleans(), st.none())
-POOLS = st.one_of(st.integers(1, 40), st.lists(SCALARS, min_size=1, max_size=20), st.lists(st.lists(st.integers(0, 9), max_size=3), min_size=1, max_size=9))
+POOLS = st.one_of(
+    st.integers(1, 40),
+    st.lists(SCALARS, min_size=1, max_size=20),
+    st.lists(st.lists(st.integers(0, 9), max_size=3), min_size=1, max_size=9),
+)
 SEEDS = st.integers(0, 2**53)
 QUICK = settings(max_examples=40, deadline=None)
 
@@ -31,7 +36,8 @@ def sampler(name: str, **parameters: Any) -> Sampler:
 
 
 def draw(name: str, seed: int = 1, **parameters: Any) -> Any:
-    """A drawn value, after checking what holds for all of them: plain, and the same for the same seed."""
+    """A drawn value, after checking what holds for all of them: plain, and the same for the same
+    seed."""
     value = sampler(name, **parameters).draw(stream("p", seed, "d"))
     assert value == sampler(name, **parameters).draw(stream("p", seed, "d"))
     assert json.loads(json.dumps(value)) == value, "values stay the same as JSON"
@@ -53,11 +59,12 @@ def chi_square(counts: Iterable[int], expected: float) -> float:
     return sum((count - expected) ** 2 / expected for count in counts)
 
 
-#: the 99.9 % points of chi-square by degrees of freedom; seeds are fixed, so a test beyond them is a fault
+#: the 99.9 % points of chi-square by degrees of freedom; seeds are fixed, so a test beyond them is
+#: a fault
 BEYOND = {1: 10.83, 2: 13.82, 3: 16.27, 5: 20.52, 7: 24.32, 8: 26.12, 9: 27.88, 11: 31.26, 14: 36.12, 35: 66.62}
 
 
-# general ---------------------------------------------------------------------------------------------------------------------------------------------
+# general ------------------------------------------------------------------------------------------
 
 
 @given(POOLS, SEEDS, st.data())
@@ -113,7 +120,7 @@ def test_choices_favour_nothing() -> None:
     assert chi_square((pairs[a, b] for a in range(3) for b in range(3)), 5000 / 9) < BEYOND[8]
 
 
-# patterns --------------------------------------------------------------------------------------------------------------------------------------------
+# patterns -----------------------------------------------------------------------------------------
 
 
 @given(SEEDS, st.integers(2, 8), st.integers(1, 9), st.data())
@@ -134,12 +141,13 @@ def test_matrix_patterns(seed: int, grid: int, count: int, data: st.DataObject) 
 
 @pytest.mark.slow
 def test_every_cell_is_filled_equally_often() -> None:
-    """Cells within a pattern exclude one another, so the statistic is scaled to chi-square with one degree of freedom less than there are cells."""
+    """Cells within a pattern exclude one another, so the statistic is scaled to chi-square with one
+    degree of freedom less than there are cells."""
     cells = Counter(cell for drawn in many("matrix_patterns", count=1, grid=6, filled=18) for cell in drawn[0])
     assert chi_square((cells[cell] for cell in range(36)), 2500) * 35 / 36 / 0.5 < BEYOND[35]
 
 
-# updating --------------------------------------------------------------------------------------------------------------------------------------------
+# updating -----------------------------------------------------------------------------------------
 
 
 @given(SEEDS, st.integers(1, 8), st.integers(0, 30), st.integers(2, 3))
@@ -178,7 +186,7 @@ def test_box_areas(boxes: int) -> None:
     assert all(0 <= x0 < x1 <= 96 and 0 <= y0 < y1 <= 96 and x1 - x0 == y1 - y0 == 15 for x0, y0, x1, y1 in areas)
 
 
-# n-back ----------------------------------------------------------------------------------------------------------------------------------------------
+# n-back -------------------------------------------------------------------------------------------
 
 
 @given(SEEDS, st.integers(1, 6), st.integers(2, 40), st.integers(2, 20), st.data())
@@ -188,7 +196,9 @@ def test_nback_block(seed: int, n: int, length: int, symbols: int, data: st.Data
     matches = data.draw(st.integers(0, max(0, length - n)))
     if n >= length:
         return
-    items = draw("nback_block", seed, symbols=list(letters), n=n, length=length, matches=matches, match="yes", other="no")
+    items = draw(
+        "nback_block", seed, symbols=list(letters), n=n, length=length, matches=matches, match="yes", other="no"
+    )
     assert len(items) == length
     assert sum(item["label"] == "yes" for item in items) == matches
     for position, item in enumerate(items):
@@ -206,7 +216,7 @@ def test_matches_and_symbols_of_a_block_favour_nothing() -> None:
     assert chi_square((first[letter] for letter in "abcd"), 1250) < BEYOND[3]
 
 
-# switching -------------------------------------------------------------------------------------------------------------------------------------------
+# switching ----------------------------------------------------------------------------------------
 
 
 @given(SEEDS, st.integers(2, 60), st.floats(0, 1))
@@ -233,13 +243,17 @@ def test_tasks_switch_as_often_as_they_should() -> None:
     sequences = many("task_sequence", 2000, length=20, switch=0.2)
     early = [(sequence[1]["cue"], sequence[2]["cue"]) for sequence in sequences]
     assert not any(first for first, _ in early)
-    assert chi_square([sum(second for _, second in early)], 400) + chi_square([sum(not second for _, second in early)], 1600) < BEYOND[1]
+    assert (
+        chi_square([sum(second for _, second in early)], 400)
+        + chi_square([sum(not second for _, second in early)], 1600)
+        < BEYOND[1]
+    )
     assert chi_square(Counter(sequence[0]["task"] for sequence in sequences).values(), 1000) < BEYOND[1]
     markers = Counter(entry["marker"] for sequence in sequences for entry in sequence[:2] if not entry["cue"])
     assert chi_square((markers[box] for box in range(4)), 500) < BEYOND[3]
 
 
-# what is impossible ----------------------------------------------------------------------------------------------------------------------------------
+# what is impossible -------------------------------------------------------------------------------
 
 IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
     ("permutation", {"of": 3, "take": 4}, "cannot take 4 different ones of 3"),
@@ -255,7 +269,11 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
     ("matrix_patterns", {"count": 2, "grid": 2, "filled": 4}, "only 1 possible"),
     ("marker_walk", {"boxes": 9, "updates": 1}, "less than or equal to 8"),
     ("nback_block", {"symbols": ["a", "a"], "n": 1}, "two different symbols"),
-    ("nback_block", {"symbols": ["a", "b"], "n": 2, "length": 5, "matches": 4}, "cannot place 4 matches among the 3 items"),
+    (
+        "nback_block",
+        {"symbols": ["a", "b"], "n": 2, "length": 5, "matches": 4},
+        "cannot place 4 matches among the 3 items",
+    ),
     ("nback_block", {"symbols": ["a", "b"], "n": 9, "length": 5, "matches": 0}, "no item has one 9 back among 5"),
     ("task_sequence", {"length": 1}, "greater than or equal to 2"),
     ("task_sequence", {"switch": 1.5}, "less than or equal to 1"),
@@ -263,7 +281,9 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "parameters", "message"), IMPOSSIBLE)
-def test_the_impossible_is_refused_before_anything_is_drawn(name: str, parameters: dict[str, Any], message: str) -> None:
+def test_the_impossible_is_refused_before_anything_is_drawn(
+    name: str, parameters: dict[str, Any], message: str
+) -> None:
     if not message:
         assert draw(name, **parameters) == []
         return
@@ -271,7 +291,10 @@ def test_the_impossible_is_refused_before_anything_is_drawn(name: str, parameter
         sampler(name, **parameters)
 
 
-@given(st.sampled_from(sorted(SAMPLERS)), st.dictionaries(st.text(max_size=8), st.one_of(SCALARS, st.lists(SCALARS, max_size=3)), max_size=4))
+@given(
+    st.sampled_from(sorted(SAMPLERS)),
+    st.dictionaries(st.text(max_size=8), st.one_of(SCALARS, st.lists(SCALARS, max_size=3)), max_size=4),
+)
 @settings(max_examples=60)
 def test_unknown_parameters_are_refused(name: str, parameters: dict[str, Any]) -> None:
     declared = set(SAMPLERS.get(name).model_fields)

@@ -1,4 +1,5 @@
-"""``spanlab timetable`` rebuilds the published time-mapping table from the paradigms, and says which cells are not in it."""
+"""``spanlab timetable`` rebuilds the published time-mapping table from the paradigms, and says
+which cells are not in it."""
 
 from __future__ import annotations
 
@@ -59,7 +60,10 @@ def test_what_the_table_does_not_have_is_marked_ours(name: str) -> None:
         task: str | None = name
         while task is not None and (task, row.phase) not in published():
             task = base(task)
-        assert task is not None, f"{name}, {row.phase}: not in the published table, and the file does not say under source > ours where it comes from"
+        assert task is not None, (
+            f"{name}, {row.phase}: not in the published table, and the file does not say under source > ours where it"
+            " comes from"
+        )
         assert row.ms == published()[task, row.phase]
 
 
@@ -83,7 +87,14 @@ def test_random_factors_and_sequences_and_all_durations_are_in_the_table(tmp_pat
     - {when: =late, phase: wait, show: {blank: {}, ms: 12.5}}
     - {phase: probe, show: {blank: {}}, ask: {choice: {options: 2}, answer: 0}}
     """
-    paradigm = load(tmp_path, text(timeline, factors="n: [1, 2]\nlate: {random: [false, true]}", more="source: {ours: {wait: as long as it takes}}"))
+    paradigm = load(
+        tmp_path,
+        text(
+            timeline,
+            factors="n: [1, 2]\nlate: {random: [false, true]}",
+            more="source: {ours: {wait: as long as it takes}}",
+        ),
+    )
     assert [(row.phase, row.ms, row.source.partition(" ")[0]) for row in timetable(paradigm)] == [
         ("present", "100 + 50 or 200 + 50", "published"),
         ("probe", "variable", "published"),
@@ -91,13 +102,23 @@ def test_random_factors_and_sequences_and_all_durations_are_in_the_table(tmp_pat
     ]
 
 
-def test_the_command_prints_and_writes_the_same_table(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_and_writes_the_same_table(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     some = ["sfr", "sts", "vir"]
-    for place in ("spanlab.paradigms.library.list_paradigms", "spanlab.paradigms.list_paradigms"):  # where it is, and the door, which keeps what it gave
+    for place in (
+        "spanlab.paradigms.library.list_paradigms",
+        "spanlab.paradigms.list_paradigms",
+    ):  # where it is, and the door, which keeps what it gave
         monkeypatch.setattr(place, lambda: some)
     assert run("timetable", "--csv", "table.csv") == (0, "table.csv\n", "")
     with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
         written = list(csv.reader(file))
-    assert written == [["task", "phase", "ms", "source"], *([row.task, row.phase, row.ms, row.source] for name in some for row in rebuilt(name).values())]
+    assert written == [
+        ["task", "phase", "ms", "source"],
+        *([row.task, row.phase, row.ms, row.source] for name in some for row in rebuilt(name).values()),
+    ]
     printed = run("timetable")[1].splitlines()
-    assert [" ".join(line.split()) for line in printed] == [" ".join(" ".join(cell.split()) for cell in row) for row in written]
+    assert [" ".join(line.split()) for line in printed] == [
+        " ".join(" ".join(cell.split()) for cell in row) for row in written
+    ]

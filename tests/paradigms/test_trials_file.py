@@ -1,4 +1,5 @@
-"""Files of trials that come from elsewhere: read as they were written, strictly, and taken like any other trials."""
+"""Files of trials that come from elsewhere: read as they were written, strictly, and taken like any
+other trials."""
 
 from __future__ import annotations
 
@@ -17,7 +18,16 @@ from hypothesis import strategies as st
 from paradigm_texts import text
 
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Generator, Paradigm, compile_trial, drawn_values, fingerprint, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import (
+    Generator,
+    Paradigm,
+    compile_trial,
+    drawn_values,
+    fingerprint,
+    list_paradigms,
+    load_paradigm,
+    plan_session,
+)
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.paradigm import GENERATORS
 from spanlab.paradigms.trials_file import GivenTrial, TrialsFile, plan_given, write_trials
@@ -31,10 +41,13 @@ SMALL = text(
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A paradigm's file, and beside it ``trials.jsonl`` with twelve trials of it: nine of n = 1, two of n = 2, one of n = 3."""
+    """A paradigm's file, and beside it ``trials.jsonl`` with twelve trials of it: nine of n = 1,
+    two of n = 2, one of n = 3."""
     path = tmp_path / "small.yaml"
     path.write_text(SMALL, encoding="utf-8")
-    trials = [GivenTrial(f"t{i}", {"n": n, "delay": 4 + i % 2}, {"a": i % 9}) for i, n in enumerate([1] * 9 + [2, 2, 3])]
+    trials = [
+        GivenTrial(f"t{i}", {"n": n, "delay": 4 + i % 2}, {"a": i % 9}) for i, n in enumerate([1] * 9 + [2, 2, 3])
+    ]
     assert write_trials(tmp_path / "trials.jsonl", load_paradigm(path), "published", "made up", trials) == 12
     return path
 
@@ -54,7 +67,9 @@ def test_what_was_written_is_read(data: st.DataObject) -> None:
     """Trials of any paradigm; they compile to what they were."""
     paradigm = loaded(data.draw(st.sampled_from(list_paradigms())))
     generator: Generator = data.draw(st.sampled_from(GENERATORS))
-    source = data.draw(st.one_of(st.text(max_size=9), st.dictionaries(st.text(max_size=3), st.integers(0, 9), max_size=3)))
+    source = data.draw(
+        st.one_of(st.text(max_size=9), st.dictionaries(st.text(max_size=3), st.integers(0, 9), max_size=3))
+    )
     trials = []
     for seed in data.draw(st.lists(st.integers(0, 2**53), min_size=1, max_size=4, unique=True)):
         levels = data.draw(st.sampled_from(paradigm.combinations()))
@@ -92,7 +107,9 @@ def test_some_trials_are_shared_out_over_the_factor_levels(small: Path) -> None:
         assert chosen == sorted(chosen, key=names.index), "in the order of the file"
         assert chosen == [one.name for one in plan_given(file, seed, 5)]
         # the levels are those of n and delay together: five kinds, of 5, 4, 1, 1, 1 trials
-        assert Counter(Counter((one.levels["n"], one.levels["delay"]) for one in plan_given(file, seed, 5)).values()) == {1: 5}
+        assert Counter(
+            Counter((one.levels["n"], one.levels["delay"]) for one in plan_given(file, seed, 5)).values()
+        ) == {1: 5}
         seen |= set(chosen)
     assert seen == set(names), "any trial may be chosen"
     assert Counter(one.levels["n"] for one in plan_given(file, 1, 9)) == {1: 6, 2: 2, 3: 1}
@@ -106,7 +123,10 @@ HEADER: list[tuple[dict[str, Any], str]] = [
     ({"version": 2}, ":1 written by a newer spanlab (format 2, this one reads up to 1): update spanlab"),
     ({"version": "1"}, ":1 version: expected 1; found '1'"),
     ({"paradigm": 3}, ":1 paradigm: expected text; found 3"),
-    ({"paradigm_version": 2}, "was written for version 2 of small; this is version 1, whose trials may be others: import them again"),
+    (
+        {"paradigm_version": 2},
+        "was written for version 2 of small; this is version 1, whose trials may be others: import them again",
+    ),
     ({"paradigm": "vsr"}, "holds trials of vsr, not of small"),
     ({"generator": "best"}, ":1 generator: expected 'corrected' or 'published'; found 'best'"),
     ({"trials": 0}, ":1 trials: expected a number from 1; found 0"),
@@ -135,19 +155,37 @@ LINES: list[tuple[str | bytes, str]] = [
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}, "seed": 1}', "seed: unknown key 'seed'"),
     ('{"name": "", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "name: expected at least 1 characters"),
     ('{"name": "t1", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "a second trial called 't1'"),
-    ('{"name": "x", "levels": {"n": 4, "delay": 4}, "draws": {"a": 1}}', "'x': small: n cannot be 4; its levels are 1, 2, 3"),
+    (
+        '{"name": "x", "levels": {"n": 4, "delay": 4}, "draws": {"a": 1}}',
+        "'x': small: n cannot be 4; its levels are 1, 2, 3",
+    ),
     ('{"name": "x", "levels": {"n": [1], "delay": 4}, "draws": {"a": 1}}', "'x': small: n cannot be [1]"),
     ('{"name": "x", "levels": {"n": true, "delay": 4}, "draws": {"a": 1}}', "'x': small: n cannot be true"),
-    ('{"name": "x", "levels": {"n": 1, "dely": 4}, "draws": {"a": 1}}', "'x': small has no factor 'dely'; did you mean 'delay'?"),
+    (
+        '{"name": "x", "levels": {"n": 1, "dely": 4}, "draws": {"a": 1}}',
+        "'x': small has no factor 'dely'; did you mean 'delay'?",
+    ),
     ('{"name": "x", "levels": {"n": 1}, "draws": {"a": 1}}', "'x': the level of 'delay' is missing"),
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"b": 1}}', "'x': small has no draw 'b'"),
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {}}', "'x': small: the draw 'a' is missing"),
-    ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 9}}', "'x': small: the draw 'a' that was given: 9 is not among those"),
-    ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1e999}}', "'x': small: the draw 'a' that was given: a number that is too large"),
+    (
+        '{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 9}}',
+        "'x': small: the draw 'a' that was given: 9 is not among those",
+    ),
+    (
+        '{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1e999}}',
+        "'x': small: the draw 'a' that was given: a number that is too large",
+    ),
     ('{"name": "x", "levels": {"n": 1, "n": 2, "delay": 4}, "draws": {"a": 1}}', "the key 'n' occurs twice"),
     ('{"name": "x", "levels": {"n": NaN, "delay": 4}, "draws": {"a": 1}}', "NaN is not a number"),
-    ('{"name": "x\\ud800", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "this line is not JSON (half a letter)"),
-    ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}', "this line is not JSON (Expecting ',' delimiter at column"),
+    (
+        '{"name": "x\\ud800", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}',
+        "this line is not JSON (half a letter)",
+    ),
+    (
+        '{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}',
+        "this line is not JSON (Expecting ',' delimiter at column",
+    ),
     ("[" * 100_000, "nested too deep"),
     (b'{"name": "\xff"}', "this is not UTF-8 text"),
     (b"x" * 4_000_001, "a line of more than 4000000 bytes"),
@@ -156,7 +194,8 @@ LINES: list[tuple[str | bytes, str]] = [
 
 @pytest.mark.parametrize(("line", "message"), LINES, ids=[message for _, message in LINES])
 def test_lines_are_checked(small: Path, line: str | bytes, message: str) -> None:
-    """The sixth line of the file is another one; nothing before it is taken for granted, and neither is it when only some trials are wanted."""
+    """The sixth line of the file is another one; nothing before it is taken for granted, and
+    neither is it when only some trials are wanted."""
     path = small.with_name("trials.jsonl")
     content = path.read_bytes().split(b"\n")
     content[5] = line if isinstance(line, bytes) else line.encode("utf-8")
@@ -174,7 +213,9 @@ def test_lines_are_checked(small: Path, line: str | bytes, message: str) -> None
 def test_files_that_are_no_trials_files(tmp_path: Path) -> None:
     for name, content in (("empty", b""), ("text", b"hello\n"), ("list", b"[1]\n"), ("picture", b"\x89PNG\r\n")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(SpanLabError, match=f"{name}:1 this (is not a trials file|line is not JSON|is not UTF-8 text)"):
+        with pytest.raises(
+            SpanLabError, match=f"{name}:1 this (is not a trials file|line is not JSON|is not UTF-8 text)"
+        ):
             TrialsFile(tmp_path / name)
     for name, told in (("missing", "No such file"), (".", "directory")):
         with pytest.raises(SpanLabError, match=f"cannot be read: .*{told}"):
@@ -200,7 +241,9 @@ def test_a_file_is_written_whole_or_not_at_all(small: Path) -> None:
 
 
 def test_replay_at_the_command_line(small: Path, run: Run) -> None:
-    status, out, err = run("replay", "small.yaml", "--trials-from", "trials.jsonl", "--agent", "ideal", "--seed", "4", "--trials", "6")
+    status, out, err = run(
+        "replay", "small.yaml", "--trials-from", "trials.jsonl", "--agent", "ideal", "--seed", "4", "--trials", "6"
+    )
     assert status == 0, err
     session = json.loads((small.parent / out.strip() / "session.json").read_text(encoding="utf-8"))
     assert (session["generator"], session["seed"], session["design"], len(session["plan"])) == ("published", 4, "", 6)
@@ -210,17 +253,30 @@ def test_replay_at_the_command_line(small: Path, run: Run) -> None:
     for arguments, told in (
         (("--set", "n=1"), "--trials-from takes the trials of that file as they are: leave out --set and --design"),
         (("--design", "human"), "leave out --set and --design"),
-        (("--like", out.strip()), "--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design"),
+        (
+            ("--like", out.strip()),
+            "--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design",
+        ),
         (("--trials", "13"), "holds 12 trials; 13 are too many"),
     ):
-        assert told in complaint(*run("replay", "small.yaml", "--trials-from", "trials.jsonl", "--agent", "ideal", *arguments))
+        assert told in complaint(
+            *run("replay", "small.yaml", "--trials-from", "trials.jsonl", "--agent", "ideal", *arguments)
+        )
     assert "there is no paradigm" in complaint(*run("replay", "--trials-from", "trials.jsonl", "--agent", "ideal"))
-    assert "holds trials of small, not of vsr" in complaint(*run("replay", "vsr", "--trials-from", "trials.jsonl", "--agent", "ideal"))
+    assert "holds trials of small, not of vsr" in complaint(
+        *run("replay", "vsr", "--trials-from", "trials.jsonl", "--agent", "ideal")
+    )
     assert "cannot be read" in complaint(*run("replay", "--trials-from", "nowhere.jsonl", "--agent", "ideal"))
 
 
 def test_another_generator_is_refused(tmp_path: Path, run: Run) -> None:
     vsr = load_paradigm("vsr")
-    write_trials(tmp_path / "x.jsonl", vsr, "corrected", "", [GivenTrial("x", {"list_length": 2}, drawn_values(vsr, {"list_length": 2}))])
+    write_trials(
+        tmp_path / "x.jsonl",
+        vsr,
+        "corrected",
+        "",
+        [GivenTrial("x", {"list_length": 2}, drawn_values(vsr, {"list_length": 2}))],
+    )
     asked = run("replay", "--trials-from", "x.jsonl", "--agent", "ideal", "--generator", "published")
     assert "the trials of x.jsonl come from the corrected generator: leave out --generator" in complaint(*asked)

@@ -1,4 +1,5 @@
-"""Trials of different factor levels are independent, whatever the seed; trials of the first streams are rebuilt as they were."""
+"""Trials of different factor levels are independent, whatever the seed; trials of the first streams
+are rebuilt as they were."""
 
 from __future__ import annotations
 
@@ -9,7 +10,15 @@ import numpy as np
 import pytest
 
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import compile_trial, drawn_values, list_paradigms, load_paradigm, paradigm_from_data, plan_dataset, with_streams
+from spanlab.paradigms import (
+    compile_trial,
+    drawn_values,
+    list_paradigms,
+    load_paradigm,
+    paradigm_from_data,
+    plan_dataset,
+    with_streams,
+)
 from spanlab.stimuli.render.fast.batch import network_frames
 
 #: Less probable by chance than any of the pairs that are looked at here ought to be.
@@ -51,10 +60,17 @@ def test_data_sets_of_two_features_have_other_answers_and_other_pictures() -> No
     features = paradigm.factors["feature"].levels
     answers, levels, pictures = [], [], set()
     for feature in features:
-        trials = [one.compile(paradigm, "corrected") for one in plan_dataset(paradigm, 0, "train", 60, {"feature": feature})]
+        trials = [
+            one.compile(paradigm, "corrected") for one in plan_dataset(paradigm, 0, "train", 60, {"feature": feature})
+        ]
         answers.append([trial.steps[-1].truth.answer for trial in trials])
         levels.append([trial.levels["retention_steps"] for trial in trials])
-        pictures |= {network_frames([step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step]).tobytes() for trial in trials}
+        pictures |= {
+            network_frames(
+                [step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step]
+            ).tobytes()
+            for trial in trials
+        }
     for several in (answers, levels):
         alike = [np.mean([one == other for one, other in zip(several[0], own, strict=True)]) for own in several[1:]]
         assert max(alike) < 0.9
@@ -63,11 +79,18 @@ def test_data_sets_of_two_features_have_other_answers_and_other_pictures() -> No
 
 def test_no_identifier_names_two_trials() -> None:
     paradigm = load_paradigm("vsr")
-    now, then = compile_trial(paradigm, {"list_length": 4}, 7), compile_trial(with_streams(paradigm, 1), {"list_length": 4}, 7)
+    now, then = (
+        compile_trial(paradigm, {"list_length": 4}, 7),
+        compile_trial(with_streams(paradigm, 1), {"list_length": 4}, 7),
+    )
     assert now.steps != then.steps
     assert now.trial_id != then.trial_id
     given = drawn_values(paradigm, {"list_length": 4}, 7)
-    ids = {compile_trial(with_streams(paradigm, streams), {"list_length": 4}, 7, draws=draws).trial_id for streams in (1, 2) for draws in (None, given)}
+    ids = {
+        compile_trial(with_streams(paradigm, streams), {"list_length": 4}, 7, draws=draws).trial_id
+        for streams in (1, 2)
+        for draws in (None, given)
+    }
     assert len(ids) == 4
 
 

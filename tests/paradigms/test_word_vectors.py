@@ -19,7 +19,7 @@ from spanlab.paradigms import compile_trial, load_paradigm, network_arrays, rand
 from spanlab.paradigms.samplers.nouns import nouns
 from spanlab.stimuli import STIMULI
 
-# -- files -------------------------------------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
@@ -31,16 +31,23 @@ def test_every_form_gives_the_same_vectors(tmp_path: Path, form: str, packed: bo
     file.write_bytes(content)
     read = read_vectors(file, ["zebra", "lion", "größe", "lion"])
     expected = some_vectors()
-    assert np.array_equal(read.of(["lion", "größe", "zebra", "lion"]), np.stack([expected[word] for word in ("lion", "größe", "zebra", "lion")]))
+    assert np.array_equal(
+        read.of(["lion", "größe", "zebra", "lion"]),
+        np.stack([expected[word] for word in ("lion", "größe", "zebra", "lion")]),
+    )
     assert read.of([]).shape == (0, 300)
     assert set(read.table) == {"lion", "größe", "zebra"}
     assert read.described() == {"name": "vectors.any", "sha256": hashlib.sha256(content).hexdigest()}
-    with pytest.raises(SpanLabError, match=r"no vectors for these words: apple; those of vectors\.any were read for 3 other words"):
+    with pytest.raises(
+        SpanLabError, match=r"no vectors for these words: apple; those of vectors\.any were read for 3 other words"
+    ):
         read.of(["lion", "apple"])
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_does_not_matter_how_much_is_read_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+def test_it_does_not_matter_how_much_is_read_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     file = tmp_path / "vectors.any"
     file.write_bytes(FORMS[form](some_vectors()))
     expected = np.stack([some_vectors()[word] for word in ("apple", "lion", "zebra")])
@@ -52,7 +59,10 @@ def test_it_does_not_matter_how_much_is_read_at_a_time(tmp_path: Path, monkeypat
 def test_all_missing_words_are_named(tmp_path: Path) -> None:
     file = tmp_path / "some.txt"
     file.write_bytes(FORMS["glove"](some_vectors()))
-    with pytest.raises(SpanLabError, match=r"some\.txt has no vectors for 3 of the 5 words that are needed: leaf, moon, Zebra; choose another file"):
+    with pytest.raises(
+        SpanLabError,
+        match=r"some\.txt has no vectors for 3 of the 5 words that are needed: leaf, moon, Zebra; choose another file",
+    ):
         read_vectors(file, ["lion", "leaf", "apple", "moon", "Zebra"])
 
 
@@ -81,19 +91,40 @@ def broken(change: Callable[[list[bytes]], Any]) -> bytes:
         (b"the" + b" 0.5" * 301 + b"\n", "vectors have 301 numbers"),
         (broken(lambda rows: rows.__setitem__(2, b"lion 0.5 0.5\n")), "line 3 has fewer than 300 numbers"),
         (broken(lambda rows: rows.insert(3, b"\n")), "line 4 has fewer than 300 numbers"),
-        (broken(lambda rows: rows.__setitem__(-1, rows[-1][:900])), r"line 7 has fewer than 300 numbers \(the file may be incomplete\)"),
+        (
+            broken(lambda rows: rows.__setitem__(-1, rows[-1][:900])),
+            r"line 7 has fewer than 300 numbers \(the file may be incomplete\)",
+        ),
         (broken(lambda rows: rows.__setitem__(4, rows[4].strip() + b" 0.5\n")), "line 5 has more than 300 numbers"),
-        (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" half\n")), "line 5: 'half' is not a number"),
-        (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" nan\n")), "line 5: a number is infinite or none"),
-        (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" 1e99\n")), "line 5: a number is infinite or none"),
-        (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 99_999 + b"\n")), "line 5 is longer than any line of such a file"),
+        (
+            broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" half\n")),
+            "line 5: 'half' is not a number",
+        ),
+        (
+            broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" nan\n")),
+            "line 5: a number is infinite or none",
+        ),
+        (
+            broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" 1e99\n")),
+            "line 5: a number is infinite or none",
+        ),
+        (
+            broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 99_999 + b"\n")),
+            "line 5 is longer than any line of such a file",
+        ),
         (word2vec_text(some_vectors()).replace(b"7 300", b"9 300"), "it says that it holds 9 words, and holds 7"),
         (word2vec_text(some_vectors()).replace(b"7 300", b"5 300"), "it says that it holds 5 words, and holds 7"),
         (word2vec_text(some_vectors())[:-3000], "line 8 has fewer than 300 numbers"),
         (word2vec_binary(some_vectors())[:-1], "it says that it holds 7 words, and ends or is damaged in number 7"),
-        (word2vec_binary(some_vectors()).replace(b"7 300", b"999999999999999999 300"), "ends or is damaged in number 8"),
+        (
+            word2vec_binary(some_vectors()).replace(b"7 300", b"999999999999999999 300"),
+            "ends or is damaged in number 8",
+        ),
         (word2vec_binary(some_vectors()) + b"more", "it says that it holds 7 words, and goes on after them"),
-        (word2vec_binary({**some_vectors(), "lion": np.full(300, np.nan)}), r"word 5 \('lion'\): a number is infinite or none"),
+        (
+            word2vec_binary({**some_vectors(), "lion": np.full(300, np.nan)}),
+            r"word 5 \('lion'\): a number is infinite or none",
+        ),
         (gzip.compress(word2vec_binary(some_vectors()))[:-2000], "ended before"),
         (gzip.compress(word2vec_binary(some_vectors()))[:-8] + bytes(8), "CRC"),
         (b"\x1f\x8b" + b"nonsense" * 9, "compression"),
@@ -102,7 +133,9 @@ def broken(change: Callable[[list[bytes]], Any]) -> bytes:
 def test_a_malformed_file_is_told_with_its_place(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "wrong.bin"
     file.write_bytes(content)
-    with pytest.raises(SpanLabError, match=f"(?s)wrong.bin is not a file of word vectors that can be read.*{said}") as caught:
+    with pytest.raises(
+        SpanLabError, match=f"(?s)wrong.bin is not a file of word vectors that can be read.*{said}"
+    ) as caught:
         read_vectors(file, ["lion"])
     assert "\n" not in str(caught.value)
 
@@ -130,7 +163,7 @@ def test_a_large_file_does_not_fill_the_memory(tmp_path: Path) -> None:
     assert peak < 12_000_000
 
 
-# -- random vectors ----------------------------------------------------------------------------------------------------------------------------------
+# -- random vectors --------------------------------------------------------------------------------
 
 
 def test_a_random_vector_depends_on_word_and_seed_alone() -> None:
@@ -155,7 +188,7 @@ def test_random_vectors_have_length_one_and_nothing_in_common() -> None:
     assert abs(float(table.mean())) < 0.002
 
 
-# -- arrays ------------------------------------------------------------------------------------------------------------------------------------------
+# -- arrays ----------------------------------------------------------------------------------------
 
 
 def test_arrays_hold_the_vectors_of_words_and_zeros_elsewhere() -> None:
@@ -171,10 +204,13 @@ def test_arrays_hold_the_vectors_of_words_and_zeros_elsewhere() -> None:
         words = [str(step.truth.answer) for step in trial.steps[length:]]
         assert np.array_equal(arrays.frames[row, :length], random_vectors().of(words))
         assert not arrays.frames[row, length:].any()
-        assert arrays.labels[row].tolist() == [0] * length + [nouns().index(word) for word in words] + [0] * (20 - 2 * length)
+        assert arrays.labels[row].tolist() == [0] * length + [nouns().index(word) for word in words] + [0] * (
+            20 - 2 * length
+        )
         assert arrays.trained[row].tolist() == [length <= step < 2 * length for step in range(20)]
     assert np.array_equal(
-        network_arrays(view, trials, vectors=random_vectors(4)).frames[1, :9], random_vectors(4).of([str(step.truth.answer) for step in trials[1].steps[9:]])
+        network_arrays(view, trials, vectors=random_vectors(4)).frames[1, :9],
+        random_vectors(4).of([str(step.truth.answer) for step in trials[1].steps[9:]]),
     )
 
 

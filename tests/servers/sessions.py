@@ -37,10 +37,20 @@ def agent(model: str, base_url: str, care: Mapping[str, Any] | None = None, **se
 
 def shortest(paradigm: Paradigm) -> Mapping[str, Any]:
     """The levels of the trial with the fewest steps."""
-    return min(paradigm.combinations(), key=lambda levels: len(compile_trial(paradigm, levels, seed=1, generator="corrected").steps))
+    return min(
+        paradigm.combinations(),
+        key=lambda levels: len(compile_trial(paradigm, levels, seed=1, generator="corrected").steps),
+    )
 
 
-def session(data: Path, paradigm: Paradigm, taker: ChatAgent, trials: int | Sequence[PlannedTrial] = 1, seed: int = 1, **levels: Any) -> Session:
+def session(
+    data: Path,
+    paradigm: Paradigm,
+    taker: ChatAgent,
+    trials: int | Sequence[PlannedTrial] = 1,
+    seed: int = 1,
+    **levels: Any,
+) -> Session:
     """A whole session; of the shortest trials when no levels are given."""
     chosen = {name: [level] for name, level in (levels or shortest(paradigm)).items()}
     return take(data, paradigm, taker, trials, seed, chosen if isinstance(trials, int) else None)
@@ -64,12 +74,15 @@ def served_at(base_url: str) -> dict[str, str]:
 
 
 def killed_and_resumed(data: Path, tap: Tap, arguments: Sequence[str], every: int) -> tuple[Path, int]:
-    """A session that is killed whenever ``every`` more replies are on the disk, and resumed until it is done; its folder, and how often it was killed."""
+    """A session that is killed whenever ``every`` more replies are on the disk, and resumed until
+    it is done; its folder, and how often it was killed."""
     kills = 0
     todo = [*arguments, "--care", f"timeout_s={LONG_S}", "--data", str(data)]
     while True:
         with (data.parent / f"said-{kills}.txt").open("w+", encoding="utf-8") as said:
-            program = subprocess.Popen(command(*todo), env=served_at(tap.base_url), stdout=said, stderr=subprocess.STDOUT)
+            program = subprocess.Popen(
+                command(*todo), env=served_at(tap.base_url), stdout=said, stderr=subprocess.STDOUT
+            )
             done = _wait(program, data, every * (kills + 1))
             said.seek(0)
             text = said.read()

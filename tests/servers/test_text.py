@@ -1,4 +1,5 @@
-"""A real server that constrains answers, gives probabilities and refuses what exceeds its context, with a tiny model that sees nothing."""
+"""A real server that constrains answers, gives probabilities and refuses what exceeds its context,
+with a tiny model that sees nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +33,14 @@ MODEL = TextServer.model
 #: Replies are short and always the same.
 SHORT: dict[str, Any] = {"temperature": 0, "max_tokens": 8, "reask": 0}
 #: Answers are held to a schema, in the form that this server takes, and there is room for them.
-HELD: dict[str, Any] = {"constrained": "json", "schema_as": "json_object", "max_tokens": 300, "reask": 0, "seed": 5, "extraction": "strict"}
+HELD: dict[str, Any] = {
+    "constrained": "json",
+    "schema_as": "json_object",
+    "max_tokens": 300,
+    "reask": 0,
+    "seed": 5,
+    "extraction": "strict",
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +56,8 @@ def tap(server: TextServer) -> Iterator[Tap]:
 
 
 def agent(model: str, base_url: str, care: dict[str, Any] | None = None, **settings: Any) -> ChatAgent:
-    """A chat agent with one conversation at a time: this server remembers the beginning of the last one, which saves most of its work."""
+    """A chat agent with one conversation at a time: this server remembers the beginning of the last
+    one, which saves most of its work."""
     return sessions.agent(model, base_url, {"concurrency": 1, **(care or {})}, **settings)
 
 
@@ -72,7 +81,8 @@ def test_answers_held_to_a_schema_can_be_read_in_every_paradigm(tap: Tap, tmp_pa
         assert set(said) == {"answer"}, "random weights, and yet JSON of the form that was asked for"
         value = said["answer"]
         if isinstance(value, list) and len(set(value)) < len(value) and kind.answer_from_json(value) is None:
-            # the one thing that no schema says here: the same cell, or the same item, must not be named twice
+            # the one thing that no schema says here: the same cell, or the same item, must not be
+            # named twice
             assert (row["outcome"], row["extraction"]) == ("invalid", "unread")
         else:
             assert (row["outcome"], row["extraction"]) == ("answered", "constrained")
@@ -80,8 +90,14 @@ def test_answers_held_to_a_schema_can_be_read_in_every_paradigm(tap: Tap, tmp_pa
 
 
 def test_the_same_cell_twice_is_an_invalid_answer(tap: Tap, tmp_path: Path) -> None:
-    made = session(tmp_path, load_paradigm("sfr"), agent(MODEL, tap.base_url, **{**HELD, "temperature": 1}), 3, list_length=4)
-    valid = [len(set(answer)) == len(answer) == 4 for line in replies(made.folder) for answer in [json.loads(line["reply"]["content"])["answer"]]]
+    made = session(
+        tmp_path, load_paradigm("sfr"), agent(MODEL, tap.base_url, **{**HELD, "temperature": 1}), 3, list_length=4
+    )
+    valid = [
+        len(set(answer)) == len(answer) == 4
+        for line in replies(made.folder)
+        for answer in [json.loads(line["reply"]["content"])["answer"]]
+    ]
     rows = read_responses(made.folder).drop_duplicates(["trial", "step"])
     assert [outcome == "answered" for outcome in rows["outcome"]] == valid
 
@@ -92,15 +108,31 @@ def test_different_answers_come_from_the_same_schema(tap: Tap, tmp_path: Path) -
 
 
 def test_half_an_object_is_no_answer(tap: Tap, tmp_path: Path) -> None:
-    made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **{**HELD, "max_tokens": 7, "extraction": "tolerant"}), 1, list_length=3)
+    made = session(
+        tmp_path,
+        VSR,
+        agent(MODEL, tap.base_url, **{**HELD, "max_tokens": 7, "extraction": "tolerant"}),
+        1,
+        list_length=3,
+    )
     assert {line["reply"]["finish_reason"] for line in replies(made.folder)} == {"length"}
     assert set(read_responses(made.folder)["outcome"]) == {"invalid"}
     assert set(read_responses(made.folder)["extraction"]) == {"unread"}
 
 
 def test_reasons_stand_beside_the_answer_whatever_is_in_them(tap: Tap, tmp_path: Path) -> None:
-    """Sampled from all tokens, so that random weights close the text of their reasons at some time: the server leaves out the improbable ones by itself."""
-    settings = {**HELD, "reasoning": "after", "reasoning_history": "cut", "max_tokens": 200, "temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0}
+    """Sampled from all tokens, so that random weights close the text of their reasons at some time:
+    the server leaves out the improbable ones by itself."""
+    settings = {
+        **HELD,
+        "reasoning": "after",
+        "reasoning_history": "cut",
+        "max_tokens": 200,
+        "temperature": 1,
+        "top_k": 0,
+        "top_p": 1,
+        "min_p": 0,
+    }
     made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **settings), 4, list_length=2)
     kept = replies(made.folder)
     whole = [line["reply"]["finish_reason"] == "stop" for line in kept]
@@ -108,13 +140,19 @@ def test_reasons_stand_beside_the_answer_whatever_is_in_them(tap: Tap, tmp_path:
     assert [note["extraction"] for note in notes(made.folder)] == ["constrained" if one else "unread" for one in whole]
     asks = [step.percept.ask for step in compile_trial(VSR, {"list_length": 2}, seed=1, generator="corrected").steps]
     kind = next(ask.kind for ask in asks if ask is not None)
-    said = [json.loads(line["reply"]["content"], strict=False) if one else None for line, one in zip(kept, whole, strict=True)]
+    said = [
+        json.loads(line["reply"]["content"], strict=False) if one else None
+        for line, one in zip(kept, whole, strict=True)
+    ]
     answers = [None if one is None else kind.answer_from_json(one["answer"]) for one in said]
     assert all(set(one) == {"answer", "reasoning"} for one in said if one is not None)
-    assert [event["value"] for event in read_events(made.folder) if event["event"] == "step" and "ask" in event] == answers
+    assert [
+        event["value"] for event in read_events(made.folder) if event["event"] == "step" and "ask" in event
+    ] == answers
     others = [set("123456789") & set(one["reasoning"]) - {str(one["answer"])} for one in said if one is not None]
     assert any(others), "reasons that name other answers than the one that was given"
-    # the second question of each trial follows the reply to the first one: the answer alone, or all of a reply in which none was read
+    # the second question of each trial follows the reply to the first one: the answer alone, or all
+    # of a reply in which none was read
     for first, request in zip(range(0, len(kept), 2), tap.requests[1::2], strict=True):
         heard = [message["content"] for message in request.body["messages"] if message["role"] == "assistant"]
         answer = answers[first]
@@ -128,7 +166,9 @@ def test_the_other_form_of_a_schema_is_refused_at_once_with_the_remedy(tap: Tap,
     assert len(tap.requests) == 1
 
 
-def test_probabilities_of_the_allowed_answers_are_those_of_the_first_token(tap: Tap, server: TextServer, tmp_path: Path) -> None:
+def test_probabilities_of_the_allowed_answers_are_those_of_the_first_token(
+    tap: Tap, server: TextServer, tmp_path: Path
+) -> None:
     made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **{**SHORT, "logprobs": True}), 3, list_length=4)
     recorded = [note["answer_logprobs"] for note in notes(made.folder)]
     assert len(recorded) == 12 == len(tap.requests)
@@ -136,11 +176,19 @@ def test_probabilities_of_the_allowed_answers_are_those_of_the_first_token(tap: 
     by_request = {line["request"]: line["reply"]["first_logprobs"] for line in replies(made.folder)}
     found = 0
     for request in tap.requests:
-        asked = urllib.request.Request(f"{server.base_url}/chat/completions", json.dumps(request.body).encode(), {"content-type": "application/json"})
+        asked = urllib.request.Request(
+            f"{server.base_url}/chat/completions",
+            json.dumps(request.body).encode(),
+            {"content-type": "application/json"},
+        )
         with urllib.request.urlopen(asked) as reply:
             first = json.load(reply)["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
         digits = {one["token"]: one["logprob"] for one in first if one["token"] in set("123456789")}
-        matching = [one for one in recorded if set(one) == set(digits) and all(math.isclose(one[key], digits[key], abs_tol=0.02) for key in digits)]
+        matching = [
+            one
+            for one in recorded
+            if set(one) == set(digits) and all(math.isclose(one[key], digits[key], abs_tol=0.02) for key in digits)
+        ]
         assert matching, f"{digits} is not among {recorded}"
         found += bool(digits)
     assert found
@@ -151,11 +199,24 @@ def test_probabilities_of_the_allowed_answers_are_those_of_the_first_token(tap: 
 def test_a_server_that_drops_pictures_is_told_so(tap: Tap, tmp_path: Path) -> None:
     for check in ("tokens", "read"):
         settings = {"view": "image", "image_px": 128, "vision_check": check, "temperature": 0}
-        with pytest.raises(SpanLabError, match=rf"silently drops pictures: a request to '{MODEL}' has no more tokens with a picture than without"):
+        with pytest.raises(
+            SpanLabError,
+            match=rf"silently drops pictures: a request to '{MODEL}' has no more tokens with a picture than without",
+        ):
             session(tmp_path / check, VSR, agent(MODEL, tap.base_url, **settings), 1, list_length=2)
     assert len(tap.requests) == 2 + 4, "nothing was asked but the checks"
     done = spanlab(
-        "replay", "vsr", "--agent", f"chat:{MODEL}", "--trials", "1", "--chat", "view=both", "--data", tmp_path / "data", env=served_at(tap.base_url)
+        "replay",
+        "vsr",
+        "--agent",
+        f"chat:{MODEL}",
+        "--trials",
+        "1",
+        "--chat",
+        "view=both",
+        "--data",
+        tmp_path / "data",
+        env=served_at(tap.base_url),
     )
     assert done.returncode != 0
     assert "silently drops pictures" in done.stderr
@@ -165,13 +226,29 @@ def test_a_server_that_drops_pictures_is_told_so(tap: Tap, tmp_path: Path) -> No
 def test_pictures_that_become_text_are_not_taken_for_seen(tmp_path: Path) -> None:
     with TextServer(context=16384, prints=True) as server:
         settings = {"view": "image", "image_px": 96, "vision_check": "read", "temperature": 0}
-        with pytest.raises(SpanLabError, match=r"gives 'tiny-text' the text of a picture's file to read instead of the picture"):
+        with pytest.raises(
+            SpanLabError, match=r"gives 'tiny-text' the text of a picture's file to read instead of the picture"
+        ):
             session(tmp_path, VSR, agent(MODEL, server.base_url, **settings), 1, list_length=2)
 
 
-def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_context(tap: Tap, tmp_path: Path) -> None:
+def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_context(
+    tap: Tap, tmp_path: Path
+) -> None:
     settings = [word for name, value in SHORT.items() for word in ("--chat", f"{name}={value}")]
-    taken = ["replay", "vsr", "--agent", f"chat:{MODEL}", "--trials", "2", "--set", "list_length=4", "--concurrency", "1", *settings]
+    taken = [
+        "replay",
+        "vsr",
+        "--agent",
+        f"chat:{MODEL}",
+        "--trials",
+        "2",
+        "--set",
+        "list_length=4",
+        "--concurrency",
+        "1",
+        *settings,
+    ]
     done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
     assert done.returncode == 0, done.stderr
     (whole,) = (tmp_path / "whole").iterdir()
@@ -208,21 +285,54 @@ def test_nonsense_is_an_invalid_answer(tap: Tap, tmp_path: Path) -> None:
 
 def test_a_provider_of_ones_own_and_several_models_take_the_same_trials(tap: Tap, tmp_path: Path) -> None:
     own = tmp_path / "providers.yaml"
-    own.write_text(f"providers:\n  here:\n    base_url: {tap.base_url}\n    default_model: {MODEL}\n    limits: {{concurrency: 1}}\n", encoding="utf-8")
+    own.write_text(
+        f"providers:\n  here:\n    base_url: {tap.base_url}\n    default_model: {MODEL}\n    limits: {{concurrency:"
+        " 1}\n",
+        encoding="utf-8",
+    )
     held = [word for name, value in HELD.items() for word in ("--chat", f"{name}={value}")]
-    taken = ["replay", "sc", "--agent", "chat:@here", "--agent", "chat:other@here", "--trials", "2", "--set", "list_length=10", *held]
-    done = spanlab(*taken, "--data", tmp_path / "data", env={**served_at("http://127.0.0.1:9/v1"), "SPANLAB_PROVIDERS": str(own)})
+    taken = [
+        "replay",
+        "sc",
+        "--agent",
+        "chat:@here",
+        "--agent",
+        "chat:other@here",
+        "--trials",
+        "2",
+        "--set",
+        "list_length=10",
+        *held,
+    ]
+    done = spanlab(
+        *taken, "--data", tmp_path / "data", env={**served_at("http://127.0.0.1:9/v1"), "SPANLAB_PROVIDERS": str(own)}
+    )
     assert done.returncode == 0, done.stderr
     one, other = sorted((tmp_path / "data").iterdir())
     assert {read_session(folder)["agent"] for folder in (one, other)} == {f"chat:{MODEL}@here", "chat:other@here"}
     assert list(read_responses(one)["trial_id"]) == list(read_responses(other)["trial_id"])
-    assert {note["served_model"] for folder in (one, other) for note in notes(folder)} == {MODEL, "other"}, "this server answers to any name, and tells it"
+    assert {note["served_model"] for folder in (one, other) for note in notes(folder)} == {
+        MODEL,
+        "other",
+    }, "this server answers to any name, and tells it"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
 def test_a_session_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
     settings = [word for name, value in {**HELD, "temperature": 0}.items() for word in ("--chat", f"{name}={value}")]
-    taken = ["replay", "vsr", "--agent", f"chat:{MODEL}", "--trials", "6", "--set", "list_length=2", "--concurrency", "2", *settings]
+    taken = [
+        "replay",
+        "vsr",
+        "--agent",
+        f"chat:{MODEL}",
+        "--trials",
+        "6",
+        "--set",
+        "list_length=2",
+        "--concurrency",
+        "2",
+        *settings,
+    ]
     done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
     assert done.returncode == 0, done.stderr
     (whole,) = (tmp_path / "whole").iterdir()
@@ -234,8 +344,11 @@ def test_a_session_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
     assert alone <= len(tap.requests) - alone <= alone + 2 * kills, "only requests in flight were sent twice"
 
 
-def test_likelihoods_are_the_product_of_what_the_server_says_of_each_token(tap: Tap, server: TextServer, tmp_path: Path) -> None:
-    """Of every allowed answer, by the completion endpoint: the same as what it says of one next token after the other, among all of its tokens."""
+def test_likelihoods_are_the_product_of_what_the_server_says_of_each_token(
+    tap: Tap, server: TextServer, tmp_path: Path
+) -> None:
+    """Of every allowed answer, by the completion endpoint: the same as what it says of one next
+    token after the other, among all of its tokens."""
     made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **{**SHORT, "likelihoods": "echo"}), 1, list_length=2)
     recorded = [note["likelihoods"] for note in notes(made.folder)]
     prompts = [request.body["prompt"] for request in tap.requests if "prompt" in request.body]
@@ -244,27 +357,44 @@ def test_likelihoods_are_the_product_of_what_the_server_says_of_each_token(tap: 
 
     def next_tokens(text: str) -> dict[str, float]:
         body = {"model": MODEL, "prompt": text, "max_tokens": 1, "logprobs": 259, "temperature": 0}
-        asked = urllib.request.Request(f"{server.base_url}/completions", json.dumps(body).encode(), {"content-type": "application/json"})
+        asked = urllib.request.Request(
+            f"{server.base_url}/completions", json.dumps(body).encode(), {"content-type": "application/json"}
+        )
         with urllib.request.urlopen(asked) as reply:
             return json.load(reply)["choices"][0]["logprobs"]["top_logprobs"][0]
 
     before = prompts[0]
     # the space before an answer is three bytes in this vocabulary, the same for all answers
-    shared = [recorded[0]["logprobs"][digit] - next_tokens(f"{before} ")[digit] - next_tokens(f"{before} {digit}")["\n"] for digit in "19"]
+    shared = [
+        recorded[0]["logprobs"][digit] - next_tokens(f"{before} ")[digit] - next_tokens(f"{before} {digit}")["\n"]
+        for digit in "19"
+    ]
     # numbers of half precision in its cache: .02 a token, five of them
     assert shared[0] == pytest.approx(shared[1], abs=0.1)
     assert shared[0] < 0
 
 
 def test_the_answers_of_somebody_are_scored_given_what_came_before(tap: Tap, tmp_path: Path) -> None:
-    """A paradigm with few allowed answers: this server takes its time for every token that it is sent."""
+    """A paradigm with few allowed answers: this server takes its time for every token that it is
+    sent."""
     paradigm = load_paradigm("cd")
     person = take(tmp_path / "data", paradigm, make_agent("capacity:2", 1), 3, 1, {"set_size": [2]})
-    arguments = ["score-choices", person.folder, "--agent", f"chat:{MODEL}", "--chat", "likelihoods=echo", "--concurrency", "1"]
+    arguments = [
+        "score-choices",
+        person.folder,
+        "--agent",
+        f"chat:{MODEL}",
+        "--chat",
+        "likelihoods=echo",
+        "--concurrency",
+        "1",
+    ]
     scored = spanlab(*arguments, env=served_at(tap.base_url))
     assert scored.returncode == 0, scored.stderr
     assert "bits per choice in 3 answers of 3 trials; chance 1.00" in scored.stdout
     assert len(tap.requests) == 3 * 3
-    assert max(request.body["prompt"].count("Answer: ") for request in tap.requests) == 3, "the person's own answers stand where the model's would"
+    assert max(request.body["prompt"].count("Answer: ") for request in tap.requests) == 3, (
+        "the person's own answers stand where the model's would"
+    )
     assert spanlab(*arguments, env=served_at(tap.base_url)).stdout == scored.stdout
     assert len(tap.requests) == 3 * 3, "nothing is asked twice"

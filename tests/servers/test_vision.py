@@ -23,7 +23,14 @@ pytestmark = pytest.mark.servers
 
 VSR = load_paradigm("vsr")
 #: Pictures go out unchecked, and replies are short and always the same.
-PICTURES: dict[str, Any] = {"view": "image", "vision_check": "off", "image_px": 128, "temperature": 0, "max_tokens": 8, "reask": 0}
+PICTURES: dict[str, Any] = {
+    "view": "image",
+    "vision_check": "off",
+    "image_px": 128,
+    "temperature": 0,
+    "max_tokens": 8,
+    "reask": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +46,23 @@ def tap(server: VisionServer) -> Iterator[Tap]:
 
 
 def pictures(request: Request) -> list[str]:
-    parts = [part for message in request.body["messages"] if isinstance(message["content"], list) for part in message["content"]]
+    parts = [
+        part
+        for message in request.body["messages"]
+        if isinstance(message["content"], list)
+        for part in message["content"]
+    ]
     return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 
 
 def words(request: Request) -> str:
     return json.dumps(
         [
-            message if isinstance(message["content"], str) else [part for part in message["content"] if part["type"] == "text"]
+            (
+                message
+                if isinstance(message["content"], str)
+                else [part for part in message["content"] if part["type"] == "text"]
+            )
             for message in request.body["messages"]
         ]
     )
@@ -57,7 +73,9 @@ def test_another_picture_changes_the_request_and_what_comes_back(tap: Tap, tmp_p
     said: list[list[str]] = []
     for number, seed in enumerate([1, 2, 1]):
         already = len(tap.requests)
-        made = session(tmp_path / str(number), VSR, agent(VisionServer.model, tap.base_url, **PICTURES), 1, seed, list_length=2)
+        made = session(
+            tmp_path / str(number), VSR, agent(VisionServer.model, tap.base_url, **PICTURES), 1, seed, list_length=2
+        )
         first.append(tap.requests[already])
         said.append([line["reply"]["content"] for line in replies(made.folder)])
     assert [len(pictures(request)) for request in first] == [3, 3, 3], "two patterns, and the array with the question"
@@ -72,7 +90,9 @@ def test_larger_pictures_are_more_tokens(tap: Tap, tmp_path: Path) -> None:
     tokens = []
     for view, size in [("words", 128), ("image", 128), ("both", 128), ("image", 512)]:
         settings = {**PICTURES, "view": view, "image_px": size}
-        made = session(tmp_path / f"{view}{size}", VSR, agent(VisionServer.model, tap.base_url, **settings), 1, list_length=2)
+        made = session(
+            tmp_path / f"{view}{size}", VSR, agent(VisionServer.model, tap.base_url, **settings), 1, list_length=2
+        )
         tokens.append(int(read_responses(made.folder)["prompt_tokens"].iloc[0]))
     only_words, small, both, large = tokens
     assert small < large, "a picture of 128 px is one tile, of 512 px four"
@@ -81,10 +101,21 @@ def test_larger_pictures_are_more_tokens(tap: Tap, tmp_path: Path) -> None:
 
 def test_a_model_that_sees_and_cannot_read_is_told_from_one_that_does_not_see(tap: Tap, tmp_path: Path) -> None:
     settings = {**PICTURES, "vision_check": "read"}
-    with pytest.raises(SpanLabError, match=r"pictures arrive at \S+ \(one makes a request \d+ tokens longer\), but they were not read: .* read 0 of 3"):
+    with pytest.raises(
+        SpanLabError,
+        match=(
+            r"pictures arrive at \S+ \(one makes a request \d+ tokens longer\), but they were not read: .* read 0 of 3"
+        ),
+    ):
         session(tmp_path / "read", VSR, agent(VisionServer.model, tap.base_url, **settings), 1, list_length=2)
     assert len(tap.requests) == 4, "nothing was asked but the check"
-    made = session(tmp_path / "tokens", VSR, agent(VisionServer.model, tap.base_url, **{**settings, "vision_check": "tokens"}), 1, list_length=2)
+    made = session(
+        tmp_path / "tokens",
+        VSR,
+        agent(VisionServer.model, tap.base_url, **{**settings, "vision_check": "tokens"}),
+        1,
+        list_length=2,
+    )
     found = read_session(made.folder)["apparatus"]["vision"]
     assert found["tokens_per_picture"] > 60
     assert len(read_responses(made.folder)) == 2
@@ -92,21 +123,33 @@ def test_a_model_that_sees_and_cannot_read_is_told_from_one_that_does_not_see(ta
 
 @pytest.mark.parametrize("delivery", ["merged", "acknowledged"])
 def test_roles_alternate_for_a_template_that_insists(tap: Tap, tmp_path: Path, delivery: str) -> None:
-    made = session(tmp_path, VSR, agent(VisionServer.model, tap.base_url, **PICTURES, delivery=delivery), 1, list_length=2)
+    made = session(
+        tmp_path, VSR, agent(VisionServer.model, tap.base_url, **PICTURES, delivery=delivery), 1, list_length=2
+    )
     assert len(replies(made.folder)) == 2
 
 
 def test_a_template_that_refuses_two_messages_in_a_row_is_one_sentence(tap: Tap, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match=r"failed with status 500 at the first try"):
-        session(tmp_path, VSR, agent(VisionServer.model, tap.base_url, **PICTURES, delivery="separate"), 1, list_length=2)
+        session(
+            tmp_path, VSR, agent(VisionServer.model, tap.base_url, **PICTURES, delivery="separate"), 1, list_length=2
+        )
 
 
 def test_what_the_server_passes_over_is_not_recorded_as_done(tap: Tap, tmp_path: Path) -> None:
     settings = {**PICTURES, "view": "words"}
-    made = session(tmp_path / "json", VSR, agent(VisionServer.model, tap.base_url, **settings, constrained="json"), 2, list_length=3)
+    made = session(
+        tmp_path / "json",
+        VSR,
+        agent(VisionServer.model, tap.base_url, **settings, constrained="json"),
+        2,
+        list_length=3,
+    )
     assert "response_format" in tap.requests[0].body
     assert "constrained" not in set(read_responses(made.folder)["extraction"])
-    made = session(tmp_path / "logprobs", VSR, agent(VisionServer.model, tap.base_url, **settings, logprobs=True), 1, list_length=2)
+    made = session(
+        tmp_path / "logprobs", VSR, agent(VisionServer.model, tap.base_url, **settings, logprobs=True), 1, list_length=2
+    )
     assert tap.requests[-1].body["logprobs"] is True
     notes = [event["notes"] for event in read_events(made.folder) if event["event"] == "step" and "ask" in event]
     assert len(notes) == 2
@@ -122,7 +165,11 @@ def test_an_unknown_model_stops_at_once_in_one_sentence(tap: Tap, tmp_path: Path
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_paradigm_can_be_shown_and_nonsense_is_an_invalid_answer(tap: Tap, tmp_path: Path, name: str) -> None:
     paradigm = load_paradigm(name)
-    made = session(tmp_path, paradigm, agent(VisionServer.model, tap.base_url, **{**PICTURES, "max_tokens": 4, "extraction": "strict"}))
+    made = session(
+        tmp_path,
+        paradigm,
+        agent(VisionServer.model, tap.base_url, **{**PICTURES, "max_tokens": 4, "extraction": "strict"}),
+    )
     table = read_responses(made.folder)
     kept = replies(made.folder)
     questions = table[["trial", "ask"]].drop_duplicates()  # an answer of several items has several rows
@@ -146,7 +193,9 @@ def test_bytes_that_are_no_text_go_through_everything(tap: Tap, tmp_path: Path) 
     assert any("\ufffd" in content for content in sent_again), "the model sees its own nonsense again"
     told = spanlab("transcript", made.folder)
     assert (told.returncode, told.stderr) == (0, "")
-    assert not [character for character in told.stdout if ord(character) < 32 and character not in "\n\t"], "a reply does not steer the terminal"
+    assert not [character for character in told.stdout if ord(character) < 32 and character not in "\n\t"], (
+        "a reply does not steer the terminal"
+    )
     page = tmp_path / "page.html"
     assert spanlab("transcript", made.folder, "-o", page).returncode == 0
     assert page.read_text(encoding="utf-8").count("data:image/png;base64,") >= 5
@@ -154,8 +203,24 @@ def test_bytes_that_are_no_text_go_through_everything(tap: Tap, tmp_path: Path) 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
 def test_a_session_with_pictures_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
-    settings = [word for name, value in {**PICTURES, "vision_check": "tokens", "reask": 1}.items() for word in ("--chat", f"{name}={value}")]
-    taken = ["replay", "vsr", "--agent", f"chat:{VisionServer.model}", "--trials", "4", "--set", "list_length=3", "--concurrency", "2", *settings]
+    settings = [
+        word
+        for name, value in {**PICTURES, "vision_check": "tokens", "reask": 1}.items()
+        for word in ("--chat", f"{name}={value}")
+    ]
+    taken = [
+        "replay",
+        "vsr",
+        "--agent",
+        f"chat:{VisionServer.model}",
+        "--trials",
+        "4",
+        "--set",
+        "list_length=3",
+        "--concurrency",
+        "2",
+        *settings,
+    ]
     done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
     assert done.returncode == 0, done.stderr
     (whole,) = (tmp_path / "whole").iterdir()

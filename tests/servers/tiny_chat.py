@@ -1,6 +1,8 @@
-"""Writes a tiny text model with random weights (about 200,000) and a chat template, as a folder. Run in the environment of its server.
+"""Writes a tiny text model with random weights (about 200,000) and a chat template, as a folder.
+Run in the environment of its server.
 
-``python tiny_chat.py FOLDER``. Its tokens are bytes, so what it says is often no text at all; a message ends with a token of its own.
+``python tiny_chat.py FOLDER``. Its tokens are bytes, so what it says is often no text at all; a
+message ends with a token of its own.
 """
 
 # pyright: reportMissingImports=false
@@ -16,9 +18,9 @@ from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTra
 
 SPECIAL = ["<pad>", "<s>", "</s>", "<|end|>"]
 TEMPLATE = (
-    "{% for message in messages %}[{{ message.role }}]{{ message.content }}"
-    "{% if not (loop.last and continue_final_message is defined and continue_final_message) %}<|end|>\n{% endif %}{% endfor %}"
-    "{% if add_generation_prompt %}[assistant]{% endif %}"
+    "{% for message in messages %}[{{ message.role }}]{{ message.content }}{% if not (loop.last and"
+    " continue_final_message is defined and continue_final_message) %}<|end|>\n{% endif %}{% endfor %}{% if"
+    " add_generation_prompt %}[assistant]{% endif %}"
 )
 
 
@@ -29,14 +31,19 @@ def tokenizer() -> PreTrainedTokenizerFast:
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token=SPECIAL[0], bos_token=SPECIAL[1], eos_token=SPECIAL[3], additional_special_tokens=SPECIAL[2:3]
+        tokenizer_object=made,
+        pad_token=SPECIAL[0],
+        bos_token=SPECIAL[1],
+        eos_token=SPECIAL[3],
+        additional_special_tokens=SPECIAL[2:3],
     )
     fast.chat_template = TEMPLATE
     return fast
 
 
 def model() -> LlamaForCausalLM:
-    """Random weights, the same every time, and large enough that what goes in changes what comes out."""
+    """Random weights, the same every time, and large enough that what goes in changes what comes
+    out."""
     made = LlamaForCausalLM(
         LlamaConfig(
             vocab_size=len(SPECIAL) + 256,

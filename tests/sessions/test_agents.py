@@ -58,7 +58,9 @@ def _each_trial_is_compiled_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", params=[SHARE, pytest.param(1, marks=pytest.mark.slow)])
-def taken(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> functools._lru_cache_wrapper[Session]:
+def taken(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> functools._lru_cache_wrapper[Session]:
     """``taken(paradigm, agent)``: a finished session, each one made once."""
     data = tmp_path_factory.mktemp("data")
     torch.set_num_threads(1)
@@ -70,7 +72,13 @@ def taken(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             like = session(name, "chance")
             return take(data, paradigm, recorded_agent(f"recorded:{like.folder}"), like.plan, like.seed, like=like.name)
         trials = min(MOST_TRIALS, trials_for(paradigm, QUESTIONS if spec in ("chance", "capacity") else FEW))
-        return take(data, paradigm, make_agent(spec), trials if spec == "capacity" else math.ceil(trials / request.param), seed=3)
+        return take(
+            data,
+            paradigm,
+            make_agent(spec),
+            trials if spec == "capacity" else math.ceil(trials / request.param),
+            seed=3,
+        )
 
     return session
 
@@ -95,10 +103,14 @@ def test_every_agent_takes_every_paradigm(taken: functools._lru_cache_wrapper[Se
     trials = trials_of(session)
     kind = spec.partition(":")[0]
     assert set(table["agent_kind"]) == {kind}
-    assert set(table["oracle"]) == {info["oracle"]} == {kind in ("ideal", "capacity")}, "oracles, and only they, are labelled"
+    assert set(table["oracle"]) == {info["oracle"]} == {kind in ("ideal", "capacity")}, (
+        "oracles, and only they, are labelled"
+    )
     assert set(table["agent_settings_hash"]) == {info["agent_settings_hash"]}
     assert list(dict.fromkeys(table["trial_id"])) == [trial.trial_id for trial in trials]
-    asked = [(n, step.index + 1) for n, trial in enumerate(trials, 1) for step in trial.steps if step.percept.ask is not None]
+    asked = [
+        (n, step.index + 1) for n, trial in enumerate(trials, 1) for step in trial.steps if step.percept.ask is not None
+    ]
     assert list(dict.fromkeys(zip(table["trial"], table["step"], strict=True))) == asked
     assert table["ask"].groupby(table["trial"]).max().sum() == sum(trial.asks for trial in trials)
     given = table["answer"].notna()
@@ -125,8 +137,8 @@ def test_ideal_makes_no_mistake(taken: functools._lru_cache_wrapper[Session], na
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_chance_is_chance(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
-    """The number of correct items lies within exact bounds: a uniform guess at a choice is right by a coin with so many sides, and the cells of one free
-    recall are drawn without replacement."""
+    """The number of correct items lies within exact bounds: a uniform guess at a choice is right by
+    a coin with so many sides, and the cells of one free recall are drawn without replacement."""
     session = taken(name, "chance")
     table = read_responses(session.folder)
     distribution = np.ones(1)
@@ -140,19 +152,32 @@ def test_chance_is_chance(taken: functools._lru_cache_wrapper[Session], name: st
     right = int(table["correct"].sum())
     assert low <= right <= high
     items = table[table["correct_answer"].notna()]
-    assert low / len(items) < items["chance"].mean() < high / len(items), "the chance line of the figures is where guessing ends up"
+    assert low / len(items) < items["chance"].mean() < high / len(items), (
+        "the chance line of the figures is where guessing ends up"
+    )
 
 
-#: paradigms with trials that ask for more than the buffer of the limited observer holds, and others that ask for less
+#: paradigms with trials that ask for more than the buffer of the limited observer holds, and others
+#: that ask for less
 LISTS = ("corsi", "digit_span", "lsr", "lsr_long", "running_span", "sfr", "vsr", "vsrec")
 OVERLOADING = (
     *LISTS,
-    *("cd", "cd_noise", "continuous_colour", "continuous_orientation", "operation_span", "smu", "sternberg", "symmetry_span"),
+    *(
+        "cd",
+        "cd_noise",
+        "continuous_colour",
+        "continuous_orientation",
+        "operation_span",
+        "smu",
+        "sternberg",
+        "symmetry_span",
+    ),
 )
 
 
 def overloads(name: str) -> bool:
-    """Whether some trials ask for more than the buffer of the limited observer holds, and some for less."""
+    """Whether some trials ask for more than the buffer of the limited observer holds, and some for
+    less."""
     paradigm = load(name)
     sizes = {compile_trial(paradigm, levels, 1).set_size or 0 for levels in some_conditions(paradigm)}
     return min(sizes) <= PLACES < max(sizes)
@@ -168,7 +193,10 @@ def test_the_paradigms_that_overload_a_limited_observer() -> None:
 @pytest.mark.parametrize("name", OVERLOADING)
 def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna()")
-    small, large = items["set_size"] <= items["set_size"].quantile(0.3), items["set_size"] >= items["set_size"].quantile(0.7)
+    small, large = (
+        items["set_size"] <= items["set_size"].quantile(0.3),
+        items["set_size"] >= items["set_size"].quantile(0.7),
+    )
     assert fewer_right(items.loc[small, "correct"], items.loc[large, "correct"]) < RARE
     falling: Any = stats.spearmanr(items["set_size"], items["correct"], alternative="less")
     assert falling.pvalue < RARE
@@ -178,20 +206,31 @@ def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.slow
-def test_a_limited_observer_remembers_the_ends_of_a_list_best(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
+def test_a_limited_observer_remembers_the_ends_of_a_list_best(
+    taken: functools._lru_cache_wrapper[Session], name: str
+) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna() and list_length >= 4")
     middle = items["serial_position"].between(2, items["list_length"] - 2)
-    assert fewer_right(items.loc[items["serial_position"] == 1, "correct"], items.loc[middle, "correct"]) < RARE, "primacy"
-    assert fewer_right(items.loc[items["serial_position"] == items["list_length"], "correct"], items.loc[middle, "correct"]) < RARE, "recency"
+    assert fewer_right(items.loc[items["serial_position"] == 1, "correct"], items.loc[middle, "correct"]) < RARE, (
+        "primacy"
+    )
+    assert (
+        fewer_right(
+            items.loc[items["serial_position"] == items["list_length"], "correct"], items.loc[middle, "correct"]
+        )
+        < RARE
+    ), "recency"
 
 
 def fewer_right(more: pd.Series, fewer: pd.Series) -> float:
     """The p of Fisher's exact test that the second group has fewer correct ones."""
-    result: Any = stats.fisher_exact([[more.sum(), (~more).sum()], [fewer.sum(), (~fewer).sum()]], alternative="greater")
+    result: Any = stats.fisher_exact(
+        [[more.sum(), (~more).sum()], [fewer.sum(), (~fewer).sum()]], alternative="greater"
+    )
     return float(result.pvalue)
 
 
-# -- batches -----------------------------------------------------------------------------------------------------------------------------------------
+# -- batches ---------------------------------------------------------------------------------------
 
 
 class Stepping(Agent):
@@ -223,11 +262,15 @@ class InBatches(Saying, BatchAgent):
     """Answers so many trials at once."""
 
     def __init__(self, name: str, batch_size: int) -> None:
-        super().__init__(lambda percept, number: Response(0 if isinstance(percept.ask.kind.options, int) else "x"), name)  # type: ignore[union-attr]
+        super().__init__(
+            lambda percept, number: Response(0 if isinstance(percept.ask.kind.options, int) else "x"), name
+        )  # type: ignore[union-attr]
         self.batch_size = batch_size
         self.batches: list[int] = []
 
-    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None) -> list[list[Response | None]]:
+    def answer(
+        self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None
+    ) -> list[list[Response | None]]:
         assert len(contexts) == len(trials)
         self.batches.append(len(trials))
         self.seen += [(context, list(percepts)) for context, percepts in zip(contexts, trials, strict=True)]
@@ -237,7 +280,9 @@ class InBatches(Saying, BatchAgent):
 def test_batches_are_as_large_as_the_agent_wants_and_see_what_steps_see(tmp_path: Path) -> None:
     vsr = load_paradigm("vsr")
     batched, stepped = InBatches("zero", 7), Saying(lambda percept, number: Response(0), "zero")
-    table, other = (lasting(take(tmp_path / str(n), vsr, agent, 17).folder) for n, agent in enumerate((batched, stepped)))
+    table, other = (
+        lasting(take(tmp_path / str(n), vsr, agent, 17).folder) for n, agent in enumerate((batched, stepped))
+    )
     assert batched.batches == [7, 7, 3]
     assert batched.seen == stepped.seen
     pd.testing.assert_frame_equal(table, other)
@@ -254,12 +299,14 @@ def test_trials_with_feedback_are_stepped_through(tmp_path: Path) -> None:
     assert (table["feedback_shown"] == table["correct"].map({True: "right", False: "wrong"})).all()
 
 
-# -- the same trials for others ----------------------------------------------------------------------------------------------------------------------
+# -- the same trials for others --------------------------------------------------------------------
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PARADIGMS)
-def test_a_recorded_session_scored_again_gives_the_same_table(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
+def test_a_recorded_session_scored_again_gives_the_same_table(
+    taken: functools._lru_cache_wrapper[Session], name: str
+) -> None:
     again, original = taken(name, "recorded"), taken(name, "chance")
     pd.testing.assert_frame_equal(lasting(again.folder, without=WHO), lasting(original.folder, without=WHO))
     info = read_session(again.folder)
@@ -272,15 +319,23 @@ def test_what_was_recorded_comes_back_with_invalid_and_missing_answers_feedback_
     file.write_text(GO_NOGO, encoding="utf-8")
     replies = [Response("x", 312.25), Response(None, outcome="omitted"), Response(None, 99.0, "?", "invalid")]
     original = take(tmp_path, load_paradigm(file), Saying(lambda percept, number: replies[number % 3]), 9)
-    again = take(tmp_path, load_paradigm(file), recorded_agent(f"recorded:{original.folder}"), original.plan, original.seed)
+    again = take(
+        tmp_path, load_paradigm(file), recorded_agent(f"recorded:{original.folder}"), original.plan, original.seed
+    )
     pd.testing.assert_frame_equal(lasting(again.folder, without=WHO), lasting(original.folder, without=WHO))
-    assert list(read_responses(again.folder)["rt_ms"].dropna()) == list(read_responses(original.folder)["rt_ms"].dropna()) != []
+    assert (
+        list(read_responses(again.folder)["rt_ms"].dropna())
+        == list(read_responses(original.folder)["rt_ms"].dropna())
+        != []
+    )
 
 
 def test_the_same_trials_are_the_same_in_another_order_of_agents(taken: functools._lru_cache_wrapper[Session]) -> None:
     """Agents differ in who answered and what, never in what was asked."""
     asked = ["trial", "trial_id", "seed", "step", "ask", "set_size", "list_length", "chance"]
-    first, second = (read_responses(taken("vsr", spec).folder)[[*asked, "correct_answer"]] for spec in ("ideal", "network:laptop"))
+    first, second = (
+        read_responses(taken("vsr", spec).folder)[[*asked, "correct_answer"]] for spec in ("ideal", "network:laptop")
+    )
     pd.testing.assert_frame_equal(first, second)
 
 

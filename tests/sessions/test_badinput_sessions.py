@@ -1,4 +1,5 @@
-"""Sessions that are damaged, finished or changed: told in one sentence by everything that reads them."""
+"""Sessions that are damaged, finished or changed: told in one sentence by everything that reads
+them."""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scope
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished session."""
     data = tmp_path_factory.mktemp("sessions")
-    made = subprocess.run([sys.executable, "-m", "spanlab.cli", "replay", "sfr", "--agent", "chance", "--trials", "3", "--data", data], capture_output=True)
+    made = subprocess.run(
+        [sys.executable, "-m", "spanlab.cli", "replay", "sfr", "--agent", "chance", "--trials", "3", "--data", data],
+        capture_output=True,
+    )
     assert made.returncode == 0, made.stderr
     return data / "sfr-chance-s1"
 
@@ -69,7 +73,9 @@ def damages(draw: st.DrawFn) -> Callable[[Path], None]:
     def spoil(folder: Path) -> None:
         session, events, table = folder / "session.json", folder / "events.jsonl", folder / "responses.parquet"
         if what == "session":
-            session.write_text(json.dumps(spoiled(draw, json.loads(session.read_text(encoding="utf-8")))), encoding="utf-8")
+            session.write_text(
+                json.dumps(spoiled(draw, json.loads(session.read_text(encoding="utf-8")))), encoding="utf-8"
+            )
         elif what == "event":
             lines = events.read_text(encoding="utf-8").splitlines()
             number = draw(st.integers(0, len(lines) - 1))
@@ -82,7 +88,9 @@ def damages(draw: st.DrawFn) -> Callable[[Path], None]:
             file = draw(st.sampled_from([session, events])) if what == "bytes" else table
             content = file.read_bytes()
             start = draw(st.integers(0, len(content)))
-            file.write_bytes(content[:start] + draw(st.binary(max_size=4)) + content[start + draw(st.integers(0, 20)) :])
+            file.write_bytes(
+                content[:start] + draw(st.binary(max_size=4)) + content[start + draw(st.integers(0, 20)) :]
+            )
             if what == "bytes":
                 table.unlink()
 
@@ -91,7 +99,14 @@ def damages(draw: st.DrawFn) -> Callable[[Path], None]:
 
 def look_at(folder: Path) -> None:
     """Read a session in every way there is; only errors of ours may come."""
-    for way in (same_trials, reopen, complete, read_responses, lambda path: recorded_agent(f"recorded:{path}"), write_responses):
+    for way in (
+        same_trials,
+        reopen,
+        complete,
+        read_responses,
+        lambda path: recorded_agent(f"recorded:{path}"),
+        write_responses,
+    ):
         with suppress(SpanLabError):
             way(folder)
 
@@ -151,7 +166,9 @@ def test_comparing_damaged_sessions(run: Run, finished: Path, tmp_path: Path) ->
 
 
 def test_a_report_that_cannot_be_written_is_told(run: Run, finished: Path, things: None) -> None:
-    assert "cannot write the report to file: Not a directory; choose another folder with -o" in complaint(*run("compare", finished, "-o", "file"))
+    assert "cannot write the report to file: Not a directory; choose another folder with -o" in complaint(
+        *run("compare", finished, "-o", "file")
+    )
     assert "cannot write the report to /proc/nowhere" in complaint(*run("compare", finished, "-o", "/proc/nowhere"))
 
 

@@ -1,4 +1,5 @@
-"""A person's own answers, scored by a chat model: with the probabilities of then, given what came before, recorded, gone on with, and with no truth in it."""
+"""A person's own answers, scored by a chat model: with the probabilities of then, given what came
+before, recorded, gone on with, and with no truth in it."""
 
 from __future__ import annotations
 
@@ -38,14 +39,24 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tap]:
         yield tap
 
 
-def person(folder: Path, paradigm: Any = VSR, trials: int = 3, levels: Mapping[str, Any] | None = None, **request: Any) -> Path:
+def person(
+    folder: Path, paradigm: Any = VSR, trials: int = 3, levels: Mapping[str, Any] | None = None, **request: Any
+) -> Path:
     """A session of somebody at the screen, who guesses."""
     guess = Guessing()
 
     def answer(percept: Percept, number: int) -> Response:
         return guess(percept, number)
 
-    return take(folder, paradigm, AtTheWindow(answer), trials, 2, levels or {"list_length": [2]}, **{"participant": "p1", **request}).folder
+    return take(
+        folder,
+        paradigm,
+        AtTheWindow(answer),
+        trials,
+        2,
+        levels or {"list_length": [2]},
+        **{"participant": "p1", **request},
+    ).folder
 
 
 def score(run: Run, folder: Path, *more: Any) -> tuple[int, str, str]:
@@ -88,7 +99,9 @@ def test_bits_are_those_of_the_model_given_all_that_came_before(run: Run, server
 
 
 @pytest.mark.slow
-def test_what_stopped_goes_on_and_nothing_is_paid_for_twice(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stopped_goes_on_and_nothing_is_paid_for_twice(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dies = iter([*[False] * 25, True, *[False] * 100])
 
     def sometimes(request: Request) -> Answer:
@@ -107,8 +120,11 @@ def test_what_stopped_goes_on_and_nothing_is_paid_for_twice(run: Run, tmp_path: 
 
 
 @pytest.mark.slow
-def test_several_people_and_models_are_scored_by_one_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of the models gives no probabilities: the other one is scored all the same, and the mean over people has people as its units."""
+def test_several_people_and_models_are_scored_by_one_command(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the models gives no probabilities: the other one is scored all the same, and the mean
+    over people has people as its units."""
     people = [person(tmp_path / "data", trials=2, participant=name) for name in ("p1", "p2", "p3")]
 
     def one_of_them(request: Request) -> Answer:
@@ -117,7 +133,18 @@ def test_several_people_and_models_are_scored_by_one_command(run: Run, tmp_path:
         return like_vllm(request)
 
     def both() -> tuple[int, str, str]:
-        return run("score-choices", *people, "--agent", "chat:mute", "--agent", "chat:m", "--chat", "likelihoods=prompt", "--concurrency", "1")
+        return run(
+            "score-choices",
+            *people,
+            "--agent",
+            "chat:mute",
+            "--agent",
+            "chat:m",
+            "--chat",
+            "likelihoods=prompt",
+            "--concurrency",
+            "1",
+        )
 
     with listening(one_of_them) as tap:
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
@@ -130,12 +157,20 @@ def test_several_people_and_models_are_scored_by_one_command(run: Run, tmp_path:
     assert status != 0
     assert "3 of 6 could not be scored" in err
     assert err.count("the server does not say how probable what it was sent is") == 3
-    means = [choice_bits(path).model.mean for path in sorted((tmp_path / "data").glob("*-choices-chat-m-*/choices.csv"))]
+    means = [
+        choice_bits(path).model.mean for path in sorted((tmp_path / "data").glob("*-choices-chat-m-*/choices.csv"))
+    ]
     assert len(means) == 3
     (line,) = [line for line in out.splitlines() if line.startswith("vsr, chat:m: ")]
     reach = 4.3027 * np.std(means, ddof=1) / math.sqrt(3)
-    assert f"{np.mean(means):.2f} [{np.mean(means) - reach:.2f}, {np.mean(means) + reach:.2f}] bits per choice in 3 sessions of 3 people" in line
-    assert "-o is the folder of one session and one model" in run("score-choices", *people, "--agent", "chat:m", "-o", tmp_path / "one")[2]
+    assert (
+        f"{np.mean(means):.2f} [{np.mean(means) - reach:.2f}, {np.mean(means) + reach:.2f}] bits per choice in 3"
+        " sessions of 3 people" in line
+    )
+    assert (
+        "-o is the folder of one session and one model"
+        in run("score-choices", *people, "--agent", "chat:m", "-o", tmp_path / "one")[2]
+    )
     assert "chat:MODEL, not ideal" in run("score-choices", *people, "--agent", "chat:m", "--agent", "ideal")[2]
 
 
@@ -147,9 +182,13 @@ def test_several_people_and_models_are_scored_by_one_command(run: Run, tmp_path:
         pytest.param("nback_verbal_feedback", ["conversation_window=1"], marks=pytest.mark.slow),
     ],
 )
-def test_no_request_depends_on_what_is_right(run: Run, server: Tap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: list[str]) -> None:
+def test_no_request_depends_on_what_is_right(
+    run: Run, server: Tap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: list[str]
+) -> None:
     paradigm = load_paradigm(name)
-    levels = {factor: [declared.levels[0]] for factor, declared in paradigm.factors.items() if declared.mode == "crossed"}
+    levels = {
+        factor: [declared.levels[0]] for factor, declared in paradigm.factors.items() if declared.mode == "crossed"
+    }
     folder = person(tmp_path / "data", paradigm, 2, levels, practice="practice=feedback" in settings)
     more = [word for one in settings for word in ("--chat", one)]
     assert score(run, folder, "--concurrency", "1", *more, "-o", tmp_path / "true")[0] == 0
@@ -181,7 +220,9 @@ def test_practice_comes_first_with_what_was_said_around_it(run: Run, server: Tap
 
 
 @pytest.mark.slow
-def test_of_a_session_that_is_not_finished_the_answers_so_far_are_scored_and_that_is_said(run: Run, server: Tap, tmp_path: Path) -> None:
+def test_of_a_session_that_is_not_finished_the_answers_so_far_are_scored_and_that_is_said(
+    run: Run, server: Tap, tmp_path: Path
+) -> None:
     def leaves(percept: Percept, number: int) -> Response:
         if len(taker.seen) > 2:
             raise SpanLabError("somebody left")
@@ -231,7 +272,10 @@ def test_slips_are_told_before_anything_is_asked(run: Run, server: Tap, tmp_path
     assert "is not a session" in score(run, tmp_path / "nowhere")[2]
     assert score(run, folder, "-o", tmp_path / "one")[0] == 0
     count = len(server.requests)
-    assert "was made with other chat settings" in score(run, folder, "-o", tmp_path / "one", "--chat", "conversation=trial")[2]
+    assert (
+        "was made with other chat settings"
+        in score(run, folder, "-o", tmp_path / "one", "--chat", "conversation=trial")[2]
+    )
     other = person(tmp_path / "other", trials=2)
     assert "was made with other answers than those of this session" in score(run, other, "-o", tmp_path / "one")[2]
     assert "holds something else already" in score(run, folder, "-o", tmp_path / "data")[2]
@@ -241,21 +285,45 @@ def test_slips_are_told_before_anything_is_asked(run: Run, server: Tap, tmp_path
     assert len(server.requests) == count
 
 
-def test_where_the_server_tells_some_answers_only_the_bits_are_a_bound(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_server_tells_some_answers_only_the_bits_are_a_bound(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def top(request: Request) -> Answer:
         told = [{"token": "1", "logprob": math.log(0.5)}, {"token": "2", "logprob": math.log(0.25)}]
-        choice = {"message": {"content": "1"}, "finish_reason": "length", "logprobs": {"content": [{**told[0], "top_logprobs": told}]}}
-        return 200, "application/json", json.dumps({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}).encode()
+        choice = {
+            "message": {"content": "1"},
+            "finish_reason": "length",
+            "logprobs": {"content": [{**told[0], "top_logprobs": told}]},
+        }
+        return (
+            200,
+            "application/json",
+            json.dumps({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}).encode(),
+        )
 
     answers = iter([0, 1, 2, 3])
-    folder = take(tmp_path, VSR, AtTheWindow(lambda percept, number: Response(next(answers))), 2, 2, {"list_length": [2]}, participant="p").folder
+    folder = take(
+        tmp_path,
+        VSR,
+        AtTheWindow(lambda percept, number: Response(next(answers))),
+        2,
+        2,
+        {"list_length": [2]},
+        participant="p",
+    ).folder
     with listening(top) as tap:
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
         status, out, err = run("score-choices", folder, "--agent", "chat:m", "--chat", "likelihoods=top")
     assert status == 0, err
     rows = table(out)
-    # of 3 and 4 nothing is known but that neither is likelier than 2, and together they have a quarter
-    assert [round(math.exp(value), 4) for value in rows["log_probability"].astype(float)] == [round(0.5 / 0.75, 4), round(0.25 / 0.75, 4), 0.25, 0.25]
+    # of 3 and 4 nothing is known but that neither is likelier than 2, and together they have a
+    # quarter
+    assert [round(math.exp(value), 4) for value in rows["log_probability"].astype(float)] == [
+        round(0.5 / 0.75, 4),
+        round(0.25 / 0.75, 4),
+        0.25,
+        0.25,
+    ]
     assert set(rows["at_most"]) == {True}
     assert "at least 1.5" in out
     assert "the server does not tell all probabilities" in out
@@ -265,7 +333,9 @@ def test_a_blind_guess_never_knows_the_answer_that_it_guesses() -> None:
     assert blind_bits(["a"], ["ab"], [2]) == pytest.approx([1.0]), "of one answer nothing is known: chance"
     answers, sets = ["a", "a", "a", "b"], ["ab"] * 4
     assert blind_bits(answers, sets, [2] * 4) == pytest.approx(-np.log2([2.5 / 4] * 3 + [0.5 / 4]))
-    assert blind_bits([*answers, "a"], [*sets, "abc"], [2] * 4 + [3])[-1] == pytest.approx(np.log2(3)), "other questions tell nothing"
+    assert blind_bits([*answers, "a"], [*sets, "abc"], [2] * 4 + [3])[-1] == pytest.approx(np.log2(3)), (
+        "other questions tell nothing"
+    )
 
 
 def test_a_habit_is_worth_what_it_is_and_none_is_chance() -> None:
@@ -277,7 +347,14 @@ def test_a_habit_is_worth_what_it_is_and_none_is_chance() -> None:
 
 
 def test_a_sure_model_has_no_bits_and_a_table_says_what_it_rests_on(tmp_path: Path) -> None:
-    rows = {"trial": [1, 1, 2, 2], "answer": list("1211"), "answers": ["x"] * 4, "allowed": [9] * 4, "log_probability": [0.0] * 4, "at_most": [False] * 4}
+    rows = {
+        "trial": [1, 1, 2, 2],
+        "answer": list("1211"),
+        "answers": ["x"] * 4,
+        "allowed": [9] * 4,
+        "log_probability": [0.0] * 4,
+        "at_most": [False] * 4,
+    }
     found = choice_bits(pd.DataFrame({**rows, "left_out": [""] * 4}))
     assert (found.model.mean, found.answers, found.trials, found.at_least) == (0.0, 4, 2, 0)
     assert found.below_chance.mean == pytest.approx(math.log2(9))

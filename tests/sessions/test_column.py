@@ -1,4 +1,5 @@
-"""A further column, as the documentation tells: a field, its place and the line that fills it, in three files."""
+"""A further column, as the documentation tells: a field, its place and the line that fills it, in
+three files."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ import pytest
 from session_tools import one_thread
 from written_anew import STORED
 
-#: the files that the documentation names, and before which of their lines what it shows has its place
+#: the files that the documentation names, and before which of their lines what it shows has its
+#: place
 PLACES = {
     "sessions/record/events.py": "    chance: Annotated[",
     "sessions/record/columns.py": '    *("practice", "pilot",',
@@ -50,10 +52,21 @@ def test_the_example_of_the_documentation(tmp_path: Path, repository: Path) -> N
         changed[file] = text.replace(place, lines + place)
     package_with(tmp_path, repository, changed)
     shutil.copytree(STORED / "vsr-ideal-s11", tmp_path / "older")
-    environment = {**one_thread(), "PYTHONPATH": os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))}
+    environment = {
+        **one_thread(),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH")))),
+    }
 
     def run(*words: str) -> str:
-        done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -1,4 +1,5 @@
-"""Sessions from the command line: replay, the same trials for others, recorded answers again, resume; and what is refused in one sentence."""
+"""Sessions from the command line: replay, the same trials for others, recorded answers again,
+resume; and what is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -28,14 +29,17 @@ from spanlab.sessions.record.reader import read_events
 @pytest.fixture
 def finished(run: Run, tmp_path: Path) -> Path:
     """A finished session of eight trials."""
-    status, out, _ = run("replay", "sfr", "--agent", "chance", "--trials", "8", "--seed", "6", "--data", tmp_path / "data")
+    status, out, _ = run(
+        "replay", "sfr", "--agent", "chance", "--trials", "8", "--seed", "6", "--data", tmp_path / "data"
+    )
     assert status == 0
     return Path(out.strip())
 
 
 @pytest.fixture
 def cut(finished: Path) -> Path:
-    """The same session, killed in the middle of the sixth trial: its last line is half there, and there is no table."""
+    """The same session, killed in the middle of the sixth trial: its last line is half there, and
+    there is no table."""
     events = (finished / "events.jsonl").read_bytes()
     (finished / "events.jsonl").write_bytes(events[: events.index(b'"trial_end","trial":"6"') - 60])
     for name in ("responses.csv", "responses.parquet"):
@@ -47,19 +51,36 @@ def keep(folder: Path) -> pd.DataFrame:
     return lasting(folder).copy()
 
 
-# -- replay ------------------------------------------------------------------------------------------------------------------------------------------
+# -- replay ----------------------------------------------------------------------------------------
 
 
 def test_a_paradigm_without_english_instructions_is_taken_in_its_own_language(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "wechsel.yaml").write_text("paradigm: wechsel\nextends: cd\ntitle: Wechsel\ninstructions: {de: Was ist neu?, en: null}\n", "utf-8")
-    status, out, err = run("replay", tmp_path / "wechsel.yaml", "--agent", "ideal", "--trials", "2", "--data", tmp_path / "data")
+    (tmp_path / "wechsel.yaml").write_text(
+        "paradigm: wechsel\nextends: cd\ntitle: Wechsel\ninstructions: {de: Was ist neu?, en: null}\n", "utf-8"
+    )
+    status, out, err = run(
+        "replay", tmp_path / "wechsel.yaml", "--agent", "ideal", "--trials", "2", "--data", tmp_path / "data"
+    )
     assert status == 0, err
     info = read_session(Path(out.strip()))
     assert (info["language"], info["instructions"].strip()) == ("de", "Was ist neu?")
 
 
 def test_several_agents_take_the_same_trials(run: Run, tmp_path: Path) -> None:
-    arguments = ("--agent", "ideal", "--agent", "capacity:2", "--trials", "4", "--set", "set_size=2,3", "--seed", "9", "--data", tmp_path)
+    arguments = (
+        "--agent",
+        "ideal",
+        "--agent",
+        "capacity:2",
+        "--trials",
+        "4",
+        "--set",
+        "set_size=2,3",
+        "--seed",
+        "9",
+        "--data",
+        tmp_path,
+    )
     status, out, err = run("replay", "smu", *arguments)
     assert status == 0
     said = err.splitlines()
@@ -77,7 +98,9 @@ def test_several_agents_take_the_same_trials(run: Run, tmp_path: Path) -> None:
 def test_one_level_and_long_sessions_find_an_order(run: Run, tmp_path: Path) -> None:
     """The limit on runs in a design for people is kept where it can be."""
     for levels, trials in (("list_length=2", 8), ("list_length=2,3", 150)):
-        status, out, _ = run("replay", "vsr", "--agent", "chance", "--set", levels, "--trials", str(trials), "--data", tmp_path)
+        status, out, _ = run(
+            "replay", "vsr", "--agent", "chance", "--set", levels, "--trials", str(trials), "--data", tmp_path
+        )
         assert status == 0
         lengths = [trial["levels"]["list_length"] for trial in read_session(out.strip())["plan"]]
         assert len(lengths) == trials
@@ -87,7 +110,19 @@ def test_one_level_and_long_sessions_find_an_order(run: Run, tmp_path: Path) -> 
 
 
 def test_like_gives_exactly_the_trials_of_another_session(run: Run, finished: Path, tmp_path: Path) -> None:
-    status, out, _ = run("replay", "--like", finished, "--agent", "ideal", "--agent", "capacity", "--seed", "77", "--data", tmp_path / "others")
+    status, out, _ = run(
+        "replay",
+        "--like",
+        finished,
+        "--agent",
+        "ideal",
+        "--agent",
+        "capacity",
+        "--seed",
+        "77",
+        "--data",
+        tmp_path / "others",
+    )
     assert status == 0
     original = read_responses(finished)
     for folder in map(Path, out.split()):
@@ -126,7 +161,7 @@ def test_recorded_answers_fit_their_own_trials_only(run: Run, finished: Path, cu
     assert "holds no finished trial" in run("replay", "sfr", "--agent", f"recorded:{cut}", "--data", data)[2]
 
 
-# -- resume ------------------------------------------------------------------------------------------------------------------------------------------
+# -- resume ----------------------------------------------------------------------------------------
 
 
 def test_a_finished_session_has_nothing_left_to_do(run: Run, finished: Path) -> None:
@@ -138,7 +173,9 @@ def test_a_finished_session_has_nothing_left_to_do(run: Run, finished: Path) -> 
 def test_a_table_that_a_kill_prevented_is_written_without_asking_the_agent(run: Run, finished: Path) -> None:
     wanted = keep(finished)
     info = read_session(finished)
-    (finished / "session.json").write_text(json.dumps({**info, "agent": "chat:unreachable", "agent_kind": "chat"}), encoding="utf-8")
+    (finished / "session.json").write_text(
+        json.dumps({**info, "agent": "chat:unreachable", "agent_kind": "chat"}), encoding="utf-8"
+    )
     (finished / "responses.parquet").unlink()
     assert run("resume", finished)[0] == 0
     assert (finished / "responses.parquet").exists()
@@ -159,8 +196,13 @@ def test_a_cut_session_reads_and_goes_on(run: Run, finished: Path, tmp_path: Pat
 
 
 def test_cut_at_every_byte_of_a_trial_it_goes_on(run: Run, tmp_path: Path) -> None:
-    """Wherever the file ends, also inside the line of a former resumption, the session is readable and ends with the same table."""
-    folder = Path(run("replay", "vsr", "--agent", "chance", "--trials", "3", "--set", "list_length=2", "--data", tmp_path)[1].strip())
+    """Wherever the file ends, also inside the line of a former resumption, the session is readable
+    and ends with the same table."""
+    folder = Path(
+        run("replay", "vsr", "--agent", "chance", "--trials", "3", "--set", "list_length=2", "--data", tmp_path)[
+            1
+        ].strip()
+    )
     wanted = keep(folder)
     whole = (folder / "events.jsonl").read_bytes()
     for n, size in enumerate(range(1, len(whole), 131)):
@@ -170,7 +212,9 @@ def test_cut_at_every_byte_of_a_trial_it_goes_on(run: Run, tmp_path: Path) -> No
         (folder / "events.jsonl").write_bytes(log)
         (folder / "responses.parquet").unlink()
         read_responses(folder)
-        assert re.fullmatch(r"(chance, vsr: \d of 6 answers right \(\d+%; chance 11%\)\n)?", run("resume", folder)[2]), size
+        assert re.fullmatch(
+            r"(chance, vsr: \d of 6 answers right \(\d+%; chance 11%\)\n)?", run("resume", folder)[2]
+        ), size
         pd.testing.assert_frame_equal(lasting(folder), wanted)
 
 
@@ -203,11 +247,15 @@ def test_without_its_file_a_session_goes_on_with_its_own_copy(run: Run, tmp_path
     pd.testing.assert_frame_equal(lasting(folder), wanted)
 
 
-def test_an_agent_with_other_settings_refuses_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_with_other_settings_refuses_to_go_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = Path(run("replay", "vsr", "--agent", "capacity:4", "--trials", "4", "--data", tmp_path)[1].strip())
     (folder / "events.jsonl").write_bytes((folder / "events.jsonl").read_bytes()[:900])
     (folder / "responses.parquet").unlink()
-    monkeypatch.setattr("spanlab.agents.oracles.LimitedCapacity.settings", lambda self: {"places": 4, "primacy": 9.0, "decay": 0.06})
+    monkeypatch.setattr(
+        "spanlab.agents.oracles.LimitedCapacity.settings", lambda self: {"places": 4, "primacy": 9.0, "decay": 0.06}
+    )
     status, _, err = run("resume", folder)
     assert status == 1
     assert "was begun by capacity:4 with other settings, so it cannot be resumed with capacity:4" in err
@@ -216,11 +264,12 @@ def test_an_agent_with_other_settings_refuses_to_go_on(run: Run, tmp_path: Path,
     monkeypatch.undo()
 
 
-# -- damage ------------------------------------------------------------------------------------------------------------------------------------------
+# -- damage ----------------------------------------------------------------------------------------
 
 
 def test_damage_in_the_middle_is_said_with_its_line_and_the_advice_holds(run: Run, finished: Path) -> None:
-    """Whichever line is damaged: reading says so, and without that line the session goes on to the same table."""
+    """Whichever line is damaged: reading says so, and without that line the session goes on to the
+    same table."""
     wanted = keep(finished)
     lines = (finished / "events.jsonl").read_bytes().splitlines(keepends=True)
     kinds = {}
@@ -228,7 +277,9 @@ def test_damage_in_the_middle_is_said_with_its_line_and_the_advice_holds(run: Ru
         kinds[json.loads(line)["event"]] = number  # one line of every kind, the last of each
     assert set(kinds) == {"session_start", "trial_start", "step", "trial_end"}
     for number in kinds.values():
-        (finished / "events.jsonl").write_bytes(b"".join([*lines[:number], lines[number][:20] + b"\xff\n", *lines[number + 1 :]]))
+        (finished / "events.jsonl").write_bytes(
+            b"".join([*lines[:number], lines[number][:20] + b"\xff\n", *lines[number + 1 :]])
+        )
         for name in ("responses.csv", "responses.parquet"):
             (finished / name).unlink(missing_ok=True)
         status, _, err = run("resume", finished)
@@ -242,7 +293,10 @@ def test_damage_in_the_middle_is_said_with_its_line_and_the_advice_holds(run: Ru
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"format_version": 99}', "was written by a newer spanlab (format 99, this one reads up to 3): update spanlab"),
+        (
+            '{"format_version": 99}',
+            "was written by a newer spanlab (format 99, this one reads up to 3): update spanlab",
+        ),
         ("{}", "is not the record of a session"),
         ("[]", "is not the record of a session"),
         ('{"format_version": 1', "cannot be read"),
@@ -251,7 +305,11 @@ def test_damage_in_the_middle_is_said_with_its_line_and_the_advice_holds(run: Ru
 )
 def test_a_session_json_that_cannot_be_used(run: Run, finished: Path, content: str, message: str) -> None:
     (finished / "session.json").write_bytes(content.encode("utf-8", "surrogateescape"))
-    for arguments in (("resume", finished), ("replay", "--like", finished, "--agent", "ideal"), ("replay", "sfr", "--agent", f"recorded:{finished}")):
+    for arguments in (
+        ("resume", finished),
+        ("replay", "--like", finished, "--agent", "ideal"),
+        ("replay", "sfr", "--agent", f"recorded:{finished}"),
+    ):
         status, out, err = run(*arguments)
         assert (status, out) == (1, "")
         assert message in err
@@ -273,7 +331,7 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     assert "choose another folder with --data" in err
 
 
-# -- two at once -------------------------------------------------------------------------------------------------------------------------------------
+# -- two at once -----------------------------------------------------------------------------------
 
 
 def test_a_second_process_is_refused_and_changes_nothing(run: Run, cut: Path, tmp_path: Path) -> None:
@@ -300,23 +358,30 @@ def test_a_killed_process_leaves_no_lock(cut: Path) -> None:
     process.stdout.close()
 
 
-# -- interrupts and disks ----------------------------------------------------------------------------------------------------------------------------
+# -- interrupts and disks --------------------------------------------------------------------------
 
 
 def test_control_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        command("replay", "vsr", "--agent", "chance", "--trials", "20000", "--set", "list_length=2", "--data", tmp_path),
+        command(
+            "replay", "vsr", "--agent", "chance", "--trials", "20000", "--set", "list_length=2", "--data", tmp_path
+        ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=one_thread(),
     )
     folder = tmp_path / "vsr-chance-s1"
-    wait_for(lambda: (folder / "events.jsonl").exists() and (folder / "events.jsonl").read_bytes().count(b"trial_end") >= 3)
+    wait_for(
+        lambda: (folder / "events.jsonl").exists() and (folder / "events.jsonl").read_bytes().count(b"trial_end") >= 3
+    )
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=HANGS_S)
     assert process.returncode == 1
-    assert err.strip().splitlines()[-1] == f"spanlab: interrupted; the finished trials are safe. Continue with: spanlab resume {folder}"
+    assert (
+        err.strip().splitlines()[-1]
+        == f"spanlab: interrupted; the finished trials are safe. Continue with: spanlab resume {folder}"
+    )
     assert out == ""
     events = read_events(folder)
     assert events[-1]["event"] == "interrupted"
@@ -341,7 +406,9 @@ def test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished(run: Run,
     folder = tmp_path / "full" / "vsr-chance-s1"
     for again in (("resume", folder), ("resume", folder)):
         stopped = spanlab(
-            *arguments, *[tmp_path / "full"] * (arguments[0] == "replay"), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit,) * 2)
+            *arguments,
+            *[tmp_path / "full"] * (arguments[0] == "replay"),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit,) * 2),
         )
         first, *more = stopped.stderr.strip().splitlines()
         assert stopped.returncode == 1

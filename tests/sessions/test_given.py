@@ -1,4 +1,5 @@
-"""Sessions of trials whose draws are given: kept in the record, and the same trials after a kill, for other agents, and for recorded answers."""
+"""Sessions of trials whose draws are given: kept in the record, and the same trials after a kill,
+for other agents, and for recorded answers."""
 
 from __future__ import annotations
 
@@ -30,7 +31,14 @@ def given_plan(paradigm: Paradigm, trials: int = 6) -> list[PlannedTrial]:
     """A session's trials with the draws of quite other ones."""
     plan = plan_session(paradigm, 1, SessionDesign(), trials=trials)
     return [
-        PlannedTrial(one.block, one.trial, one.levels, one.seed, draws=drawn_values(paradigm, one.levels, 1000 + n), name=f"train_{n:06d}")
+        PlannedTrial(
+            one.block,
+            one.trial,
+            one.levels,
+            one.seed,
+            draws=drawn_values(paradigm, one.levels, 1000 + n),
+            name=f"train_{n:06d}",
+        )
         for n, one in enumerate(plan)
     ]
 
@@ -38,7 +46,9 @@ def given_plan(paradigm: Paradigm, trials: int = 6) -> list[PlannedTrial]:
 def test_agents_get_the_given_trials(tmp_path: Path, vsr: Paradigm) -> None:
     plan = given_plan(vsr)
     given_session = take(tmp_path, vsr, IdealAgent(), plan)
-    drawn = take(tmp_path, vsr, IdealAgent(), [PlannedTrial(one.block, one.trial, one.levels, one.seed) for one in plan])
+    drawn = take(
+        tmp_path, vsr, IdealAgent(), [PlannedTrial(one.block, one.trial, one.levels, one.seed) for one in plan]
+    )
     slots = [slot for one in plan for slot in (one.draws or {})["slots"]]
     table = read_responses(given_session.folder)
     assert [json.loads(answer) for answer in table["correct_answer"]] == slots
@@ -51,8 +61,16 @@ def test_agents_get_the_given_trials(tmp_path: Path, vsr: Paradigm) -> None:
 def test_a_network_sees_them_in_batches_as_in_steps(tmp_path: Path, vsr: Paradigm) -> None:
     plan = given_plan(vsr)
     batches = take(tmp_path, vsr, NetworkAgent("laptop"), plan)
-    drawn = take(tmp_path, vsr, NetworkAgent("laptop"), [PlannedTrial(one.block, one.trial, one.levels, one.seed) for one in plan])
-    assert read_responses(batches.folder)["correct_answer"].to_list() == read_responses(take(tmp_path, vsr, Chance(), plan).folder)["correct_answer"].to_list()
+    drawn = take(
+        tmp_path,
+        vsr,
+        NetworkAgent("laptop"),
+        [PlannedTrial(one.block, one.trial, one.levels, one.seed) for one in plan],
+    )
+    assert (
+        read_responses(batches.folder)["correct_answer"].to_list()
+        == read_responses(take(tmp_path, vsr, Chance(), plan).folder)["correct_answer"].to_list()
+    )
     assert read_responses(batches.folder)["answer"].to_list() != read_responses(drawn.folder)["answer"].to_list()
 
 
@@ -61,7 +79,11 @@ def test_the_record_holds_what_was_given_and_nothing_for_other_trials(tmp_path: 
     ordinary = plan_session(vsr, 1, SessionDesign(), trials=1)[0]
     session = start(tmp_path, vsr, IdealAgent(), [*plan, PlannedTrial(1, 3, ordinary.levels, ordinary.seed)])
     stored = json.loads((session.folder / "session.json").read_text(encoding="utf-8"))["plan"]
-    assert [set(trial) - {"block", "trial", "levels", "seed", "practice", "interval_ms"} for trial in stored] == [{"draws", "name"}, {"draws", "name"}, set()]
+    assert [set(trial) - {"block", "trial", "levels", "seed", "practice", "interval_ms"} for trial in stored] == [
+        {"draws", "name"},
+        {"draws", "name"},
+        set(),
+    ]
     assert [trial["draws"] for trial in stored[:2]] == [one.draws for one in plan]
     assert same_trials(session.folder).plan == session.plan == reopen(session.folder).plan
 
@@ -71,7 +93,9 @@ def test_sessions_from_before_are_read(tmp_path: Path, vsr: Paradigm) -> None:
     session = take(tmp_path, vsr, IdealAgent(), 2)
     path = session.folder / "session.json"
     content = json.loads(path.read_text(encoding="utf-8"))
-    assert all(set(trial) == {"block", "trial", "levels", "seed", "practice", "interval_ms"} for trial in content["plan"])
+    assert all(
+        set(trial) == {"block", "trial", "levels", "seed", "practice", "interval_ms"} for trial in content["plan"]
+    )
     again = take(tmp_path, vsr, recorded_agent(f"recorded:{session.folder}"), same_trials(session.folder).plan)
     assert lasting(again.folder, without=["session", "agent", "agent_kind", "agent_settings_hash", "oracle"]).equals(
         lasting(session.folder, without=["session", "agent", "agent_kind", "agent_settings_hash", "oracle"])
@@ -137,7 +161,9 @@ def test_what_cannot_be_compiled_is_told_before_anybody_begins(tmp_path: Path, v
         (lambda trial: trial.update(name=7), "'name' has the wrong form"),
     ],
 )
-def test_damaged_draws_are_told(tmp_path: Path, vsr: Paradigm, change: Callable[[dict[str, Any]], None], told: str, run: Run) -> None:
+def test_damaged_draws_are_told(
+    tmp_path: Path, vsr: Paradigm, change: Callable[[dict[str, Any]], None], told: str, run: Run
+) -> None:
     session = start(tmp_path, vsr, IdealAgent(), given_plan(vsr))
     path = session.folder / "session.json"
     content = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,5 @@
-"""Half-way sessions go on as they were begun, whatever has become of the library, of wordings and of defaults; only a user's own file refuses."""
+"""Half-way sessions go on as they were begun, whatever has become of the library, of wordings and
+of defaults; only a user's own file refuses."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def interrupted(session: Session, agent: Any, after: int = 2) -> Path:
 
 @pytest.fixture
 def changed_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Lets a paradigm of the library become another one: other instructions, words and draws, another version."""
+    """Lets a paradigm of the library become another one: other instructions, words and draws,
+    another version."""
 
     def change(name: str) -> None:
         text = library.path(name)
@@ -77,7 +79,7 @@ def changed_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     return change
 
 
-# -- the paradigm ------------------------------------------------------------------------------------------------------------------------------------
+# -- the paradigm ----------------------------------------------------------------------------------
 
 
 def test_a_changed_library_does_not_touch_a_session(tmp_path: Path, changed_library: Callable[[str], None]) -> None:
@@ -94,13 +96,17 @@ def test_a_changed_library_does_not_touch_a_session(tmp_path: Path, changed_libr
 OWN = "extends: vsr\nparadigm: mine\ntitle: Mine\ndesigns:\n  human: {repetitions: 1}\n"
 
 
-def test_what_a_user_has_changed_refuses_and_what_the_library_has_changed_below_it_does_not(tmp_path: Path, changed_library: Callable[[str], None]) -> None:
+def test_what_a_user_has_changed_refuses_and_what_the_library_has_changed_below_it_does_not(
+    tmp_path: Path, changed_library: Callable[[str], None]
+) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(OWN, encoding="utf-8")
     agent = Saying(ninth)
     folder = interrupted(start(tmp_path / "data", load_paradigm(file), agent, 5, source=str(file)), agent)
     file.write_text(OWN.replace("Mine", "Ours"), encoding="utf-8")
-    with pytest.raises(SpanLabError, match=r"the paradigm mine \(.*mine.yaml\) has changed since .* began .* Restore the old file"):
+    with pytest.raises(
+        SpanLabError, match=r"the paradigm mine \(.*mine.yaml\) has changed since .* began .* Restore the old file"
+    ):
         reopen(folder)
     file.write_text("# as it was\n" + OWN, encoding="utf-8")
     changed_library("vsr")
@@ -120,7 +126,7 @@ def test_a_users_base_refuses_too(tmp_path: Path) -> None:
         reopen(folder)
 
 
-# -- settings ----------------------------------------------------------------------------------------------------------------------------------------
+# -- settings --------------------------------------------------------------------------------------
 
 
 class Ruled(Saying):
@@ -152,7 +158,9 @@ def test_what_nobody_chooses_may_change_and_is_told(tmp_path: Path) -> None:
     said: list[str] = []
     Runner(reopen(folder), Ruled({"refresh": 50}), say=said.append).run()
     assert "refresh was 60 and is 50" in "".join(said)
-    assert [event["constants"] for event in read_events(folder) if event["event"] == "resumed"] == [{"refresh": [60, 50]}]
+    assert [event["constants"] for event in read_events(folder) if event["event"] == "resumed"] == [
+        {"refresh": [60, 50]}
+    ]
 
 
 def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +180,9 @@ def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) ->
             "agent_settings": json.loads(json.dumps(made.settings())),
             "agent_settings_hash": settings_hash(made),
         }
-        more: dict[str, Any] = {"observer": "capacity:3", "name": made.name} if isinstance(made, SimulatedParticipant) else {}
+        more: dict[str, Any] = (
+            {"observer": "capacity:3", "name": made.name} if isinstance(made, SimulatedParticipant) else {}
+        )
         with monkeypatch.context() as changed:
             # what were defaults are others now, and one constant
             usual = WindowOptions.__init__.__kwdefaults__
@@ -207,13 +217,18 @@ def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> 
             return self.window.setting_rules()
 
     first = OnScreen(screen=1)
-    folder = interrupted(start(tmp_path, load_paradigm("vsr"), first, 4, levels={"list_length": [2]}, practice=False, participant="p1"), first)
+    folder = interrupted(
+        start(tmp_path, load_paradigm("vsr"), first, 4, levels={"list_length": [2]}, practice=False, participant="p1"),
+        first,
+    )
     settings = read_session(folder)["agent_settings"]
     with pytest.raises(SpanLabError, match="distance_cm was"):
         Runner(reopen(folder), OnScreen(screen=0, distance_cm=99))
     said: list[str] = []
     Runner(reopen(folder), OnScreen(**window_again(settings, screen=0)), say=said.append).run()
-    assert any("goes on with another setting than it began with: screen was 1 and is 0" in sentence for sentence in said)
+    assert any(
+        "goes on with another setting than it began with: screen was 1 and is 0" in sentence for sentence in said
+    )
     assert [event["settings"] for event in read_events(folder) if event["event"] == "resumed"] == [{"screen": [1, 0]}]
     assert complete(folder)
 
@@ -227,13 +242,28 @@ def test_a_screen_is_for_people_alone(run: Run, tmp_path: Path) -> None:
     assert "without a window: leave out --screen" in err
 
 
-# -- people ------------------------------------------------------------------------------------------------------------------------------------------
+# -- people ----------------------------------------------------------------------------------------
 
 
-def test_a_person_reads_the_sentences_of_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed_library: Callable[[str], None]) -> None:
+def test_a_person_reads_the_sentences_of_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed_library: Callable[[str], None]
+) -> None:
     def begun(data: Path) -> tuple[Session, AtTheWindow]:
         agent = AtTheWindow(ninth)
-        return start(data, load_paradigm("vsr"), agent, 4, levels={"list_length": [2]}, source="vsr", language="de", practice=False, participant="p1"), agent
+        return (
+            start(
+                data,
+                load_paradigm("vsr"),
+                agent,
+                4,
+                levels={"list_length": [2]},
+                source="vsr",
+                language="de",
+                practice=False,
+                participant="p1",
+            ),
+            agent,
+        )
 
     session, undisturbed = begun(tmp_path / "undisturbed")
     folder = interrupted(session, undisturbed)
@@ -242,7 +272,9 @@ def test_a_person_reads_the_sentences_of_then(tmp_path: Path, monkeypatch: pytes
     folder = interrupted(session, other)
     changed_library("vsr")
     for language in locale.languages():
-        changed = {key: text.upper().replace("{", "").replace("}", "") for key, text in locale.sentences(language).items()}
+        changed = {
+            key: text.upper().replace("{", "").replace("}", "") for key, text in locale.sentences(language).items()
+        }
         monkeypatch.setattr(locale, "sentences", lambda wanted, changed=changed: changed)
     now = AtTheWindow(ninth)
     Runner(reopen(folder), now).run()
@@ -253,7 +285,9 @@ def test_a_person_reads_the_sentences_of_then(tmp_path: Path, monkeypatch: pytes
 
 def test_an_older_record_says_that_it_does_not_keep_sentences(tmp_path: Path) -> None:
     agent = AtTheWindow(ninth)
-    folder = interrupted(start(tmp_path, load_paradigm("vsr"), agent, 4, levels={"list_length": [2]}, practice=False), agent)
+    folder = interrupted(
+        start(tmp_path, load_paradigm("vsr"), agent, 4, levels={"list_length": [2]}, practice=False), agent
+    )
     info = read_session(folder)
     del info["sentences"]
     (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
@@ -263,7 +297,7 @@ def test_an_older_record_says_that_it_does_not_keep_sentences(tmp_path: Path) ->
     assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == ["of now"]
 
 
-# -- chat models -------------------------------------------------------------------------------------------------------------------------------------
+# -- chat models -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -276,16 +310,38 @@ def sent(tap: Tap) -> list[Any]:
     return [request.body["messages"] for request in tap.requests]
 
 
-CHAT = ("replay", "vsr", "--agent", "chat:scripted", "--set", "list_length=3", "--trials", "4", "--concurrency", "1", "--data")
+CHAT = (
+    "replay",
+    "vsr",
+    "--agent",
+    "chat:scripted",
+    "--set",
+    "list_length=3",
+    "--trials",
+    "4",
+    "--concurrency",
+    "1",
+    "--data",
+)
 
 
-@pytest.fixture(params=[(), ("wording=bare", "instructions_as=user"), ("delivery=acknowledged", "reasoning=after", "preset=asked-again")])
+@pytest.fixture(
+    params=[
+        (),
+        ("wording=bare", "instructions_as=user"),
+        ("delivery=acknowledged", "reasoning=after", "preset=asked-again"),
+    ]
+)
 def halves(
     request: pytest.FixtureRequest, run: Run, tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Path, Callable[[], list[Any]]]:
-    """A session that a server stopped within its third trial, by command; and what resuming it sends, given as a function."""
+    """A session that a server stopped within its third trial, by command; and what resuming it
+    sends, given as a function."""
     told = settings.preset("published-base")
-    monkeypatch.setattr("spanlab.agents.chat.settings.preset", lambda name: {"reask_text": "Once more."} if name == "asked-again" else told)
+    monkeypatch.setattr(
+        "spanlab.agents.chat.settings.preset",
+        lambda name: {"reask_text": "Once more."} if name == "asked-again" else told,
+    )
     forward, left = forwarding(server.root), [8]
 
     def moody(asked: Any) -> Any:
@@ -298,7 +354,10 @@ def halves(
         status, _, err = run(*CHAT, "data", *chat, "--chat", "label=scripted server, not a model")
         assert status == 1, err
         folder = tmp_path / "data" / "vsr-chat-scripted-s1"
-        assert sum("reply" in line for line in (folder / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()) == 8
+        assert (
+            sum("reply" in line for line in (folder / "transcripts.jsonl").read_text(encoding="utf-8").splitlines())
+            == 8
+        )
 
     def resumed() -> list[Any]:
         with listening(forwarding(server.root)) as again:
@@ -312,7 +371,8 @@ def halves(
 
 
 def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything that is said to a chat model is said in other words, presets and defaults are others, and there is a setting more."""
+    """Everything that is said to a chat model is said in other words, presets and defaults are
+    others, and there is a setting more."""
     monkeypatch.setattr(Choice, "question", lambda self: "Which?")
     monkeypatch.setattr(Choice, "legend", lambda self, reader, language="en": f"Well, {reader}.")
     monkeypatch.setattr(Cells, "question", lambda self: "Where?")
@@ -372,11 +432,15 @@ def test_an_older_chat_session_takes_its_words_from_its_transcripts(
     with monkeypatch.context() as then:
         reworded(then)
         assert resumed() == wanted
-    assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == ["of the transcripts"]
+    assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == [
+        "of the transcripts"
+    ]
 
 
 @pytest.mark.slow
-def test_within_a_conversation_displays_stay_as_they_were_said(halves: tuple[Path, Callable[[], list[Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_within_a_conversation_displays_stay_as_they_were_said(
+    halves: tuple[Path, Callable[[], list[Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, resumed = halves
     for kind in map(STIMULI.get, STIMULI):
         said = kind.words
@@ -392,7 +456,7 @@ def test_within_a_conversation_displays_stay_as_they_were_said(halves: tuple[Pat
     assert any(event["event"] == "note" and event.get("words") == "as they were sent" for event in read_events(folder))
 
 
-# -- networks ----------------------------------------------------------------------------------------------------------------------------------------
+# -- networks --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["half/vsr-network-laptop-s24", "half/vsr-capacity-3-s25"])
@@ -407,9 +471,12 @@ def test_a_network_goes_on_with_the_trials_of_then(
     assert_same(read_table(table_of(copy / name)), stored("resumed", name))
 
 
-# -- every kind of answer ------------------------------------------------------------------------------------------------------------------------------
+# -- every kind of answer --------------------------------------------------------------------------
 
-TYPED = "- {phase: probe, show: {blank: {}}, ask: {text: {characters: digits, most: 4}, answer: '1234'}, record: {serial_position: 1}}"
+TYPED = (
+    "- {phase: probe, show: {blank: {}}, ask: {text: {characters: digits, most: 4}, answer: '1234'}, record:"
+    " {serial_position: 1}}"
+)
 
 
 class CutOff(Chance):
@@ -426,10 +493,15 @@ class CutOff(Chance):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["digit_span", "corsi", "operation_span", "running_span", "continuous_colour", "typed"])
+@pytest.mark.parametrize(
+    "name", ["digit_span", "corsi", "operation_span", "running_span", "continuous_colour", "typed"]
+)
 def test_answers_of_every_kind_are_kept_when_a_session_is_cut_off(tmp_path: Path, name: str) -> None:
-    """Answers in order with items that were left open, values on a scale, and typed text: each trial is as it would have been without the break."""
-    (tmp_path / "typed.yaml").write_text(text(TYPED, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8")
+    """Answers in order with items that were left open, values on a scale, and typed text: each
+    trial is as it would have been without the break."""
+    (tmp_path / "typed.yaml").write_text(
+        text(TYPED, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8"
+    )
     paradigm = load_paradigm(tmp_path / "typed.yaml" if name == "typed" else name)
     whole = take(tmp_path / "whole", paradigm, CutOff(), 6)
     broken = start(tmp_path / "broken", paradigm, CutOff(4), 6)

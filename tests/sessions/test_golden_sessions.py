@@ -1,6 +1,8 @@
-"""Golden sessions: what was recorded once is read, rebuilt, scored, replayed and gone on with as it was, whatever the code has become since.
+"""Golden sessions: what was recorded once is read, rebuilt, scored, replayed and gone on with as it
+was, whatever the code has become since.
 
-They were written by :mod:`golden_sessions`; columns that are younger are passed over, and every stored value holds.
+They were written by :mod:`golden_sessions`; columns that are younger are passed over, and every
+stored value holds.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ SESSIONS = [path.relative_to(FOLDER).as_posix() for path in find_sessions([FOLDE
 HALF = [name for name in SESSIONS if not complete(FOLDER / name)]
 KINDS = {name: read_session(FOLDER / name)["agent_kind"] for name in SESSIONS}
 PEOPLE = [name for name in HALF if KINDS[name] in ("participant", "simulated")]
-#: one of a study, of a person, adaptive, large, and of trials from elsewhere; replays of the others are slow in all
+#: one of a study, of a person, adaptive, large, and of trials from elsewhere; replays of the others
+#: are slow in all
 OF_ALL_SORTS = {
     "studies/golden/p02/session-1/vsr-p02-s2",
     "half/cd-p03-s5",
@@ -55,8 +58,20 @@ def copy(tmp_path: Path) -> Path:
 def test_every_kind_is_there() -> None:
     assert set(SESSIONS) >= OF_ALL_SORTS
     finished = {KINDS[name] for name in SESSIONS if name not in HALF}
-    assert finished == {"participant", "simulated", "chat", "network", "chance", "ideal", "capacity", "recorded", "published"}
-    assert {KINDS[name] for name in HALF} == finished - {"published"}, "published answers are brought in whole or not at all"
+    assert finished == {
+        "participant",
+        "simulated",
+        "chat",
+        "network",
+        "chance",
+        "ideal",
+        "capacity",
+        "recorded",
+        "published",
+    }
+    assert {KINDS[name] for name in HALF} == finished - {"published"}, (
+        "published answers are brought in whole or not at all"
+    )
     for names in (HALF, sorted(set(SESSIONS) - set(HALF))):
         infos = [read_session(FOLDER / name) for name in names]
         for part in ("adaptive", "study", PARTS):
@@ -66,7 +81,11 @@ def test_every_kind_is_there() -> None:
 def test_no_file_has_changed() -> None:
     lines = [line.split("  ") for line in (FOLDER / "sha256.txt").read_text(encoding="utf-8").splitlines()]
     sums = {name: digest for digest, name in lines}
-    found = {path.relative_to(FOLDER).as_posix(): path for path in FOLDER.rglob("*") if path.is_file() and path.name not in (".lock", "sha256.txt")}
+    found = {
+        path.relative_to(FOLDER).as_posix(): path
+        for path in FOLDER.rglob("*")
+        if path.is_file() and path.name not in (".lock", "sha256.txt")
+    }
     assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items()} == sums
 
 
@@ -89,7 +108,9 @@ def compiled(session: Session, start: TrialStart) -> Trial:
     """A trial again, from the record alone."""
     key = str(start["trial"])
     planned = next((one for one in session.plan if not start["practice"] and one.trial == int(key)), session.plan[0])
-    return replace(planned, levels=start["levels"], seed=start["seed"], varies="").compile(session.paradigm, session.info["generator"])
+    return replace(planned, levels=start["levels"], seed=start["seed"], varies="").compile(
+        session.paradigm, session.info["generator"]
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in SESSIONS if not (FOLDER / name / "parts").exists()])
@@ -99,7 +120,11 @@ def test_its_trials_are_rebuilt_and_its_answers_scored_anew(name: str) -> None:
     for event in read_events(FOLDER / name):
         if event["event"] == "trial_start":
             trials[event["trial"]] = trial = compiled(session, event)
-            assert (trial.trial_id, trial.set_size, trial.list_length) == (event["trial_id"], event["set_size"], event["list_length"])
+            assert (trial.trial_id, trial.set_size, trial.list_length) == (
+                event["trial_id"],
+                event["set_size"],
+                event["list_length"],
+            )
             assert dict(trial.levels) == event["levels"]
         elif event["event"] == "step":
             step = trials[event["trial"]].steps[event["step"] - 1]
@@ -109,7 +134,11 @@ def test_its_trials_are_rebuilt_and_its_answers_scored_anew(name: str) -> None:
                 continue
             assert step.percept.ask is not None
             value = tuple(event["value"]) if isinstance(event["value"], list) else event["value"]
-            one = judge(step.percept.ask, step.truth, Response(value, event["rt_ms"], event["raw"], event["outcome"], event["notes"]))
+            one = judge(
+                step.percept.ask,
+                step.truth,
+                Response(value, event["rt_ms"], event["raw"], event["outcome"], event["notes"]),
+            )
             assert json.loads(json.dumps(one.scores)) == event["scores"]
             assert json.loads(json.dumps(one.response.value)) == event["value"]
             assert (step.truth.chance, step.truth.blind) == (event["chance"], event["blind"])
@@ -132,7 +161,9 @@ def test_the_trials_of_a_large_run_are_rebuilt(name: str) -> None:
         assert (score["correct_answer"], score["correct"]) == (json.loads(row["correct_answer"]), row["correct"])
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in OF_ALL_SORTS else pytest.mark.slow) for name in SESSIONS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in OF_ALL_SORTS else pytest.mark.slow) for name in SESSIONS]
+)
 def test_others_take_exactly_its_trials(run: Run, name: str) -> None:
     status, out, err = run("replay", "--like", FOLDER / name, "--agent", "chance", "--data", "others")
     assert status == 0, err
@@ -161,7 +192,9 @@ def test_a_machine_goes_on_to_the_end_of_then(copy: Path, run: Run, monkeypatch:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", [name for name in HALF if KINDS[name] == "chat"])
-def test_a_chat_model_goes_on_to_the_end_of_then(copy: Path, run: Run, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, name: str) -> None:
+def test_a_chat_model_goes_on_to_the_end_of_then(
+    copy: Path, run: Run, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, name: str
+) -> None:
     monkeypatch.chdir(copy)
     monkeypatch.setenv("OPENAI_BASE_URL", server.endpoint.url)
     before = (copy / name / "transcripts.jsonl").read_bytes()
@@ -184,10 +217,17 @@ def test_a_person_goes_on_with_the_trials_of_then(copy: Path, name: str) -> None
         words = [sys.executable, "-m", "spanlab.cli", "resume", name]
     else:
         arguments = GOES_ON if name.startswith("studies/") else ("resume", name)
-        words = [sys.executable, str(Path(__file__).resolve().parents[1] / "helpers" / "lab" / "golden_person.py"), "0", *arguments]
+        words = [
+            sys.executable,
+            str(Path(__file__).resolve().parents[1] / "helpers" / "lab" / "golden_person.py"),
+            "0",
+            *arguments,
+        ]
     environment = {
         **one_thread(),
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[1] / "helpers"), os.environ.get("PYTHONPATH")))),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(Path(__file__).resolve().parents[1] / "helpers"), os.environ.get("PYTHONPATH")))
+        ),
     }
     done = subprocess.run(words, cwd=copy, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -195,7 +235,16 @@ def test_a_person_goes_on_with_the_trials_of_then(copy: Path, name: str) -> None
     found, wanted = read_table(table_of(copy / name)), stored("resumed", name)
     done_before = stored("tables", name)
     assert_same(found.head(len(done_before)), done_before)
-    trials = ["trial", "trial_id", "seed", "block", "practice", "set_size", "list_length", *(one for one in wanted.columns if one.startswith("factor_"))]
+    trials = [
+        "trial",
+        "trial_id",
+        "seed",
+        "block",
+        "practice",
+        "set_size",
+        "list_length",
+        *(one for one in wanted.columns if one.startswith("factor_")),
+    ]
     assert_same(found[trials].drop_duplicates(ignore_index=True), wanted[trials].drop_duplicates(ignore_index=True))
 
 

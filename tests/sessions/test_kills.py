@@ -1,5 +1,5 @@
-"""kill -9 at random moments: whatever was finished is there, the session goes on, and the table ends as if nothing had happened (trials that a person had
-begun to see are replaced)."""
+"""kill -9 at random moments: whatever was finished is there, the session goes on, and the table
+ends as if nothing had happened (trials that a person had begun to see are replaced)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ LEAST = 1000
 
 
 def in_the_log(random: np.random.RandomState, most: int, startup: float) -> Moment:
-    """A moment at which the log has grown by more than its first event, by a random number of bytes; one in five falls into the ``startup`` seconds."""
+    """A moment at which the log has grown by more than its first event, by a random number of
+    bytes; one in five falls into the ``startup`` seconds."""
 
     def moment(process: subprocess.Popen[bytes], folder: Path) -> None:
         if random.randint(5) == 0:
@@ -54,7 +55,8 @@ def in_the_log(random: np.random.RandomState, most: int, startup: float) -> Mome
 
 
 def after_the_beginning(random: np.random.RandomState, seconds: float, startup: float) -> Moment:
-    """A moment within so many seconds from the time at which the session goes on; one in five falls into the start of the program."""
+    """A moment within so many seconds from the time at which the session goes on; one in five falls
+    into the start of the program."""
 
     def moment(process: subprocess.Popen[bytes], folder: Path) -> None:
         if random.randint(5) == 0:
@@ -76,12 +78,16 @@ def _replaced(folder: Path) -> set[tuple[bool, int]]:
     return {(key.startswith("p"), int(key.removeprefix("p"))) for key, begun in taken.items() if begun["attempt"] > 1}
 
 
-def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: str, wanted: pd.DataFrame, kills: int, moment: Moment) -> int:
-    """Run a session, killing it at so many moments (or fewer, when it is finished before), and check after every kill what is there.
+def killed_again_and_again(
+    tmp_path: Path, start: Sequence[str | Path], name: str, wanted: pd.DataFrame, kills: int, moment: Moment
+) -> int:
+    """Run a session, killing it at so many moments (or fewer, when it is finished before), and
+    check after every kill what is there.
 
     Returns
     -------
-    the number of kills; the finished session is compared with ``wanted``, the lasting columns of an undisturbed one
+    the number of kills; the finished session is compared with ``wanted``, the lasting columns of an
+    undisturbed one
     """
     tmp_path.mkdir()
     folder, done = tmp_path / name, 0
@@ -91,7 +97,9 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
             shutil.rmtree(folder, ignore_errors=True)  # killed before there was a session
         arguments = ["resume", folder] if folder.exists() else [*start, "--data", tmp_path]
         with (tmp_path / "stderr").open("wb") as complaints:
-            process = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL, stderr=complaints, env=one_thread())
+            process = subprocess.Popen(
+                command(*arguments), stdout=subprocess.DEVNULL, stderr=complaints, env=one_thread()
+            )
             if done < kills:
                 moment(process, folder)
             else:
@@ -107,14 +115,22 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
         table = lasting(folder).set_index(["practice", "trial"])
         finished = set(table.index)
         replaced = _replaced(folder) & finished
-        others, meant = table.loc[[key in replaced for key in table.index]], wanted.loc[[key in replaced for key in wanted.index]]
+        others, meant = (
+            table.loc[[key in replaced for key in table.index]],
+            wanted.loc[[key in replaced for key in wanted.index]],
+        )
         same = ["block", "list_length", "phase", "step", "serial_position"]  # the same condition, other stimuli
         pd.testing.assert_frame_equal(others.loc[:, same], meant.loc[:, same], check_dtype=False)
         assert not others["trial_id"].isin(wanted["trial_id"]).any()
-        assert {(key.startswith(b"p"), int(key.removeprefix(b"p"))) for key in seen} <= finished, "what was finished before the kill is there"
-        # (a column without a gap so far holds whole numbers; in the whole table it may have one, and holds floats)
+        assert {(key.startswith(b"p"), int(key.removeprefix(b"p"))) for key in seen} <= finished, (
+            "what was finished before the kill is there"
+        )
+        # (a column without a gap so far holds whole numbers; in the whole table it may have one,
+        # and holds floats)
         table, kept = table.astype(wanted.dtypes.to_dict()), finished - replaced
-        pd.testing.assert_frame_equal(table.loc[[key in kept for key in table.index]], wanted.loc[[key in kept for key in wanted.index]])
+        pd.testing.assert_frame_equal(
+            table.loc[[key in kept for key in table.index]], wanted.loc[[key in kept for key in wanted.index]]
+        )
         if process.returncode == 0:
             # practice that was begun again with other stimuli may take another number of rounds
             main = [frame.loc[[not practice for practice, _ in frame.index]] for frame in (table, wanted)]
@@ -126,10 +142,23 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
 @pytest.mark.slow
 @pytest.mark.parametrize("moments", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_replay_killed_at_random_moments(tmp_path: Path, moments: int) -> None:
-    start = ("replay", "vsr", "--agent", "capacity", "--trials", str(60 * moments), "--seed", "5", "--set", "list_length=2,3")
+    start = (
+        "replay",
+        "vsr",
+        "--agent",
+        "capacity",
+        "--trials",
+        str(60 * moments),
+        "--seed",
+        "5",
+        "--set",
+        "list_length=2,3",
+    )
     undisturbed = Path(spanlab(*start, "--data", tmp_path / "undisturbed").stdout.strip())
     wanted, size = lasting(undisturbed), log_size(undisturbed)
-    moment = in_the_log(np.random.RandomState(8), most=size // (moments + 2), startup=0.8)  # the third alone falls into a start
+    moment = in_the_log(
+        np.random.RandomState(8), most=size // (moments + 2), startup=0.8
+    )  # the third alone falls into a start
     kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, moments, moment)
     assert kills >= moments - 1
     events = [event["event"] for event in read_events(tmp_path / "killed" / undisturbed.name)]
@@ -147,12 +176,18 @@ Runner(reopen(sys.argv[1]), make_agent("capacity"), lambda done, total: print(do
 
 def test_a_trial_that_was_told_to_be_finished_is_on_the_disk(tmp_path: Path) -> None:
     """The progress bar never promises what a kill can take away."""
-    folder = Path(spanlab("replay", "vsr", "--agent", "capacity", "--trials", "200", "--set", "list_length=2,3", "--data", tmp_path).stdout.strip())
+    folder = Path(
+        spanlab(
+            "replay", "vsr", "--agent", "capacity", "--trials", "200", "--set", "list_length=2,3", "--data", tmp_path
+        ).stdout.strip()
+    )
     (folder / "responses.parquet").unlink()
     whole, random = log_of(folder), np.random.RandomState(3)
     for _ in range(2):
         (folder / "events.jsonl").write_bytes(whole[:200])
-        process = subprocess.Popen([sys.executable, "-c", _TELLING, str(folder)], stdout=subprocess.PIPE, env=one_thread())
+        process = subprocess.Popen(
+            [sys.executable, "-c", _TELLING, str(folder)], stdout=subprocess.PIPE, env=one_thread()
+        )
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(random.uniform(0, 0.3))
@@ -166,13 +201,17 @@ def test_a_trial_that_was_told_to_be_finished_is_on_the_disk(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_replay_killed_at_fifty_moments(tmp_path: Path) -> None:
     random, kills = np.random.RandomState(50), 0
-    takers = itertools.cycle((("vsr", "capacity"), ("sfr", "chance"), ("smu", "capacity:2"), ("vsr", "chance"), ("sfr", "ideal")))
+    takers = itertools.cycle(
+        (("vsr", "capacity"), ("sfr", "chance"), ("smu", "capacity:2"), ("vsr", "chance"), ("sfr", "ideal"))
+    )
     # A fast machine finishes some sessions before they were killed often enough.
     for number, (paradigm, agent) in zip(range(15), takers, strict=False):
         start = ("replay", paradigm, "--agent", agent, "--trials", "400", "--seed", str(number))
         undisturbed = Path(spanlab(*start, "--data", tmp_path / "undisturbed").stdout.strip())
         moment = in_the_log(random, most=log_size(undisturbed) // 15, startup=1.5)
-        kills += killed_again_and_again(tmp_path / str(number), start, undisturbed.name, lasting(undisturbed), 14, moment)
+        kills += killed_again_and_again(
+            tmp_path / str(number), start, undisturbed.name, lasting(undisturbed), 14, moment
+        )
         if kills >= 50:
             break
     print(f"{kills} kills of replay")
@@ -210,15 +249,23 @@ def test_replay_killed_amid_typed_answers_orders_dials_and_span_tests(tmp_path: 
         done = spanlab(*start, "--data", tmp_path / "undisturbed")
         undisturbed = Path(done.stdout.strip().splitlines()[-1])
         moment = in_the_log(random, most=log_size(undisturbed) // 4, startup=1.5)
-        kills += killed_again_and_again(tmp_path / str(number), start, undisturbed.name, lasting(undisturbed), 4, moment)
+        kills += killed_again_and_again(
+            tmp_path / str(number), start, undisturbed.name, lasting(undisturbed), 4, moment
+        )
     print(f"{kills} kills of replay")
     assert kills >= 15
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("screen")
-@pytest.mark.parametrize("more", [("--simulate", "capacity:1", "--trials", "16"), ("--simulate", "ideal", "--design", "span")], ids=["lists", "span"])
-def test_a_session_at_the_window_killed_amid_typed_answers_orders_and_dials(tmp_path: Path, more: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [("--simulate", "capacity:1", "--trials", "16"), ("--simulate", "ideal", "--design", "span")],
+    ids=["lists", "span"],
+)
+def test_a_session_at_the_window_killed_amid_typed_answers_orders_and_dials(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
     start = ("run", answers_file(tmp_path), "--speed", "100", "--seed", "3", *more)
     done = spanlab(*start, "--data", tmp_path / "undisturbed", timeout=600)
     assert done.returncode == 0, done.stderr
@@ -235,13 +282,27 @@ def test_a_session_at_the_window_killed_amid_typed_answers_orders_and_dials(tmp_
 @pytest.mark.slow
 @pytest.mark.usefixtures("screen")
 def test_a_session_at_the_window_killed_at_fifty_moments(tmp_path: Path) -> None:
-    """The simulated participant presses real keys in a real window; practice, pages and pauses included."""
+    """The simulated participant presses real keys in a real window; practice, pages and pauses
+    included."""
     file = tmp_path / "short.yaml"
     file.write_text(SHORT, encoding="utf-8")
     random, kills, seed = np.random.RandomState(60), 0, 0
     while kills < 50:
         seed += 1
-        start = ("run", file, "--simulate", "capacity:1", "--speed", "100", "--set", "list_length=2,3", "--trials", "30", "--seed", str(seed))
+        start = (
+            "run",
+            file,
+            "--simulate",
+            "capacity:1",
+            "--speed",
+            "100",
+            "--set",
+            "list_length=2,3",
+            "--trials",
+            "30",
+            "--seed",
+            str(seed),
+        )
         done = spanlab(*start, "--data", tmp_path / "undisturbed", timeout=600)
         assert done.returncode == 0, done.stderr
         undisturbed = Path(done.stdout.strip())

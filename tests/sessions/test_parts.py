@@ -1,4 +1,5 @@
-"""Large runs: their table is that of an ordinary run, whoever computes the parts, and whatever stops them; a large plan takes little room."""
+"""Large runs: their table is that of an ordinary run, whoever computes the parts, and whatever
+stops them; a large plan takes little room."""
 
 from __future__ import annotations
 
@@ -31,7 +32,17 @@ from spanlab.core.worker_pool import open_pool
 from spanlab.paradigms import Paradigm, Percept, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.paradigm import Generator
-from spanlab.sessions import Request, Runner, Session, begin, complete, read_responses, read_session, reopen, same_trials
+from spanlab.sessions import (
+    Request,
+    Runner,
+    Session,
+    begin,
+    complete,
+    read_responses,
+    read_session,
+    reopen,
+    same_trials,
+)
 from spanlab.sessions.large_run import LARGE, parts_for
 from spanlab.sessions.record.reader import read_chunks, read_table
 from spanlab.sessions.record.session_files import part_path
@@ -49,7 +60,9 @@ class Batched(Chance, BatchAgent):
     def __init__(self, stop_after: int = 10**9) -> None:
         self.batches, self.stop_after = 0, stop_after
 
-    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None) -> list[list[Response | None]]:
+    def answer(
+        self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None
+    ) -> list[list[Response | None]]:
         if self.batches == self.stop_after:
             raise SpanLabError("the network has gone out")
         self.batches += 1
@@ -73,15 +86,35 @@ def with_feedback(paradigm: Paradigm) -> bool:
 PARADIGMS = [name for name in list_paradigms() if not with_feedback(load_paradigm(name))]
 
 
-def large(data: Path, paradigm: Paradigm, agent: Any, trials: int, part: int, states: bool = False, generator: Generator = "corrected") -> Session:
+def large(
+    data: Path,
+    paradigm: Paradigm,
+    agent: Any,
+    trials: int,
+    part: int,
+    states: bool = False,
+    generator: Generator = "corrected",
+) -> Session:
     plan = plan_session(paradigm, 1, SessionDesign(), trials=trials)
     return begin(
-        data, paradigm, agent, plan, Request(seed=1, generator=generator, extra=parts_for(agent, paradigm, plan, generator, "--workers", states, part))
+        data,
+        paradigm,
+        agent,
+        plan,
+        Request(
+            seed=1, generator=generator, extra=parts_for(agent, paradigm, plan, generator, "--workers", states, part)
+        ),
     )
 
 
 def ordinary(data: Path, paradigm: Paradigm, agent: Any, trials: int, generator: Generator = "corrected") -> Path:
-    session = begin(data, paradigm, agent, plan_session(paradigm, 1, SessionDesign(), trials=trials), Request(seed=1, generator=generator))
+    session = begin(
+        data,
+        paradigm,
+        agent,
+        plan_session(paradigm, 1, SessionDesign(), trials=trials),
+        Request(seed=1, generator=generator),
+    )
     Runner(session, agent).run()
     return session.folder
 
@@ -157,7 +190,9 @@ def test_a_part_that_is_damaged_or_of_another_session_is_named(tmp_path: Path) -
     Runner(other, Batched()).run()
     whole = part_path(session.folder, 1).read_bytes()
     part_path(session.folder, 1).write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(SpanLabError, match=r"00001\.parquet is damaged .* delete it, and make it again with: spanlab resume"):
+    with pytest.raises(
+        SpanLabError, match=r"00001\.parquet is damaged .* delete it, and make it again with: spanlab resume"
+    ):
         read_responses(session.folder)
     part_path(session.folder, 1).write_bytes(part_path(other.folder, 1).read_bytes())
     with pytest.raises(SpanLabError, match=r"00001\.parquet belongs to another session"):
@@ -166,12 +201,21 @@ def test_a_part_that_is_damaged_or_of_another_session_is_named(tmp_path: Path) -
 
 def test_when_a_run_is_a_large_one() -> None:
     paradigm = load_paradigm("vsr")
-    few, many = plan_session(paradigm, 1, SessionDesign(), trials=8), plan_session(paradigm, 1, SessionDesign(), trials=LARGE)
+    few, many = (
+        plan_session(paradigm, 1, SessionDesign(), trials=8),
+        plan_session(paradigm, 1, SessionDesign(), trials=LARGE),
+    )
     assert parts_for(Batched(), paradigm, few, "corrected") == {}
     assert parts_for(Batched(), paradigm, few, "corrected", "--workers") == {"parts": {"trials": 1000, "states": False}}
     assert parts_for(Batched(), paradigm, many, "corrected") == {"parts": {"trials": 1000, "states": False}}
     assert parts_for(Chance(), paradigm, many, "corrected") == {}
-    with pytest.raises(SpanLabError, match=r"--workers is for large runs of networks, and this run is not one: chance takes trials one by one\. Leave it out"):
+    with pytest.raises(
+        SpanLabError,
+        match=(
+            r"--workers is for large runs of networks, and this run is not one: chance takes trials one by one\. Leave"
+            r" it out"
+        ),
+    ):
         parts_for(Chance(), paradigm, few, "corrected", "--workers")
     with pytest.raises(SpanLabError, match=r"--states .* batched has no hidden states"):
         parts_for(Batched(), paradigm, few, "corrected", states=True)
@@ -190,12 +234,20 @@ def test_somebody_else_is_not_let_in(tmp_path: Path) -> None:
         Runner(session, Chance())
 
 
-@given(blocks=st.lists(st.integers(1, 5), min_size=1, max_size=6), seed=st.integers(0, 2**20 - 1), moved=st.booleans(), interval=st.floats(0, 5000))
+@given(
+    blocks=st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    seed=st.integers(0, 2**20 - 1),
+    moved=st.booleans(),
+    interval=st.floats(0, 5000),
+)
 def test_a_compact_plan_is_the_plan(blocks: list[int], seed: int, moved: bool, interval: float) -> None:
     levels = [{"n": n, "hand": hand} for n in (1, 2.5) for hand in ("left", "right")]
     plan = plan_session(load_paradigm("vsr"), seed, SessionDesign(), trials=sum(blocks))
     of_block = [number for number, many in enumerate(blocks, start=1) for _ in range(many)]
-    plan = [replace(one, block=block, levels=levels[one.trial % 4], seed=one.seed + moved * one.trial) for one, block in zip(plan, of_block, strict=True)]
+    plan = [
+        replace(one, block=block, levels=levels[one.trial % 4], seed=one.seed + moved * one.trial)
+        for one, block in zip(plan, of_block, strict=True)
+    ]
     plan[-1] = replace(plan[-1], interval_ms=interval)
     noted = compacted(plan, seed)
     assert noted is not None
@@ -206,7 +258,13 @@ def test_a_plan_that_no_compact_one_can_tell_of_is_kept_whole(tmp_path: Path) ->
     paradigm = load_paradigm("vsr")
     plan = [replace(one, name=f"train_{one.trial}") for one in plan_session(paradigm, 1, SessionDesign(), trials=8)]
     assert compacted(plan, 1) is None
-    session = begin(tmp_path, paradigm, Batched(), plan, Request(extra=parts_for(Batched(), paradigm, plan, "corrected", "--workers", part=3)))
+    session = begin(
+        tmp_path,
+        paradigm,
+        Batched(),
+        plan,
+        Request(extra=parts_for(Batched(), paradigm, plan, "corrected", "--workers", part=3)),
+    )
     Runner(session, Batched()).run()
     assert reopen(session.folder).plan == tuple(plan)
     assert read_responses(session.folder)["trial"].nunique() == 8
@@ -214,7 +272,11 @@ def test_a_plan_that_no_compact_one_can_tell_of_is_kept_whole(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
-    [("which", "?", "the plan in session.json is damaged"), ("trials", 9, "trials are missing"), ("levels", 3, "'levels' has the wrong form")],
+    [
+        ("which", "?", "the plan in session.json is damaged"),
+        ("trials", 9, "trials are missing"),
+        ("levels", 3, "'levels' has the wrong form"),
+    ],
 )
 def test_a_damaged_plan_is_named(key: str, value: object, message: str, tmp_path: Path) -> None:
     folder = large(tmp_path, load_paradigm("vsr"), Batched(), 8, part=3).folder
@@ -253,8 +315,12 @@ def test_an_ordinary_session_is_not_shared_out(run: Run, tmp_path: Path) -> None
     (folder / "events.jsonl").unlink()
     (folder / "responses.parquet").unlink()
     info = read_session(folder)
-    (folder / "session.json").write_text(json.dumps({**info, "agent": "chance", "agent_kind": "chance"}), encoding="utf-8")
-    assert "it is not a large session, so it cannot be distributed" in complaint(*run("resume", folder, "--workers", "2")).replace(f"{folder} is", "it is")
+    (folder / "session.json").write_text(
+        json.dumps({**info, "agent": "chance", "agent_kind": "chance"}), encoding="utf-8"
+    )
+    assert "it is not a large session, so it cannot be distributed" in complaint(
+        *run("resume", folder, "--workers", "2")
+    ).replace(f"{folder} is", "it is")
 
 
 @pytest.mark.slow
@@ -273,7 +339,9 @@ def test_one_worker_two_or_none_and_one_that_dies_give_the_same_table(tmp_path: 
         with open_pool(workers) as found:
             client = found._client  # type: ignore[attr-defined]
             pids = client.run(os.getpid)
-            killer = threading.Thread(target=_kill_after, args=(part_path(session.folder, 1), next(iter(pids.values()))))
+            killer = threading.Thread(
+                target=_kill_after, args=(part_path(session.folder, 1), next(iter(pids.values())))
+            )
             killer.start()
             Runner(session, agent, pool=found).run()
             killer.join()
@@ -293,8 +361,9 @@ def _kill_after(path: Path, pid: int) -> None:
 def test_a_kill_loses_no_part_and_resume_makes_up_the_rest(tmp_path: Path, run: Run) -> None:
     pytest.importorskip("torch")
     code = (
-        "from pathlib import Path; import spanlab.sessions.large_run as parts; parts.PART = 5; parts.parts_for.__defaults__ = ('', False, 5)\n"
-        "import sys; from spanlab.cli import main; sys.argv = ['spanlab', 'replay', 'vsr', '--agent', 'network:laptop', '--trials', '60', '--states']; main()"
+        "from pathlib import Path; import spanlab.sessions.large_run as parts; parts.PART = 5;"
+        " parts.parts_for.__defaults__ = ('', False, 5)\nimport sys; from spanlab.cli import main; sys.argv ="
+        " ['spanlab', 'replay', 'vsr', '--agent', 'network:laptop', '--trials', '60', '--states']; main()"
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
     folder = tmp_path / "data" / "vsr-network-laptop-s1"

@@ -1,4 +1,5 @@
-"""Practice, worked examples and instructions keep to the levels that a session uses: in plain sessions and in studies, and the same when it goes on."""
+"""Practice, worked examples and instructions keep to the levels that a session uses: in plain
+sessions and in studies, and the same when it goes on."""
 
 from __future__ import annotations
 
@@ -35,10 +36,14 @@ class Seeing(AtTheWindow):
         self.pictured.append(page.example or None)
 
 
-def begun(folder: Path, paradigm: Paradigm, chosen: dict[str, Any], design: str = "human", trials: int | None = 2) -> Session:
+def begun(
+    folder: Path, paradigm: Paradigm, chosen: dict[str, Any], design: str = "human", trials: int | None = 2
+) -> Session:
     """A person's session as ``spanlab run --set`` begins it."""
     plan = plan_session(paradigm, 3, session_design(paradigm, design), chosen, trials)
-    return begin(folder, paradigm, AtTheWindow(Guessing()), plan, Request(seed=3, design=design, practice=True, levels=chosen))
+    return begin(
+        folder, paradigm, AtTheWindow(Guessing()), plan, Request(seed=3, design=design, practice=True, levels=chosen)
+    )
 
 
 def practised(folder: Path) -> list[dict[str, Any]]:
@@ -46,14 +51,16 @@ def practised(folder: Path) -> list[dict[str, Any]]:
     return [event["levels"] for event in starts(folder) if event["practice"]]
 
 
-# -- what the issue is -----------------------------------------------------------------------------------------------------------------------------------
+# -- what the issue is -----------------------------------------------------------------------------
 
 
 def test_a_session_of_one_feature_practises_that_feature(tmp_path: Path) -> None:
     session = begun(tmp_path, load_paradigm("cd"), {"feature": ["colour"]})
     person = Seeing()
     Runner(session, person).run()
-    assert {(levels["feature"], levels["set_size"], levels["retention_steps"]) for levels in practised(session.folder)} == {("colour", 2, 6)}
+    assert {
+        (levels["feature"], levels["set_size"], levels["retention_steps"]) for levels in practised(session.folder)
+    } == {("colour", 2, 6)}
     told = [page for page in person.pages if page.startswith("Change Detection")]
     assert len(told) == 1, "the instructions do not change on the way"
     assert "its colour has changed" in told[0]
@@ -61,7 +68,10 @@ def test_a_session_of_one_feature_practises_that_feature(tmp_path: Path) -> None
 
 
 def test_a_study_of_one_feature_practises_that_feature(tmp_path: Path) -> None:
-    entries = "  - {paradigm: cd, set: {feature: colour}, trials: 2}\n  - {paradigm: vsr, set: {list_length: [5, 6, 7]}, trials: 2}\n"
+    entries = (
+        "  - {paradigm: cd, set: {feature: colour}, trials: 2}\n  - {paradigm: vsr, set: {list_length: [5, 6, 7]},"
+        " trials: 2}\n"
+    )
     study = study_in(tmp_path, f"study: s\ntitle: One\nparadigms:\n{entries}")
     guest = Guest()
     visit = take_study(study, tmp_path / "data", fields={}, guest=guest)
@@ -110,7 +120,9 @@ def test_records_that_say_nothing_of_it_go_on_as_they_began(tmp_path: Path) -> N
     file.write_text(json.dumps(info), encoding="utf-8")
     person = Seeing()
     Runner(reopen(session.folder), person).run()
-    assert [levels["feature"] for levels in practised(session.folder)][:6] == [one.levels["feature"] for one in plan_practice(cd, 3)]
+    assert [levels["feature"] for levels in practised(session.folder)][:6] == [
+        one.levels["feature"] for one in plan_practice(cd, 3)
+    ]
     assert {levels["feature"] for levels in practised(session.folder)} != {"colour"}
 
 
@@ -124,7 +136,7 @@ def test_damaged_levels_are_told(tmp_path: Path) -> None:
             reopen(session.folder)
 
 
-# -- which levels ------------------------------------------------------------------------------------------------------------------------------------------
+# -- which levels ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -135,13 +147,42 @@ def test_damaged_levels_are_told(tmp_path: Path) -> None:
         ("vsr", "human", {"list_length": [5, 6, 7]}, {"list_length": {5}}),  # the next above
         ("vsr", "human", {"list_length": 2}, {"list_length": {2}}),  # the highest
         ("vsr", "span", {}, {"list_length": {3}}),
-        ("cd", "human", {}, {"feature": {"colour", "orientation", "size", "gap", "conjunction"}, "set_size": {2}, "retention_steps": {6}}),
+        (
+            "cd",
+            "human",
+            {},
+            {
+                "feature": {"colour", "orientation", "size", "gap", "conjunction"},
+                "set_size": {2},
+                "retention_steps": {6},
+            },
+        ),
         ("cd", "human", {"retention_steps": [0, 12]}, {"set_size": {2}, "retention_steps": {12}}),
-        ("cd", "human", {"set_size": [8, 12], "feature": "gap"}, {"feature": {"gap"}, "set_size": {8}, "retention_steps": {6}}),
-        ("cs", "human", {"storage": "visual", "load": [0, 3]}, {"storage": {"visual"}, "distractor_domain": {"spatial", "visual"}, "load": {3}}),
+        (
+            "cd",
+            "human",
+            {"set_size": [8, 12], "feature": "gap"},
+            {"feature": {"gap"}, "set_size": {8}, "retention_steps": {6}},
+        ),
+        (
+            "cs",
+            "human",
+            {"storage": "visual", "load": [0, 3]},
+            {"storage": {"visual"}, "distractor_domain": {"spatial", "visual"}, "load": {3}},
+        ),
         ("nback_spatial", "human", {}, {"n": {1}, "grid": {3}, "lures": {"none"}, "block_length": {24}}),
-        ("nback_spatial", "human", {"n": 3, "grid": [4, 7], "lures": ["low", "high"]}, {"n": {3}, "grid": {4}, "lures": {"low", "high"}, "block_length": {24}}),
-        ("vsrec", "human", {}, {"list_length": {3}, "pattern_distractor_difference": {10}}),  # easier than any trial, as the file wishes
+        (
+            "nback_spatial",
+            "human",
+            {"n": 3, "grid": [4, 7], "lures": ["low", "high"]},
+            {"n": {3}, "grid": {4}, "lures": {"low", "high"}, "block_length": {24}},
+        ),
+        (
+            "vsrec",
+            "human",
+            {},
+            {"list_length": {3}, "pattern_distractor_difference": {10}},
+        ),  # easier than any trial, as the file wishes
         ("vsrec", "human", {"pattern_distractor_difference": [2, 4]}, {"pattern_distractor_difference": {4}}),
         ("sts", "human", {"switch_probability": 0}, {"switch_probability": {0}}),
     ],
@@ -159,7 +200,8 @@ def test_levels_of_practice(name: str, design: str, chosen: dict[str, Any], expe
 
 
 def test_practice_of_whole_sessions_is_what_it_was() -> None:
-    """Where nothing was chosen and the design leaves nothing out, old and new ways plan the same trials."""
+    """Where nothing was chosen and the design leaves nothing out, old and new ways plan the same
+    trials."""
     for name in ("vsr", "sfr", "smu", "cd", "sc", "si", "sts", "cs", "lsr", "vir", "nback_verbal", "nback_spatial"):
         paradigm = load_paradigm(name)
         use = levels_in_use(paradigm, session_design(paradigm), {})
@@ -174,7 +216,10 @@ def test_practice_follows_the_design(tmp_path: Path) -> None:
       climb: {adaptive: {factor: a, start: 2}, factors: {b: [y]}}
     """
     paradigm = load(tmp_path, text(factors="a: [1, 2, 3]\nb: [x, y]\nc: {random: [7, 8]}", more=designs))
-    by_design = {name: practice_levels(levels_in_use(paradigm, session_design(paradigm, name), {})) for name in ("human", "climb")}
+    by_design = {
+        name: practice_levels(levels_in_use(paradigm, session_design(paradigm, name), {}))
+        for name in ("human", "climb")
+    }
     assert by_design == {"human": [{"a": 1, "b": "x", "c": 7}], "climb": [{"a": 2, "b": "x"}]}
     session = begun(tmp_path / "data", paradigm, {}, "climb", 4)
     Runner(session, AtTheWindow(Guessing())).run()
@@ -189,14 +234,23 @@ def test_who_says_nothing_of_levels_practises_those_of_the_plan(tmp_path: Path) 
     session = start(tmp_path, cd, AtTheWindow(Guessing()), plan, seed=3, design="human", practice=True)
     assert session.info["practice_levels"] == [{"feature": "gap", "set_size": 2, "retention_steps": 12}]
     assert chosen_levels(cd, session_design(cd), plan_session(cd, 3, session_design(cd))) == {}
-    assert chosen_levels(cd, session_design(cd), plan_session(cd, 3, session_design(cd), trials=5)) == {}, "five trials cannot have all levels"
+    assert chosen_levels(cd, session_design(cd), plan_session(cd, 3, session_design(cd), trials=5)) == {}, (
+        "five trials cannot have all levels"
+    )
     vsr = load_paradigm("vsr")
     assert chosen_levels(vsr, session_design(vsr, "span"), plan_session(vsr, 1, session_design(vsr, "span"))) == {}
 
 
 def test_practice_that_cannot_be_compiled_is_told_before_anybody_sits_down(tmp_path: Path) -> None:
     probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 3}, answer: =a}}"
-    paradigm = load(tmp_path, text(probe, factors="a: [1, 2, 9]", more="practice: {trials: 1, factors: {a: 9}}\ndesigns: {human: {factors: {a: [1, 2]}}}"))
+    paradigm = load(
+        tmp_path,
+        text(
+            probe,
+            factors="a: [1, 2, 9]",
+            more="practice: {trials: 1, factors: {a: 9}}\ndesigns: {human: {factors: {a: [1, 2]}}}",
+        ),
+    )
     with pytest.raises(SpanLabError, match="9 is not an answer that can be given"):
         begun(tmp_path / "data", paradigm, {})
     assert not (tmp_path / "data").exists()

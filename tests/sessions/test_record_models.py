@@ -25,7 +25,16 @@ from spanlab.sessions.record.writer import Recorder
 SOURCES = (SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming)
 MODELS = (*get_args(Event), *SOURCES, StaircasePlan, CompactPlan, Keys, Parts, PlanEntry)
 START: dict[str, Any] = {
-    **{"event": "trial_start", "trial": "1", "attempt": 1, "block": 1, "practice": False, "levels": {}, "seed": 1, "trial_id": "a"},
+    **{
+        "event": "trial_start",
+        "trial": "1",
+        "attempt": 1,
+        "block": 1,
+        "practice": False,
+        "levels": {},
+        "seed": 1,
+        "trial_id": "a",
+    },
     **{"set_size": 1, "list_length": None, "started_at": ""},
 }
 
@@ -34,7 +43,9 @@ START: dict[str, Any] = {
 def test_every_field_says_what_it_holds(model: type) -> None:
     assert model.__doc__
     named_elsewhere = OWN_COLUMNS if model is OwnColumns else {"event"}
-    assert not [field.name for field in fields_of(model) if not field.holds.meaning and field.name not in named_elsewhere]
+    assert not [
+        field.name for field in fields_of(model) if not field.holds.meaning and field.name not in named_elsewhere
+    ]
 
 
 def test_the_columns_are_those_of_the_models() -> None:
@@ -116,7 +127,11 @@ def test_what_does_not_fit_is_said(event: Any, says: str | None) -> None:
     ],
 )
 def test_what_does_not_fit_within_a_step_is_said(change: Any, says: str | None) -> None:
-    step = next(event for event in map(json.loads, (STORED / "vsr-ideal-s11" / "events.jsonl").open(encoding="utf-8")) if "ask" in event)
+    step = next(
+        event
+        for event in map(json.loads, (STORED / "vsr-ideal-s11" / "events.jsonl").open(encoding="utf-8"))
+        if "ask" in event
+    )
     change(step)
     assert event_damage(step) == says
 
@@ -138,7 +153,9 @@ def test_it_is_said_where(tmp_path: Path) -> None:
     lines = events.read_text(encoding="utf-8").splitlines()
     lines[1] = lines[1].replace('{"event":"trial_start",', '{"event":"trial_start","mood":"fine",')
     events.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with pytest.raises(SpanLabError, match=r"events\.jsonl:2 is damaged \(this version of spanlab knows no key 'mood' there\)"):
+    with pytest.raises(
+        SpanLabError, match=r"events\.jsonl:2 is damaged \(this version of spanlab knows no key 'mood' there\)"
+    ):
         read_events(copy)
 
 

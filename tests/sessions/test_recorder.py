@@ -34,7 +34,10 @@ MANY = pytest.mark.parametrize("many", [20_000, pytest.param(100_000, marks=pyte
 @pytest.mark.slow
 def test_many_events(tmp_path: Path, many: int) -> None:
     recorder = Recorder(tmp_path)
-    events: list[Any] = [{"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(many)]
+    events: list[Any] = [
+        {"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]}
+        for n in range(many)
+    ]
     with at_most(many / 125):
         for event in events:
             recorder.write(event)
@@ -54,7 +57,9 @@ def test_many_rows(tmp_path: Path, many: int) -> None:
     assert table.num_rows == many
 
 
-def test_commit_returns_when_everything_before_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commit_returns_when_everything_before_it_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, synced = os.fsync, []
 
     def fsync(descriptor: int) -> None:
@@ -73,8 +78,11 @@ def test_commit_returns_when_everything_before_it_is_on_the_disk(tmp_path: Path,
     recorder.close()
 
 
-def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that takes 20 ms for each writing, and two hundred replies at once: each is there when its task goes on, after a few writings."""
+def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that takes 20 ms for each writing, and two hundred replies at once: each is there when
+    its task goes on, after a few writings."""
     real, synced, on_disk = os.fsync, [], []
 
     def slow(descriptor: int) -> None:
@@ -90,7 +98,10 @@ def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(tmp_path: Pat
             line = {"ask": 1, "request": str(number)}
             journal.begun(line)
             await journal.keep({**line, "sent": [], "reply": {"content": "x" * number, "latency_ms": 1.0}})
-            on_disk.append(f'"request":"{number}","sent"'.encode() in recorder.path.with_name(TRANSCRIPTS).read_bytes()[: synced[-1]])
+            on_disk.append(
+                f'"request":"{number}","sent"'.encode()
+                in recorder.path.with_name(TRANSCRIPTS).read_bytes()[: synced[-1]]
+            )
 
         ticks = 0
 
@@ -123,7 +134,11 @@ def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> Non
         for ask in range(1, 4):
             journal.begun({"ask": ask, "request": f"r{ask}"})
             if ask < 3:
-                asyncio.run(journal.keep({"ask": ask, "request": f"r{ask}", "sent": [], "reply": {"content": "", "latency_ms": 1.0}}))
+                asyncio.run(
+                    journal.keep(
+                        {"ask": ask, "request": f"r{ask}", "sent": [], "reply": {"content": "", "latency_ms": 1.0}}
+                    )
+                )
     recorder.close()
     assert paid_twice_at_most(read_transcript(tmp_path)) == 2
 
@@ -138,9 +153,15 @@ def test_a_disk_that_fails_is_told_to_tasks_that_wait(tmp_path: Path, monkeypatc
         await journal.keep({"ask": 1, "request": "r1", "sent": [], "reply": {"content": "", "latency_ms": 1.0}})
         monkeypatch.setattr(os, "fsync", broken)
         found = await asyncio.gather(
-            *(journal.keep({"ask": 2, "request": "r2", "sent": [], "reply": {"content": "", "latency_ms": 1.0}}) for _ in range(5)), return_exceptions=True
+            *(
+                journal.keep({"ask": 2, "request": "r2", "sent": [], "reply": {"content": "", "latency_ms": 1.0}})
+                for _ in range(5)
+            ),
+            return_exceptions=True,
         )
-        assert {str(one) for one in found} == {f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; free some space, or check the disk"}
+        assert {str(one) for one in found} == {
+            f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; free some space, or check the disk"
+        }
         recorder.close()
 
     asyncio.run(keep())
@@ -183,7 +204,15 @@ def test_a_slow_disk_is_waited_for_between_trials_alone(tmp_path: Path, monkeypa
     assert read_responses(session.folder)["trial"].nunique() == 5
 
 
-@pytest.mark.parametrize(("raw", "why"), [(float("nan"), "JSON compliant"), (np.int64(3), "int64"), ({1, 2}, "set"), ([1.0, float("inf")], "JSON compliant")])
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (float("nan"), "JSON compliant"),
+        (np.int64(3), "int64"),
+        ({1, 2}, "set"),
+        ([1.0, float("inf")], "JSON compliant"),
+    ],
+)
 def test_what_cannot_be_recorded_is_said_and_does_not_hang(tmp_path: Path, raw: Any, why: str) -> None:
     answers = 0
 
@@ -211,7 +240,9 @@ def test_a_disk_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "fsync", broken)
     recorder.write({"event": "note"})
     for _ in range(2):
-        with pytest.raises(SpanLabError, match=r"cannot write .*events.jsonl: Input/output error; free some space, or check the disk"):
+        with pytest.raises(
+            SpanLabError, match=r"cannot write .*events.jsonl: Input/output error; free some space, or check the disk"
+        ):
             recorder.commit()
     with pytest.raises(SpanLabError, match="cannot write"):
         recorder.write({"event": "note"})

@@ -23,7 +23,8 @@ from spanlab.sessions.replaying import recorded_agent
 
 
 def left_and_resumed(data: Path, paradigm: Paradigm, *leaves: int, trials: Any = 3, **options: Any) -> Session:
-    """A session of a person who leaves after so many answers, again and again, and comes back each time."""
+    """A session of a person who leaves after so many answers, again and again, and comes back each
+    time."""
     session = start(data, paradigm, AtTheWindow(Guessing()), trials, **options)
     for answers in leaves:
         with pytest.raises(SpanLabError, match="gone"):
@@ -38,8 +39,15 @@ def nback() -> Paradigm:
 
 
 def test_half_a_block_is_not_shown_again(tmp_path: Path, nback: Paradigm) -> None:
-    """The second block is left in its middle, twice: a whole one follows, of the same condition and length, with other letters each time."""
-    length = len([step for step in plan_session(nback, 1, SessionDesign(), trials=3)[0].compile(nback, "corrected").steps if step.percept.ask])
+    """The second block is left in its middle, twice: a whole one follows, of the same condition and
+    length, with other letters each time."""
+    length = len(
+        [
+            step
+            for step in plan_session(nback, 1, SessionDesign(), trials=3)[0].compile(nback, "corrected").steps
+            if step.percept.ask
+        ]
+    )
     session = left_and_resumed(tmp_path, nback, length + 10, 5)
     attempts = [(event["trial"], event["attempt"]) for event in starts(session.folder)]
     assert attempts == [("1", 1), ("2", 1), ("2", 2), ("2", 3), ("3", 1)]
@@ -52,7 +60,10 @@ def test_half_a_block_is_not_shown_again(tmp_path: Path, nback: Paradigm) -> Non
     assert table[table["trial"] == 2]["trial_id"].unique().tolist() == [second[2]["trial_id"]]
     assert len(table[table["trial"] == 2]) == second[0]["levels"]["block_length"]
     whole = take(tmp_path / "whole", nback, AtTheWindow(Guessing()), 3)
-    assert table[table["trial"] != 2]["trial_id"].tolist() == (other := read_responses(whole.folder))[other["trial"] != 2]["trial_id"].tolist()
+    assert (
+        table[table["trial"] != 2]["trial_id"].tolist()
+        == (other := read_responses(whole.folder))[other["trial"] != 2]["trial_id"].tolist()
+    )
 
 
 def test_a_balanced_session_that_was_left_stays_balanced(tmp_path: Path) -> None:
@@ -73,7 +84,9 @@ def test_replacements_follow_from_the_session_alone(nback: Paradigm) -> None:
     assert again == [replacement(nback, planned, 7, attempt) for planned in plan for attempt in range(2, 30)]
     seeds = [planned.seed for planned in plan] + [planned.seed for planned in again]
     assert len(set(seeds)) == len(seeds)
-    assert {planned.seed for planned in again}.isdisjoint(replacement(nback, planned, 8, attempt).seed for planned in plan for attempt in range(2, 30))
+    assert {planned.seed for planned in again}.isdisjoint(
+        replacement(nback, planned, 8, attempt).seed for planned in plan for attempt in range(2, 30)
+    )
     practice = PlannedTrial(1, 1, plan[0].levels, 1, practice=True)
     assert replacement(nback, practice, 7, 2).seed not in seeds
 
@@ -89,7 +102,9 @@ def test_practice_that_was_left_is_replaced_too(tmp_path: Path) -> None:
 
 def test_trials_that_were_given_come_again(tmp_path: Path) -> None:
     vsr = load_paradigm("vsr")
-    plan = [PlannedTrial(1, n, {"list_length": 3}, n, draws=drawn_values(vsr, {"list_length": 3}, 50 + n)) for n in (1, 2)]
+    plan = [
+        PlannedTrial(1, n, {"list_length": 3}, n, draws=drawn_values(vsr, {"list_length": 3}, 50 + n)) for n in (1, 2)
+    ]
     session = left_and_resumed(tmp_path, vsr, 4, trials=plan)
     assert [(event["trial"], event["attempt"]) for event in starts(session.folder)] == [("1", 1), ("2", 1), ("2", 2)]
     assert len({event["trial_id"] for event in starts(session.folder)}) == 2
@@ -133,7 +148,7 @@ def test_what_a_person_has_begun_to_see_is_on_the_disk(tmp_path: Path) -> None:
     assert b'"trial_end"' not in seen[0]
 
 
-# -- rehearsals --------------------------------------------------------------------------------------------------------------------------------------
+# -- rehearsals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Scores of response kinds of other packages: refused before the first trial, or recorded with their columns; never an unreadable session."""
+"""Scores of response kinds of other packages: refused before the first trial, or recorded with
+their columns; never an unreadable session."""
 
 from __future__ import annotations
 
@@ -77,7 +78,12 @@ def scored(answer: Any, correct: Any, /, **changes: Any) -> ItemScore:
         "word": "silence" if distance is None else "fine",
     }
     own = {name: value for name, value in changes.items() if name not in ItemScore.__dataclass_fields__}
-    shared: dict[str, Any] = {"answer": answer, "correct_answer": correct, "correct": answer == correct, "more": more | own}
+    shared: dict[str, Any] = {
+        "answer": answer,
+        "correct_answer": correct,
+        "correct": answer == correct,
+        "more": more | own,
+    }
     return ItemScore(**shared | {name: value for name, value in changes.items() if name not in own})
 
 
@@ -86,13 +92,20 @@ class Wider(ItemScore):
 
 
 def kind_of(score: Callable[[Answer | None, Answer], Any], fields: Any = FIELDS) -> type[ResponseKind]:
-    return type("Mutant", (Guessed,), {"score": lambda self, answer, correct: score(answer, correct), "score_fields": fields, "__module__": __name__})
+    return type(
+        "Mutant",
+        (Guessed,),
+        {"score": lambda self, answer, correct: score(answer, correct), "score_fields": fields, "__module__": __name__},
+    )
 
 
 REFUSED: dict[str, tuple[Any, Any]] = {
     # what is not True or False
     **{
-        f"correct {name}": (lambda answer, correct, value=value: [scored(answer, correct, correct=value(answer == correct))], FIELDS)
+        f"correct {name}": (
+            lambda answer, correct, value=value: [scored(answer, correct, correct=value(answer == correct))],
+            FIELDS,
+        )
         for name, value in {
             "int": int,
             "numpy": np.bool_,
@@ -118,7 +131,10 @@ REFUSED: dict[str, tuple[Any, Any]] = {
     "one None among them": (lambda answer, correct: [scored(answer, correct), None], FIELDS),
     # shared values of a wrong type
     **{
-        f"{name} {value!r}": (lambda answer, correct, name=name, value=value: [scored(answer, correct, **{name: value})], FIELDS)
+        f"{name} {value!r}": (
+            lambda answer, correct, name=name, value=value: [scored(answer, correct, **{name: value})],
+            FIELDS,
+        )
         for name, value in (
             ("serial_position", 1.5),
             ("serial_position", np.int64(1)),
@@ -138,7 +154,10 @@ REFUSED: dict[str, tuple[Any, Any]] = {
     },
     # values of its own
     **{
-        f"own {name} {value!r}": (lambda answer, correct, name=name, value=value: [scored(answer, correct, **{name: value})], FIELDS)
+        f"own {name} {value!r}": (
+            lambda answer, correct, name=name, value=value: [scored(answer, correct, **{name: value})],
+            FIELDS,
+        )
         for name, value in (
             ("distance", 1.0),
             ("distance", True),
@@ -198,7 +217,9 @@ def test_there_are_enough_mutants() -> None:
 
 
 @pytest.mark.parametrize("mutant", REFUSED)
-def test_a_score_that_no_record_can_keep_is_refused_before_the_first_trial(mutant: str, use: Callable[[type[ResponseKind]], Path], run: Run) -> None:
+def test_a_score_that_no_record_can_keep_is_refused_before_the_first_trial(
+    mutant: str, use: Callable[[type[ResponseKind]], Path], run: Run
+) -> None:
     file = use(kind_of(*REFUSED[mutant]))
     for command in (("check", file), ("replay", file, "--agent", "chance", "--trials", "3")):
         status, _, complaint = run(*command)
@@ -210,30 +231,43 @@ def test_a_score_that_no_record_can_keep_is_refused_before_the_first_trial(mutan
 
 
 @pytest.mark.parametrize("mutant", KEPT)
-def test_other_scores_are_recorded_with_their_columns(mutant: str, use: Callable[[type[ResponseKind]], Path], run: Run) -> None:
+def test_other_scores_are_recorded_with_their_columns(
+    mutant: str, use: Callable[[type[ResponseKind]], Path], run: Run
+) -> None:
     file = use(kind_of(KEPT[mutant]))
     assert run("check", file)[0] == 0
     assert run("replay", file, "--agent", "chance", "--trials", "6")[0] == 0
     (session,) = find_sessions(["data"])
-    assert read_session(session)["score_fields"]["distance"] == {"type": "integer", "meaning": FIELDS["distance"].meaning, "unit": "steps"}
+    assert read_session(session)["score_fields"]["distance"] == {
+        "type": "integer",
+        "meaning": FIELDS["distance"].meaning,
+        "unit": "steps",
+    }
     table = read_responses(session)
     assert len(table) == 6 * (2 if mutant == "two items" else 1)
     if mutant == "a list":
-        answers = [[json.loads(str(cell)) for cell in row] for row in table[["answer", "correct_answer", "score_distance"]].to_numpy()]
+        answers = [
+            [json.loads(str(cell)) for cell in row]
+            for row in table[["answer", "correct_answer", "score_distance"]].to_numpy()
+        ]
         assert all(abs(answer - correct) == distance for answer, correct, distance in answers)
         assert set(table["score_word"]) == {'"fine"'}
     elif mutant == "nothing of its own":
         assert not [name for name in table.columns if name.startswith("score_")]
 
 
-def test_a_value_of_its_own_is_a_condition_and_stands_in_the_codebook(use: Callable[[type[ResponseKind]], Path], run: Run, tmp_path: Path) -> None:
+def test_a_value_of_its_own_is_a_condition_and_stands_in_the_codebook(
+    use: Callable[[type[ResponseKind]], Path], run: Run, tmp_path: Path
+) -> None:
     file = use(kind_of(KEPT["a list"]))
     assert run("replay", file, "--agent", "chance", "--trials", "12")[0] == 0
     status, _, complaint = run("export", "data", "--to", "psychds", tmp_path / "shared")
     assert status == 0, complaint
     written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "shared").rglob("*") if path.is_file())
     assert FIELDS["distance"].meaning in written
-    assert "fine" not in {cell for line in written.splitlines() for cell in line.split(",")}, "words are given away like typed answers: only when asked to"
+    assert "fine" not in {cell for line in written.splitlines() for cell in line.split(",")}, (
+        "words are given away like typed answers: only when asked to"
+    )
     assert OTHER in written
 
 

@@ -39,11 +39,15 @@ def test_seeds_follow_from_nothing_that_tells_who_took_part(tmp_path: Path) -> N
     assert seed_for(tmp_path / "elsewhere", "vsr", "P01").number == 1
 
 
-def test_a_seed_that_somebody_has_is_passed_over_in_studies_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_that_somebody_has_is_passed_over_in_studies_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folders(tmp_path, "pair/p07/session-1/vsr-p07-s700001-2", "sfr-p07-s700002")
     monkeypatch.setattr("spanlab.sessions.people.random_seeds", lambda: iter([700001, 700002]))
     found = seed_for(tmp_path, "vsr", "P01")
-    assert (found.number, found.seed) == (1, 700002), "the first is that of a session of the paradigm, the second of another one"
+    assert (found.number, found.seed) == (1, 700002), (
+        "the first is that of a session of the paradigm, the second of another one"
+    )
 
 
 def test_a_thousand_people_have_a_thousand_seeds(tmp_path: Path) -> None:
@@ -55,13 +59,17 @@ def test_a_thousand_people_have_a_thousand_seeds(tmp_path: Path) -> None:
     assert len(seeds_taken(names, "vsr")) == 1000
 
 
-def test_run_gives_every_session_a_seed_of_its_own_and_says_so(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_gives_every_session_a_seed_of_its_own_and_says_so(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("spanlab.agents.human.seating.seat", lambda *_: IdealAgent())  # somebody who needs no window
     for participant, more in (("A", []), ("B", []), ("A", []), ("C", ["--seed", "7"])):
         options = ["--set", "list_length=2", "--trials", "1", "--simulate", "ideal", "--no-practice", *more]
         status, _, err = run("run", "vsr", "--participant", participant, *options)
         assert status == 0, err
-    infos = sorted((read_session(folder) for folder in find_sessions([tmp_path / "data"])), key=lambda info: info["created"])
+    infos = sorted(
+        (read_session(folder) for folder in find_sessions([tmp_path / "data"])), key=lambda info: info["created"]
+    )
     seeds = [info["seed"] for info in infos]
     assert len(set(seeds)) == 4
     assert [info["seed_from"] for info in infos] == [

@@ -1,4 +1,5 @@
-"""Sets of sessions from one file: one status, one budget, gone on with, whatever becomes of a model in the middle."""
+"""Sets of sessions from one file: one status, one budget, gone on with, whatever becomes of a model
+in the middle."""
 
 from __future__ import annotations
 
@@ -86,7 +87,16 @@ def test_every_combination_is_a_session_and_the_same_command_goes_on(run: Run, t
     told = {info["agent_settings"]["label"] for info in infos if info["agent"] != "ideal"}
     assert told == {f"{name}, repeat {number}" for name in ("plain", "tired") for number in (1, 2)}
     assert {info["agent_settings"]["repeat"] for info in infos if info["agent"] != "ideal"} == {1, 2}
-    assert len({tuple(read_responses(folder)["trial_id"]) for folder in folders if read_session(folder)["paradigm"] == "vsr"}) == 1, "the same trials for all"
+    assert (
+        len(
+            {
+                tuple(read_responses(folder)["trial_id"])
+                for folder in folders
+                if read_session(folder)["paradigm"] == "vsr"
+            }
+        )
+        == 1
+    ), "the same trials for all"
     page = (tmp_path / "report" / "report.html").read_text("utf-8")
     assert "tired, repeat 2" in page
     before = len(tap.requests)
@@ -103,7 +113,9 @@ def test_every_combination_is_a_session_and_the_same_command_goes_on(run: Run, t
 
 def test_a_model_that_refuses_does_not_stop_the_others(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
     lab.refuses.add("a")
-    path = written(tmp_path, "agents: [chat:a@here, chat:b@here]\nparadigms: vsr\n".replace("vsr", "{vsr: {trials: 1}}"))
+    path = written(
+        tmp_path, "agents: [chat:a@here, chat:b@here]\nparadigms: vsr\n".replace("vsr", "{vsr: {trials: 1}}")
+    )
     status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
     assert status != 0
     assert "1 of 2 sessions are not done" in err
@@ -117,7 +129,10 @@ def test_a_model_that_refuses_does_not_stop_the_others(run: Run, lab: Lab, tap: 
 
 @pytest.mark.slow
 def test_a_budget_holds_for_all_sessions_and_a_higher_one_goes_on(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
-    text = "agents: [chat:a@here, chat:b@here, ideal]\nparadigms: {vsr: {trials: 4, set: {list_length: 3}}}\ncare: {concurrency: 1}\n"
+    text = (
+        "agents: [chat:a@here, chat:b@here, ideal]\nparadigms: {vsr: {trials: 4, set: {list_length: 3}}}\ncare:"
+        " {concurrency: 1}\n"
+    )
     path = written(tmp_path, text, budget="{max_tokens: 5200}")
     lab.tokens = 299
     status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
@@ -142,7 +157,9 @@ def test_a_budget_holds_for_all_sessions_and_a_higher_one_goes_on(run: Run, lab:
     assert "3 done; 7,200 tokens" in out
 
 
-def test_what_was_spent_on_entries_that_are_removed_counts_for_the_budget(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
+def test_what_was_spent_on_entries_that_are_removed_counts_for_the_budget(
+    run: Run, lab: Lab, tap: Tap, tmp_path: Path
+) -> None:
     text = "agents: [{}]\nparadigms: {{vsr: {{trials: 4, set: {{list_length: 3}}}}}}\ncare: {{concurrency: 1}}\n"
     lab.tokens = 299
     path = written(tmp_path, text.format("chat:a@here"), budget="{max_tokens: 5200}")
@@ -179,13 +196,22 @@ def test_one_of_everything_from_another_editor(run: Run, tap: Tap, tmp_path: Pat
         ("agents: ideal\nparadigms: vsr\nmodels: 3\n", "models"),
         ("agents: [ideal, ideal]\nparadigms: vsr\n", "'ideal' is named twice"),
         ("agents: ideal\nparadigms: vsr\nrepeats: 2\n", "repeats are for chat models"),
-        ("agents: chat:a@here\nparadigms: vsr\nprices: {chat:b@here: {input: 1, output: 1}}\n", "not one of the agents above"),
-        ("agents: chat:a@here\nparadigms: vsr\nsettings: {x: {repeat: 2}}\n", "repeat is counted by repeats of this file"),
+        (
+            "agents: chat:a@here\nparadigms: vsr\nprices: {chat:b@here: {input: 1, output: 1}}\n",
+            "not one of the agents above",
+        ),
+        (
+            "agents: chat:a@here\nparadigms: vsr\nsettings: {x: {repeat: 2}}\n",
+            "repeat is counted by repeats of this file",
+        ),
         ("agents: chat:a@here\nparadigms: [vsr, vsr]\n", "each paradigm can be named once"),
         ("agents: chat:a@here\nparadigms: vsr\nbudget: {max_cost: 1}\n", "needs the price"),
         ("agents: chat:a@here\nparadigms: {vsr: {set: {list_length: 77}}}\n", "77"),
         ("agents: chat:a@here\nparadigms: vsr\nsettings: {x: {temprature: 1}}\n", "did you mean"),
-        ("agents: chat:a@here\nparadigms: nothere\n", "models.yaml:2 paradigms > nothere: there is no paradigm 'nothere'"),
+        (
+            "agents: chat:a@here\nparadigms: nothere\n",
+            "models.yaml:2 paradigms > nothere: there is no paradigm 'nothere'",
+        ),
         (
             "agents: chat:a@here\nparadigms:\n- cd\n- vsr: {trails: 3}\n",
             "models.yaml:4 paradigms item 2 > vsr > trails: unknown key 'trails'; did you mean 'trials'?",
@@ -198,18 +224,30 @@ def test_one_of_everything_from_another_editor(run: Run, tap: Tap, tmp_path: Pat
             "agents: chat:a@here\nparadigms:\n- vsr:\n  trials: 3\n",
             "models.yaml:3 paradigms item 1: 'trials' stands beside 'vsr' and not below it: indent it further",
         ),
-        ("agents: chat:a@here\nparadigms:\n- vsr: {}\n  cd: {}\n", "several paradigms in one item: begin each of them with '- '"),
-        ("agents: chat:a@here\nparadigms:\n- 3\n", "models.yaml:3 paradigms item 1: expected the name of a paradigm; found 3"),
+        (
+            "agents: chat:a@here\nparadigms:\n- vsr: {}\n  cd: {}\n",
+            "several paradigms in one item: begin each of them with '- '",
+        ),
+        (
+            "agents: chat:a@here\nparadigms:\n- 3\n",
+            "models.yaml:3 paradigms item 1: expected the name of a paradigm; found 3",
+        ),
         (
             "agents: chat:a@here\nparadigms:\n  vsr:\n  trials: 3\n",
             "models.yaml:4 paradigms > trials: 'trials' stands where names of paradigms stand: indent it further",
         ),
         ("agents: chat:a@here\nparadigms: []\n", "paradigms"),
         (
-            "agents: chat:a@here\nparadigms: vsr\nsettings:\n  warm: {temperature: 1}\n  hot: {temperature: 1, label: x}\n",
+            (
+                "agents: chat:a@here\nparadigms: vsr\nsettings:\n  warm: {temperature: 1}\n  hot: {temperature: 1,"
+                " label: x}\n"
+            ),
             "models.yaml:5 settings > hot: these are the same settings as 'warm'",
         ),
-        ("agents: chat:a@here\nparadigms: vsr\nsettings:\n  warm: {temperature: lots}\n", "models.yaml:4 settings > warm: 'temperature'"),
+        (
+            "agents: chat:a@here\nparadigms: vsr\nsettings:\n  warm: {temperature: lots}\n",
+            "models.yaml:4 settings > warm: 'temperature'",
+        ),
     ],
 )
 def test_slips_show_before_anything_begins(run: Run, tap: Tap, tmp_path: Path, text: str, said: str) -> None:
@@ -235,7 +273,8 @@ OWN = "paradigm: mine\nextends: vsr\ntitle: Mine\n"
 def test_files_of_ones_own_lie_beside_the_set_file_and_do_not_change_under_it(
     run: Run, lab: Lab, tap: Tap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Run from another folder; a paradigm or a preset that has changed since the first session began does not mix with it."""
+    """Run from another folder; a paradigm or a preset that has changed since the first session
+    began does not mix with it."""
     folder = tmp_path / "Auswertung für Käthe"
     folder.mkdir()
     (folder / "mine.yaml").write_text(OWN, "utf-8")
@@ -271,15 +310,22 @@ def test_files_of_ones_own_lie_beside_the_set_file_and_do_not_change_under_it(
 
 @pytest.mark.slow
 def test_names_of_ones_own_and_repeats_are_told_apart_in_figures(run: Run, tap: Tap, tmp_path: Path) -> None:
-    text = "agents: chat:a@here\nparadigms: {vsr: {trials: 1, set: {list_length: 2}}}\nrepeats: 2\nsettings: {x: {label: as at home}, y: {temperature: 0}}\n"
+    text = (
+        "agents: chat:a@here\nparadigms: {vsr: {trials: 1, set: {list_length: 2}}}\nrepeats: 2\nsettings: {x: {label:"
+        " as at home}, y: {temperature: 0}}\n"
+    )
     assert run("replay", "--set-file", written(tmp_path, text), "--data", tmp_path / "data")[0] == 0
     labels = {read_session(folder)["agent_settings"]["label"] for folder in find_sessions([tmp_path / "data"])}
     assert labels == {"as at home, repeat 1", "as at home, repeat 2", "y, repeat 1", "y, repeat 2"}
 
 
 def test_the_model_that_reads_replies_counts_for_the_budget(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
-    """Its tokens are among those of the set, and what it takes in one session is not there for the next."""
-    text = "agents: [chat:a@here, chat:b@here]\nparadigms: {vsr: {trials: 2, set: {list_length: 2}}}\ncare: {concurrency: 1}\n"
+    """Its tokens are among those of the set, and what it takes in one session is not there for the
+    next."""
+    text = (
+        "agents: [chat:a@here, chat:b@here]\nparadigms: {vsr: {trials: 2, set: {list_length: 2}}}\ncare: {concurrency:"
+        " 1}\n"
+    )
     text += "settings: {read: {extraction: model, judge: judge@here, reask: 0}}\n"
     lab.says = "who knows"
     lab.tokens = 299
@@ -314,7 +360,10 @@ def test_the_work_beside_the_sessions_grows_with_their_number_and_not_with_its_s
         return read(folder)
 
     monkeypatch.setattr(evaluation_set, "read_events", counted)
-    text = "agents: [ideal, chance, 'capacity:1', 'capacity:2', 'capacity:3']\nparadigms: {vsr: {trials: 1}, cd: {trials: 1}}\n"
+    text = (
+        "agents: [ideal, chance, 'capacity:1', 'capacity:2', 'capacity:3']\nparadigms: {vsr: {trials: 1}, cd: {trials:"
+        " 1}}\n"
+    )
     assert run("replay", "--set-file", written(tmp_path, text), "--data", tmp_path / "data")[0] == 0
     assert len(reads) <= 2 * 10
 
@@ -329,17 +378,22 @@ def test_a_report_says_how_many_sessions_it_lacks(run: Run, lab: Lab, tap: Tap, 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
-def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
-    """As in a lab: killed in the middle of a session, out of budget later, and at its end one report; nothing that was paid for is asked again."""
+def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(
+    run: Run, lab: Lab, tap: Tap, tmp_path: Path
+) -> None:
+    """As in a lab: killed in the middle of a session, out of budget later, and at its end one
+    report; nothing that was paid for is asked again."""
     text = (
-        "agents: [chat:a@here, chat:b@here, chat:never@here, ideal]\n"
-        "paradigms:\n- vsr: {trials: 4, set: {list_length: 3}}\n- cd: {trials: 4, set: {set_size: 2}}\n"
-        "settings:\n  schlicht: {temperature: 0}\n  geübt: {practice: none, preamble: Sie sind geübt.}\nrepeats: 2\ncare: {concurrency: 2}\n"
+        "agents: [chat:a@here, chat:b@here, chat:never@here, ideal]\nparadigms:\n- vsr: {trials: 4, set: {list_length:"
+        " 3}}\n- cd: {trials: 4, set: {set_size: 2}}\nsettings:\n  schlicht: {temperature: 0}\n  geübt: {practice:"
+        " none, preamble: Sie sind geübt.}\nrepeats: 2\ncare: {concurrency: 2}\n"
     )
     lab.refuses.add("never")
     lab.tokens = 99
     path, data = written(tmp_path, text), tmp_path / "data"
-    program = subprocess.Popen(command("replay", "--set-file", path, "--data", data), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    program = subprocess.Popen(
+        command("replay", "--set-file", path, "--data", data), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     while len(tap.requests) < 30:
         assert program.poll() is None
         time.sleep(0.02)
@@ -362,14 +416,19 @@ def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(run: R
     assert status != 0
     assert "does not allow this key to use the model 'never'" in out
     assert "8 stopped" in out
-    # two models, two settings, twice; four lists of three, and four displays; the judgements of changes are asked twice, since 2 is no answer
+    # two models, two settings, twice; four lists of three, and four displays; the judgements of
+    # changes are asked twice, since 2 is no answer
     asked = 2 * 2 * 2 * (4 * 3 + 4 * 2)
     sent = sum(request.body["model"] != "never" for request in tap.requests)
     assert asked <= sent <= asked + 2, "no more than what was under way at the kill is asked twice"
     assert killed < paid < sent
     sessions = [read_session(folder) for folder in find_sessions([data])]
     assert len(sessions) == 2 * (3 * 4 + 1)
-    lists = {tuple(read_responses(folder)["trial_id"]) for folder in find_sessions([data]) if read_session(folder)["paradigm"] == "vsr"}
+    lists = {
+        tuple(read_responses(folder)["trial_id"])
+        for folder in find_sessions([data])
+        if read_session(folder)["paradigm"] == "vsr"
+    }
     assert len({frozenset(one) for one in lists if one}) == 1, "the same trials for all who answered"
     page = (tmp_path / "report" / "report.html").read_text("utf-8")
     assert all(f"{name}, repeat {number}" in page for name in ("schlicht", "geübt") for number in (1, 2))

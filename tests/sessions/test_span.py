@@ -1,4 +1,5 @@
-"""Adaptive sessions: the staircase on its own, and in sessions of machines and people, whole and interrupted."""
+"""Adaptive sessions: the staircase on its own, and in sessions of machines and people, whole and
+interrupted."""
 
 from __future__ import annotations
 
@@ -14,13 +15,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from session_tools import lasting
 
-from spanlab.agents.base import Agent, BatchAgent, Episode, PageContent, Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import (
+    Agent,
+    BatchAgent,
+    Episode,
+    PageContent,
+    Response,
+    TrialContext,
+    WindowAgent,
+    WindowEpisode,
+)
 from spanlab.core.agent_kinds import IDEAL, SIMULATED, AgentKind
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_session, session_design
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import SerialOrder
-from spanlab.sessions import Request, Runner, Session, begin, complete, read_responses, read_session, reopen, same_trials
+from spanlab.sessions import (
+    Request,
+    Runner,
+    Session,
+    begin,
+    complete,
+    read_responses,
+    read_session,
+    reopen,
+    same_trials,
+)
 from spanlab.sessions.record.reader import read_events, staircase_of, trials_left
 from spanlab.sessions.record.staircase import Staircase, StaircaseRule
 
@@ -37,7 +57,7 @@ def rule(**other: Any) -> StaircaseRule:
     )
 
 
-# -- the staircase ---------------------------------------------------------------------------------------------------------------------------------
+# -- the staircase ---------------------------------------------------------------------------------
 
 
 @given(span=st.integers(2, 10), start=st.integers(1, 12), up_after=st.integers(1, 4), down_after=st.integers(1, 4))
@@ -52,7 +72,8 @@ def test_an_observer_of_known_span_is_found(span: int, start: int, up_after: int
 
 @pytest.mark.parametrize(("up_after", "share"), [(1, 0.5), (2, 0.5**0.5), (3, 0.5 ** (1 / 3))])
 def test_staircases_settle_where_theory_says(up_after: int, share: float) -> None:
-    """n correct trials in a row up, one other down: the level at which a trial is correct with probability 0.5 ** (1 / n) (Levitt, 1971)."""
+    """n correct trials in a row up, one other down: the level at which a trial is correct with
+    probability 0.5 ** (1 / n) (Levitt, 1971)."""
     random = np.random.RandomState(5)
     found = []
     for _ in range(200):
@@ -77,16 +98,27 @@ def test_steps_are_small_stay_inside_and_have_reasons(correct: list[bool], up_af
         if after != before:
             length = up_after if after > before else down_after
             assert correct[number - length : number] == [after > before] * length
-            assert len(set(steps[number - length : number])) == 1, "the trials that lead to a step were all at one level"
+            assert len(set(steps[number - length : number])) == 1, (
+                "the trials that lead to a step were all at one level"
+            )
     turns = [after - before for before, after in itertools.pairwise(steps) if after != before]
     assert len(staircase.turned_at) == sum(one != other for one, other in itertools.pairwise(turns))
 
 
 @pytest.mark.parametrize(
     ("turned_at", "leave_out", "span"),
-    [([], 2, None), ([5, 3], 2, None), ([5, 3, 6], 2, None), ([5, 3, 6, 4], 2, 5), ([9, 1, 9, 6, 5], 2, 5.5), ([5, 4], 0, 4.5)],
+    [
+        ([], 2, None),
+        ([5, 3], 2, None),
+        ([5, 3, 6], 2, None),
+        ([5, 3, 6, 4], 2, 5),
+        ([9, 1, 9, 6, 5], 2, 5.5),
+        ([5, 4], 0, 4.5),
+    ],
 )
-def test_the_span_is_the_mean_of_as_many_upper_as_lower_reversals(turned_at: list[int], leave_out: int, span: float | None) -> None:
+def test_the_span_is_the_mean_of_as_many_upper_as_lower_reversals(
+    turned_at: list[int], leave_out: int, span: float | None
+) -> None:
     assert Staircase(rule(leave_out=leave_out), turned_at=list(turned_at)).span == span
 
 
@@ -102,11 +134,12 @@ def test_a_trial_is_correct_when_enough_of_its_items_are() -> None:
     assert not rule().correct([])
 
 
-# -- sessions --------------------------------------------------------------------------------------------------------------------------------------
+# -- sessions --------------------------------------------------------------------------------------
 
 
 class Limited(Agent, Episode):
-    """Recalls lists up to some length and gives a wrong answer to everything in longer ones; breaks off in its ``stops``-th trial."""
+    """Recalls lists up to some length and gives a wrong answer to everything in longer ones; breaks
+    off in its ``stops``-th trial."""
 
     kind: ClassVar[AgentKind] = IDEAL
 
@@ -158,12 +191,16 @@ def adaptive(data: Path, paradigm: Paradigm, agent: Any, trials: int | None = No
 
 
 def levels_of(session: Session) -> list[int]:
-    starts = [event for event in read_events(session.folder) if event["event"] == "trial_start" and not event["practice"]]
+    starts = [
+        event for event in read_events(session.folder) if event["event"] == "trial_start" and not event["practice"]
+    ]
     return [start["levels"]["list_length"] for start in {start["trial"]: start for start in starts}.values()]
 
 
 @pytest.mark.parametrize("taker", [Batching, Person])
-def test_a_session_follows_the_staircase_and_tells_the_span(tmp_path: Path, vsr: Paradigm, taker: type[Limited]) -> None:
+def test_a_session_follows_the_staircase_and_tells_the_span(
+    tmp_path: Path, vsr: Paradigm, taker: type[Limited]
+) -> None:
     agent = taker(5)
     session = adaptive(tmp_path, vsr, agent)
     runner = Runner(session, agent)
@@ -183,7 +220,9 @@ def test_a_session_follows_the_staircase_and_tells_the_span(tmp_path: Path, vsr:
 @pytest.mark.parametrize("stops", [1, 2, 7, 12])
 @pytest.mark.parametrize("taker", [Limited, Person])
 @pytest.mark.sampled(2)
-def test_a_session_that_was_cut_off_climbs_the_same_stairs(tmp_path: Path, vsr: Paradigm, taker: type[Limited], stops: int) -> None:
+def test_a_session_that_was_cut_off_climbs_the_same_stairs(
+    tmp_path: Path, vsr: Paradigm, taker: type[Limited], stops: int
+) -> None:
     whole = adaptive(tmp_path / "whole", vsr, taker(4))
     Runner(whole, taker(4)).run()
     broken = adaptive(tmp_path / "broken", vsr, taker(4))
@@ -213,7 +252,9 @@ def test_a_session_like_an_adaptive_one_has_the_levels_that_were_taken(tmp_path:
 
 def test_pages_of_an_adaptive_session_do_not_say_how_many_trials_there_are(tmp_path: Path) -> None:
     (tmp_path / "short.yaml").write_text(
-        "extends: vsr\nparadigm: short\n" + "designs: {span: {adaptive: {factor: list_length, start: 2, trials: 6}, breaks: {trials: 2, accuracy: true}}}\n",
+        "extends: vsr\nparadigm: short\n"
+        + "designs: {span: {adaptive: {factor: list_length, start: 2, trials: 6}, breaks: {trials: 2, accuracy:"
+        " true}}}\n",
         encoding="utf-8",
     )
     paradigm = load_paradigm(tmp_path / "short.yaml")
@@ -265,13 +306,17 @@ def test_a_record_that_contradicts_the_staircase_is_damaged(tmp_path: Path, vsr:
 )
 @pytest.mark.slow
 def test_mistakes_in_a_design_are_told(tmp_path: Path, design: str, message: str) -> None:
-    (tmp_path / "mine.yaml").write_text(f"extends: vsr\nparadigm: mine\ndesigns: {{span: {design}}}\n", encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(
+        f"extends: vsr\nparadigm: mine\ndesigns: {{span: {design}}}\n", encoding="utf-8"
+    )
     with pytest.raises(ParadigmError, match=message):
         check_paradigm(tmp_path / "mine.yaml")
 
 
 @pytest.mark.slow
-def test_the_command_line_tells_the_span(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_tells_the_span(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
     status, out, _ = run("replay", "vsrec", "--design", "span", "--agent", "capacity:4")
     assert status == 0
@@ -290,11 +335,23 @@ def test_the_command_line_tells_the_span(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "data" / "vsrec-ideal-s1").is_dir()
 
 
-# -- span tests ----------------------------------------------------------------------------------------------------------------------------------
+# -- span tests ------------------------------------------------------------------------------------
 
 
 def span_test(**other: Any) -> Staircase:
-    return Staircase.begin(StaircaseRule(**{"factor": "list_length", "stairs": LADDER, "start": 3, "trials": 200, "share": 1.0, "rule": "span", **other}))
+    return Staircase.begin(
+        StaircaseRule(
+            **{
+                "factor": "list_length",
+                "stairs": LADDER,
+                "start": 3,
+                "trials": 200,
+                "share": 1.0,
+                "rule": "span",
+                **other,
+            }
+        )
+    )
 
 
 @given(st.lists(st.booleans(), max_size=60), st.integers(1, 4), st.integers(1, 4))
@@ -305,7 +362,10 @@ def test_a_span_test_goes_on_while_lists_of_a_length_are_right(answers: list[boo
         if test.over:
             break
         test.take(correct)
-    by_level = {level: [one for at, one in zip(test.levels, test.correct, strict=True) if at == level] for level in dict.fromkeys(test.levels)}
+    by_level = {
+        level: [one for at, one in zip(test.levels, test.correct, strict=True) if at == level]
+        for level in dict.fromkeys(test.levels)
+    }
     assert test.levels == sorted(test.levels)
     passed = [level for level, taken in by_level.items() if len(taken) == lists and taken.count(False) < failures]
     assert test.span == max(passed, default=None)
@@ -316,7 +376,10 @@ def test_a_span_test_goes_on_while_lists_of_a_length_are_right(answers: list[boo
     assert test.over == (any(taken.count(False) >= failures for taken in by_level.values()) or LADDER[-1] in passed)
 
 
-@pytest.mark.parametrize(("given_answer", "correct"), [("1 2 3", True), ("1 2 3 4", False), ("1 2", False), ("1 3 2", False), ("1 2 3 blank", True)])
+@pytest.mark.parametrize(
+    ("given_answer", "correct"),
+    [("1 2 3", True), ("1 2 3 4", False), ("1 2", False), ("1 3 2", False), ("1 2 3 blank", True)],
+)
 def test_a_list_with_an_item_too_many_is_not_a_correct_one(given_answer: str, correct: bool) -> None:
     kind = SerialOrder.model_validate({"options": 9, "take": 3, "free": True, "layout": "3x3"})
     right, answer = kind.parse("1 2 3"), kind.parse(given_answer)

@@ -34,15 +34,22 @@ def gonogo(tmp_path: Path) -> Paradigm:
 def press(key: str | None, **more: Any) -> Response:
     """The keys x and - count, no key is silence, and any other key is none that is allowed."""
     counts = key in ("x", "-")
-    return Response(key if counts else None, raw=key, outcome="omitted" if key is None else "answered" if counts else "invalid", **more)
+    return Response(
+        key if counts else None,
+        raw=key,
+        outcome="omitted" if key is None else "answered" if counts else "invalid",
+        **more,
+    )
 
 
-# -- rows --------------------------------------------------------------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 
 def test_one_row_an_answer(tmp_path: Path) -> None:
     agent = Saying(lambda percept, number: Response(number - 1, rt_ms=100.0 * number, raw=f"key {number}"))
-    session = take(tmp_path, VSR, agent, plan_session(VSR, 5, SessionDesign(), levels={"list_length": 4}, trials=2), seed=5)
+    session = take(
+        tmp_path, VSR, agent, plan_session(VSR, 5, SessionDesign(), levels={"list_length": 4}, trials=2), seed=5
+    )
     table = read_responses(session.folder)
     trials = [compile_trial(VSR, planned.levels, planned.seed) for planned in session.plan]
     probes = [step for trial in trials for step in trial.steps if step.percept.ask is not None]
@@ -73,7 +80,12 @@ def test_free_recall_has_a_row_for_each_presented_item_and_each_intrusion(tmp_pa
     session = take(tmp_path, SFR, Saying(lambda percept, number: Response(given)), plan)
     rows = read_responses(session.folder)[["serial_position", "output_position", "correct_answer", "answer", "correct"]]
     expected = [
-        *((n, given.index(cell) + 1, str(cell), str(cell), True) if cell in given else (n, None, str(cell), None, False) for n, cell in enumerate(shown, 1)),
+        *(
+            (n, given.index(cell) + 1, str(cell), str(cell), True)
+            if cell in given
+            else (n, None, str(cell), None, False)
+            for n, cell in enumerate(shown, 1)
+        ),
         (None, 2, None, str(strange[0]), False),
         (None, 5, None, str(strange[1]), False),
     ]
@@ -82,8 +94,19 @@ def test_free_recall_has_a_row_for_each_presented_item_and_each_intrusion(tmp_pa
 
 def test_an_answer_that_an_agent_calls_invalid_is_invalid_and_silence_is_omitted(tmp_path: Path) -> None:
     unread = Response(None, outcome="invalid")
-    answers = {1: unread, 2: Response(None, outcome="omitted"), 3: unread, 4: Response("1", raw="one?", outcome="invalid"), 5: unread}
-    session = take(tmp_path, VSR, Saying(lambda percept, number: answers[number]), plan_session(VSR, 1, SessionDesign(), levels={"list_length": 5}, trials=1))
+    answers = {
+        1: unread,
+        2: Response(None, outcome="omitted"),
+        3: unread,
+        4: Response("1", raw="one?", outcome="invalid"),
+        5: unread,
+    }
+    session = take(
+        tmp_path,
+        VSR,
+        Saying(lambda percept, number: answers[number]),
+        plan_session(VSR, 1, SessionDesign(), levels={"list_length": 5}, trials=1),
+    )
     table = read_responses(session.folder)
     assert list(table["outcome"]) == ["invalid", "omitted", "invalid", "invalid", "invalid"]
     assert table["answer"].isna().all()
@@ -92,11 +115,12 @@ def test_an_answer_that_an_agent_calls_invalid_is_invalid_and_silence_is_omitted
     assert raws == [None, None, None, "one?", None], "what was really said is kept"
 
 
-# -- silence, feedback, late presses -----------------------------------------------------------------------------------------------------------------
+# -- silence, feedback, late presses ---------------------------------------------------------------
 
 
 def test_silence_may_be_an_answer_and_feedback_tells_how_it_went(tmp_path: Path, gonogo: Paradigm) -> None:
-    """Go/no-go: nothing is pressed at the first sign, x at the second, and the third is answered with a key that does not count."""
+    """Go/no-go: nothing is pressed at the first sign, x at the second, and the third is answered
+    with a key that does not count."""
     replies = {1: press(None), 2: press("x", rt_ms=312.5), 3: press("q")}
     agent = Saying(lambda percept, number: replies[number])
     session = take(tmp_path, gonogo, agent, 8)
@@ -113,7 +137,12 @@ def test_silence_may_be_an_answer_and_feedback_tells_how_it_went(tmp_path: Path,
     assert set(signs[first]) == set(signs[second]) == {"go", "stop"}, "both signs came up"
     assert (table["feedback_shown"] == table["correct"].map({True: "right", False: "wrong"})).all()
     # What the agent saw of it is what the record says it was shown.
-    seen = [percept.displays[0].stimulus.text for _, percepts in agent.seen for percept in percepts if percept.phase == "feedback"]  # type: ignore[attr-defined]
+    seen = [
+        percept.displays[0].stimulus.text
+        for _, percepts in agent.seen
+        for percept in percepts
+        if percept.phase == "feedback"
+    ]  # type: ignore[attr-defined]
     assert seen == list(table["feedback_shown"])
     assert set(table["planned_ms"]) == {100.0}
     assert set(table["factor_hand"]) == {'"left"', '"right"'}
@@ -154,7 +183,7 @@ def test_machines_do_not_get_what_is_for_people_only(tmp_path: Path, gonogo: Par
     assert list(table["step"]) == [2, 4, 6], "steps are numbered as in the trial, for everybody"
 
 
-# -- practice ----------------------------------------------------------------------------------------------------------------------------------------
+# -- practice --------------------------------------------------------------------------------------
 
 
 def test_practice_until_it_goes_well(tmp_path: Path, gonogo: Paradigm) -> None:
@@ -181,13 +210,24 @@ def test_practice_until_it_goes_well(tmp_path: Path, gonogo: Paradigm) -> None:
     assert table["practice"].is_monotonic_decreasing, "practice comes first"
     assert not set(practice["seed"]) & set(main["seed"])
     headings = [page.split(":")[0] for page in agent.pages]
-    assert headings == ["Go or not", "Practice", "Practice", "Practice", "Once more", "Practice", "Practice", "Ready", "Thank you"]
+    assert headings == [
+        "Go or not",
+        "Practice",
+        "Practice",
+        "Practice",
+        "Once more",
+        "Practice",
+        "Practice",
+        "Ready",
+        "Thank you",
+    ]
     assert "0 of 3 correct" in agent.pages[2]
     assert "All correct" in agent.pages[-3]
 
 
 def test_practice_that_was_interrupted_goes_on_where_it_was(tmp_path: Path, gonogo: Paradigm) -> None:
-    """Stopped at every question in turn, the session ends with the same trials, other stimuli apart; practice that went well is not asked for again."""
+    """Stopped at every question in turn, the session ends with the same trials, other stimuli
+    apart; practice that went well is not asked for again."""
 
     def right(percept: Percept, number: int) -> Response:
         return press("x" if percept.for_machine.stimulus.text == "go" else "-")  # type: ignore[attr-defined]
@@ -217,7 +257,7 @@ def test_practice_that_was_interrupted_goes_on_where_it_was(tmp_path: Path, gono
     pd.testing.assert_frame_equal(lasting(session.folder, without=drawn), wanted)
 
 
-# -- columns and files -------------------------------------------------------------------------------------------------------------------------------
+# -- columns and files -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("paradigm", [VSR, SFR, SMU], ids=lambda paradigm: paradigm.name)
@@ -229,21 +269,31 @@ def test_columns_are_those_declared_with_their_types(tmp_path: Path, paradigm: P
     assert extra == sorted(extra)
     assert all(name.startswith(("factor_", "record_")) for name in extra)
     declared: list[Column] = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
-    assert {column.name: str(schema.field(column.name).type) for column in declared} == {column.name: ARROW[column.type] for column in declared}
+    assert {column.name: str(schema.field(column.name).type) for column in declared} == {
+        column.name: ARROW[column.type] for column in declared
+    }
     for column in declared:
         if column.type == "json":
-            for cell in pyarrow.parquet.read_table(session.folder / "responses.parquet")[column.name].drop_null().to_pylist():
+            for cell in (
+                pyarrow.parquet.read_table(session.folder / "responses.parquet")[column.name].drop_null().to_pylist()
+            ):
                 json.loads(cell)
 
 
 def test_csv_and_parquet_hold_the_same(tmp_path: Path, gonogo: Paradigm) -> None:
-    """Read back with nothing but the declared types, the CSV gives the Parquet table: words with quotes, nulls, times and all."""
+    """Read back with nothing but the declared types, the CSV gives the Parquet table: words with
+    quotes, nulls, times and all."""
     agent = AtTheWindow(lambda percept, number: press(["x", None, "q"][number % 3], rt_ms=1000 / 3))
     folder = take(tmp_path, gonogo, agent, 4, participant='Ana "the first", 1').folder
     parquet = read_table(folder)
     kinds = {"string": str, "json": str, "integer": "Int64", "number": float, "boolean": bool}
     types = {column.name: kinds[column.type] for column in COLUMNS}
-    csv = pd.read_csv(folder / "responses.csv", dtype={name: types.get(name, str) for name in parquet.column_names}, na_values=[""], keep_default_na=False)
+    csv = pd.read_csv(
+        folder / "responses.csv",
+        dtype={name: types.get(name, str) for name in parquet.column_names},
+        na_values=[""],
+        keep_default_na=False,
+    )
     expected = parquet.to_pandas()
     assert list(csv.columns) == list(expected.columns)
     for name in csv.columns:
@@ -254,15 +304,35 @@ def test_csv_and_parquet_hold_the_same(tmp_path: Path, gonogo: Paradigm) -> None
 
 def test_session_json_says_who_what_and_with_which_versions(tmp_path: Path) -> None:
     plan = plan_session(VSR, 11, SessionDesign(), trials=16)
-    session = begin(tmp_path, VSR, IdealAgent(), plan, Request(seed=11, pilot=True, design="human"), now=lambda: "2031-02-03T04:05:06.789+00:00")
+    session = begin(
+        tmp_path,
+        VSR,
+        IdealAgent(),
+        plan,
+        Request(seed=11, pilot=True, design="human"),
+        now=lambda: "2031-02-03T04:05:06.789+00:00",
+    )
     info = read_session(session.folder)
     assert (info["format_version"], info["streams"]) == (3, 2)
     assert info["session"] == session.folder.name == "vsr-ideal-s11"
     assert (info["agent_kind"], info["agent"], info["oracle"]) == ("ideal", "ideal", True)
-    assert (info["paradigm"], info["paradigm_version"], info["paradigm_hash"], info["generator"]) == ("vsr", 1, VSR.hash, "corrected")
-    assert (info["seed"], info["pilot"], info["practice"], info["language"], info["created"]) == (11, True, False, "en", "2031-02-03T04:05:06.789+00:00")
+    assert (info["paradigm"], info["paradigm_version"], info["paradigm_hash"], info["generator"]) == (
+        "vsr",
+        1,
+        VSR.hash,
+        "corrected",
+    )
+    assert (info["seed"], info["pilot"], info["practice"], info["language"], info["created"]) == (
+        11,
+        True,
+        False,
+        "en",
+        "2031-02-03T04:05:06.789+00:00",
+    )
     assert {"python", "system", "spanlab", "numpy"} <= set(info["versions"])
-    assert [(trial["seed"], trial["levels"]) for trial in info["plan"]] == [(trial.seed, trial.levels) for trial in plan]
+    assert [(trial["seed"], trial["levels"]) for trial in info["plan"]] == [
+        (trial.seed, trial.levels) for trial in plan
+    ]
     assert info["paradigm_data"] == VSR.data
     assert reopen(session.folder).plan == tuple(plan)
 

@@ -1,6 +1,8 @@
-"""What is written does not change by a byte: sessions of every kind of agent, against those that an earlier commit has written with the same arguments.
+"""What is written does not change by a byte: sessions of every kind of agent, against those that an
+earlier commit has written with the same arguments.
 
-Columns of the response table that were not there then must be empty: they belong to kinds of questions that these sessions do not have.
+Columns of the response table that were not there then must be empty: they belong to kinds of
+questions that these sessions do not have.
 """
 
 from __future__ import annotations
@@ -32,34 +34,55 @@ _LATER = json.loads(json.dumps(ChatSettings.later()))
 
 
 def _without_words(file: str, folder: Path, hashes: Sequence[str]) -> str:
-    """A file of a session without the whole paradigm, its hash (now, or then), the sentences of the screen, and settings that came later and are at their
-    default."""
+    """A file of a session without the whole paradigm, its hash (now, or then), the sentences of the
+    screen, and settings that came later and are at their default."""
     text = (folder / file).read_text(encoding="utf-8").replace(hashes[0], "hash").replace(hashes[1], "hash")
     if file != "session.json":
         return text
     assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
     record = json.loads(text)
-    settings = {key: value for key, value in record["agent_settings"].items() if key not in _LATER or value != _LATER[key]}
+    settings = {
+        key: value for key, value in record["agent_settings"].items() if key not in _LATER or value != _LATER[key]
+    }
     said = {"sentences": {}} if "sentences" in record else {}
-    return json.dumps({**record, "paradigm_data": {}, "agent_settings": settings, **said}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps({**record, "paradigm_data": {}, "agent_settings": settings, **said}, indent=1, ensure_ascii=False)
+        + "\n"
+    )
 
 
 def assert_same_bytes(session: Path, name: str) -> None:
-    """All files of a session are those that are stored, but for what was measured, and for the words of a paradigm, which do not make its trials."""
+    """All files of a session are those that are stored, but for what was measured, and for the
+    words of a paradigm, which do not make its trials."""
     stored = STORED / name
     now, then = read_session(session), read_session(stored)
-    assert {key: now["paradigm_data"].get(key) for key in _NO_WORDS} == {key: then["paradigm_data"].get(key) for key in _NO_WORDS}
+    assert {key: now["paradigm_data"].get(key) for key in _NO_WORDS} == {
+        key: then["paradigm_data"].get(key) for key in _NO_WORDS
+    }
     assert {file for file in FILES if (session / file).exists()} == {file for file in FILES if (stored / file).exists()}
     for file in FILES:
         if (stored / file).exists():
-            found, wanted = (_without_words(file, folder, (now["paradigm_hash"], then["paradigm_hash"])) for folder in (session, stored))
+            found, wanted = (
+                _without_words(file, folder, (now["paradigm_hash"], then["paradigm_hash"]))
+                for folder in (session, stored)
+            )
             found = without_new_columns(found, wanted) if file == "responses.csv" else found
             assert file_without_measured(file, found) == file_without_measured(file, wanted), file
 
 
 def test_every_kind_is_there() -> None:
     kinds = {read_session(STORED / name)["agent_kind"] for name in ALL}
-    assert kinds == {"participant", "simulated", "chat", "network", "chance", "ideal", "capacity", "recorded", "published"}
+    assert kinds == {
+        "participant",
+        "simulated",
+        "chat",
+        "network",
+        "chance",
+        "ideal",
+        "capacity",
+        "recorded",
+        "published",
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if not (STORED / name / PARTS).exists()])
@@ -84,7 +107,9 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", list(MACHINES))
-def test_machines(material: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_machines(
+    material: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     status, _, err = command_line(material, monkeypatch, capsys)(*MACHINES[name])
     assert status == 0, err
     assert_same_bytes(material / name, name)
@@ -92,7 +117,9 @@ def test_machines(material: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(CHATS))
-def test_chat_models(material: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_chat_models(
+    material: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     run = command_line(material, monkeypatch, capsys)
     with ScriptedServer(cache=real_cache()) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.endpoint.url)
@@ -110,10 +137,22 @@ def test_people(tmp_path: Path, name: str) -> None:
     words = (
         command(*SIMULATED[name])
         if name in SIMULATED
-        else [sys.executable, str(Path(__file__).resolve().parents[1] / "helpers" / "lab" / "golden_person.py"), "0", *PEOPLE[name]]
+        else [
+            sys.executable,
+            str(Path(__file__).resolve().parents[1] / "helpers" / "lab" / "golden_person.py"),
+            "0",
+            *PEOPLE[name],
+        ]
     )
-    environment = {**one_thread(), "PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH"))))}
-    done = subprocess.run(words, cwd=tmp_path / "here", env=environment, capture_output=True, text=True, timeout=300, check=False)
+    environment = {
+        **one_thread(),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH")))
+        ),
+    }
+    done = subprocess.run(
+        words, cwd=tmp_path / "here", env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert_same_bytes(tmp_path / "here" / name, name)
 
@@ -130,7 +169,8 @@ def test_people(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_that_would_be_noticed(tmp_path: Path, file: str, old: str, new: str) -> None:
-    """A byte that differs where nothing is measured, an order that differs, a number that is written otherwise."""
+    """A byte that differs where nothing is measured, an order that differs, a number that is
+    written otherwise."""
     name = "cd-capacity-2-s12"
     copy = Path(shutil.copytree(STORED / name, tmp_path / name))
     text = (copy / file).read_text(encoding="utf-8")

@@ -1,4 +1,5 @@
-"""Batches of frames are to the last bit what drawing and resizing each gives, whichever way a stimulus goes and whatever was rendered before."""
+"""Batches of frames are to the last bit what drawing and resizing each gives, whichever way a
+stimulus goes and whatever was rendered before."""
 
 from __future__ import annotations
 
@@ -22,7 +23,11 @@ from spanlab.stimuli.render.fast.tiling import Family, Scatter, Tiling
 from spanlab.stimuli.render.pixels import network_frame
 
 Random = np.random.RandomState
-RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
+RELAXED = settings(
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
 
 
 def singly(stimuli: Iterable[Stimulus]) -> np.ndarray:
@@ -60,7 +65,11 @@ def loose_bars(random: Random) -> list[dict[str, Any]]:
         x, y = (int(random.randint(96 - length * along)) for along in (not upright, upright))
         ends = (x, y, x, y + length) if upright else (x, y, x + length, y)
         gap = [x, y + 4, x, y + 7] if upright else [x + 4, y, x + 7, y]
-        made[ends] = {"at": list(ends), "colour": ["red", "green", "gray"][random.randint(3)], "gap": gap if random.randint(2) else None}
+        made[ends] = {
+            "at": list(ends),
+            "colour": ["red", "green", "gray"][random.randint(3)],
+            "gap": gap if random.randint(2) else None,
+        }
     return list(made.values())
 
 
@@ -98,7 +107,8 @@ def pool() -> tuple[list[Stimulus], np.ndarray]:
 @RELAXED
 @given(st.data())
 def test_frames_do_not_depend_on_the_batch_or_on_what_was_rendered_before(data: st.DataObject) -> None:
-    """Any stimuli in any order, again and again, in batches of any size, before and after it was worth to make tables."""
+    """Any stimuli in any order, again and again, in batches of any size, before and after it was
+    worth to make tables."""
     stimuli, frames = pool()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "_WORTH", data.draw(st.sampled_from([1, 20, 10**9])))
@@ -132,7 +142,8 @@ def test_frames_come_once_with_an_index(eager: None) -> None:
     again = [stimulus(type(one).name, one.model_dump()) for one in stimuli]
     found, index = network_frames_indexed([*stimuli, *again, *stimuli])
     np.testing.assert_array_equal(found[index], np.concatenate([frames] * 3))
-    # Whether two arrays of bars are alike is not looked at; all others share a frame when they are equal.
+    # Whether two arrays of bars are alike is not looked at; all others share a frame when they are
+    # equal.
     bars = sum(type(one).name == "bars" for one in stimuli)
     others = {one.model_dump_json() + type(one).name for one in stimuli if type(one).name != "bars"}
     assert len(found) <= len(others) + 2 * bars
@@ -144,11 +155,15 @@ def test_frames_come_once_with_an_index(eager: None) -> None:
 def test_several_threads_may_render(eager: None) -> None:
     stimuli, frames = pool()
     with ThreadPoolExecutor(4) as threads:
-        for seed, found in enumerate(threads.map(lambda seed: network_frames([stimuli[n] for n in Random(seed).permutation(len(stimuli))]), range(8))):
+        for seed, found in enumerate(
+            threads.map(
+                lambda seed: network_frames([stimuli[n] for n in Random(seed).permutation(len(stimuli))]), range(8)
+            )
+        ):
             np.testing.assert_array_equal(found, frames[Random(seed).permutation(len(stimuli))])
 
 
-# --- tilings of any kind -----------------------------------------------------------------------------------------------------------------------------------
+# --- tilings of any kind --------------------------------------------------------------------------
 
 colours = st.sampled_from([COLOURS["red"], COLOURS["black"], BACKGROUND, (9, 200, 77)])
 
@@ -159,13 +174,17 @@ def shapes(draw: st.DrawFn, low: int = -3, high: int = 98, most: int = 40) -> Pr
     width, height = draw(st.integers(0, most)), draw(st.integers(0, most))
     match draw(st.integers(0, 2)):
         case 0:
-            return Rectangle(x, y, x + width, y + height, draw(colours), draw(st.none() | colours), draw(st.integers(1, 3)))
+            return Rectangle(
+                x, y, x + width, y + height, draw(colours), draw(st.none() | colours), draw(st.integers(1, 3))
+            )
         case 1:
             return Line(x, y, x + width, y + height, draw(colours), draw(st.integers(1, 4)))
     return Ellipse(x, y, x + width + 1, y + height + 1, draw(colours))
 
 
-def some_tiles(count: st.SearchStrategy[int], shape: st.SearchStrategy[Primitive]) -> st.SearchStrategy[tuple[tuple[tuple[Primitive, ...], ...], ...]]:
+def some_tiles(
+    count: st.SearchStrategy[int], shape: st.SearchStrategy[Primitive]
+) -> st.SearchStrategy[tuple[tuple[tuple[Primitive, ...], ...], ...]]:
     state = st.lists(shape, max_size=2).map(tuple)
     tile = st.lists(state, min_size=2, max_size=3).map(tuple)
     return count.flatmap(lambda number: st.lists(tile, min_size=number, max_size=number).map(tuple))
@@ -211,7 +230,9 @@ def test_tables_of_any_tilings_equal_drawing(family: Family, width: int, seed: i
     found = np.empty((len(states), 32, 32, 3), np.uint8)
     table.look_up(states, found)
     for frame, own in zip(found, states, strict=True):
-        np.testing.assert_array_equal(frame, network_frame(Scene(tuple(Tiling(family, own.tobytes()).primitives()), family.background)))
+        np.testing.assert_array_equal(
+            frame, network_frame(Scene(tuple(Tiling(family, own.tobytes()).primitives()), family.background))
+        )
 
 
 def test_what_depends_on_too_much_has_no_table_and_is_drawn() -> None:
@@ -222,7 +243,7 @@ def test_what_depends_on_too_much_has_no_table_and_is_drawn() -> None:
     assert Table.of(Family(apart, group=1)) is None
 
 
-# --- scattered shapes of any kind --------------------------------------------------------------------------------------------------------------------------
+# --- scattered shapes of any kind -----------------------------------------------------------------
 
 
 def paint(shape: tuple[str, int, int, Colour], x: float, y: float) -> Iterator[Primitive]:
@@ -236,13 +257,17 @@ def paint(shape: tuple[str, int, int, Colour], x: float, y: float) -> Iterator[P
         yield Ellipse(x - width, y - height, x + width, y + height, colour)
 
 
-shape_parameters = st.tuples(st.sampled_from(["box", "line", "disc", "nothing"]), st.integers(1, 30), st.integers(1, 30), colours)
+shape_parameters = st.tuples(
+    st.sampled_from(["box", "line", "disc", "nothing"]), st.integers(1, 30), st.integers(1, 30), colours
+)
 
 
 @st.composite
 def scatters(draw: st.DrawFn) -> Scatter:
     chosen = draw(st.lists(st.tuples(shape_parameters, st.integers(0, 95), st.integers(0, 95)), max_size=4))
-    return Scatter(paint, [shape for shape, _, _ in chosen], [part for _, x, y in chosen for part in (x, y)], BACKGROUND)
+    return Scatter(
+        paint, [shape for shape, _, _ in chosen], [part for _, x, y in chosen for part in (x, y)], BACKGROUND
+    )
 
 
 def pasted(known: Sprites, some: list[Scatter], background: Colour) -> int:
@@ -286,7 +311,7 @@ def test_corners_off_the_canvas_are_refused() -> None:
             known.paste([Scatter(paint, [("box", 2, 2, COLOURS["red"])], corner)], np.empty((1, 32, 32, 3), np.uint8))
 
 
-# --- what is kept stays small ------------------------------------------------------------------------------------------------------------------------------
+# --- what is kept stays small ---------------------------------------------------------------------
 
 
 def test_shapes_and_pictures_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +324,11 @@ def test_shapes_and_pictures_are_forgotten_when_they_are_many(monkeypatch: pytes
         largest = (0, 0)
         for _ in range(12):
             some = [
-                Scatter(paint, [("box", 3, int(random.randint(1, 30)), tuple(map(int, random.randint(256, size=3))))], random.randint(96, size=2).tolist())
+                Scatter(
+                    paint,
+                    [("box", 3, int(random.randint(1, 30)), tuple(map(int, random.randint(256, size=3))))],
+                    random.randint(96, size=2).tolist(),
+                )
                 for _ in range(8)
             ]
             pasted(known, some, BACKGROUND)
@@ -331,13 +360,15 @@ def test_tables_are_made_when_they_are_worth_it_and_the_least_wanted_is_forgotte
 def test_any_number_of_families_leaves_few_tables(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
     kept = batch._Made(Table.of, most=3)
     monkeypatch.setattr(batch, "_TABLES", kept)
-    stimuli = [stimulus("matrix", {"grid": 2, "filled": [0, 3], "colour": f"#0000{number:02x}"}) for number in range(1, 9)]
+    stimuli = [
+        stimulus("matrix", {"grid": 2, "filled": [0, 3], "colour": f"#0000{number:02x}"}) for number in range(1, 9)
+    ]
     for _ in range(2):
         np.testing.assert_array_equal(network_frames(stimuli), singly(stimuli))
         assert len(kept._made) <= len(kept._wanted) == 3
 
 
-# --- stimuli of others -------------------------------------------------------------------------------------------------------------------------------------
+# --- stimuli of others ----------------------------------------------------------------------------
 
 
 class Stripe(Stimulus):

@@ -1,4 +1,5 @@
-"""Whatever a paradigm file gives a stimulus, it is either refused with a message or can be drawn and put into words."""
+"""Whatever a paradigm file gives a stimulus, it is either refused with a message or can be drawn
+and put into words."""
 
 from __future__ import annotations
 
@@ -15,11 +16,20 @@ from spanlab.stimuli.render.fast.batch import network_frames
 from spanlab.stimuli.render.pixels import render
 
 scalars = (
-    st.none() | st.booleans() | st.integers(-3, 120) | st.integers() | st.floats() | st.text(max_size=12) | st.sampled_from(["red", "up", "#ff0000", "=x"])
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 120)
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from(["red", "up", "#ff0000", "=x"])
 )
 anything = st.recursive(
     scalars,
-    lambda inner: st.lists(inner, max_size=10) | st.dictionaries(st.sampled_from(["box", "direction", "at", "colour", "gap"]) | scalars, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=10)
+        | st.dictionaries(st.sampled_from(["box", "direction", "at", "colour", "gap"]) | scalars, inner, max_size=3)
+    ),
     max_leaves=20,
 )
 
@@ -29,8 +39,15 @@ anything = st.recursive(
 def test_no_value_breaks_a_stimulus(name: str) -> None:
     cls = STIMULI.get(name)
 
-    @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
-    @given(good=PARAMETERS[name], bad=st.dictionaries(st.sampled_from([*cls.model_fields, "strange"]), anything, max_size=3))
+    @settings(
+        deadline=None,
+        max_examples=40,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    )
+    @given(
+        good=PARAMETERS[name],
+        bad=st.dictionaries(st.sampled_from([*cls.model_fields, "strange"]), anything, max_size=3),
+    )
     def check(good: dict[str, Any], bad: dict[str, Any]) -> None:
         try:
             shown = cls(**{**good, **bad})

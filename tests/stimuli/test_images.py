@@ -1,4 +1,5 @@
-"""Images of one's own: found beside the paradigm, known by their content alone, never stretched, and the same for everybody who sees."""
+"""Images of one's own: found beside the paradigm, known by their content alone, never stretched,
+and the same for everybody who sees."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def one_image(folder: Path, show: str) -> Trial:
     return compile_trial(load_paradigm(path), {"list_length": 2}, 1)
 
 
-# -- trials and their identity -----------------------------------------------------------------------------------------------------------------------
+# -- trials and their identity ---------------------------------------------------------------------
 
 
 def test_a_trial_is_known_by_what_its_images_hold_and_not_by_their_names(faces: Path) -> None:
@@ -65,14 +66,18 @@ def test_a_trial_is_known_by_what_its_images_hold_and_not_by_their_names(faces: 
     rebuilt = paradigm_from_data(first.data, first.name)
     shutil.rmtree(faces.parent / "faces")  # the record is enough to compile them
     assert rebuilt.hash == first.hash
-    assert [fingerprint(compile_trial(rebuilt, {"list_length": 3}, seed)) for seed in range(8)] == [fingerprint(trial) for trial in trials]
+    assert [fingerprint(compile_trial(rebuilt, {"list_length": 3}, seed)) for seed in range(8)] == [
+        fingerprint(trial) for trial in trials
+    ]
 
     renamed = write_faces(faces.parent / "other", FACES.replace("faces/{", "faces/secret_target_{"))
     for path in sorted((renamed.parent / "faces").iterdir()):
         path.rename(path.with_name(f"secret_target_{path.name}"))
     again = [compile_trial(load_paradigm(renamed), {"list_length": 3}, seed) for seed in range(8)]
     assert load_paradigm(renamed).hash != first.hash
-    assert [fingerprint(trial) for trial in again] == [fingerprint(trial) for trial in trials], "the name of a file is nothing that anybody sees"
+    assert [fingerprint(trial) for trial in again] == [fingerprint(trial) for trial in trials], (
+        "the name of a file is nothing that anybody sees"
+    )
     assert not any(b"secret" in percept_bytes(step.percept) for trial in again for step in trial.steps)
     assert not any("secret" in repr(step.percept) for trial in again for step in trial.steps)
 
@@ -80,7 +85,9 @@ def test_a_trial_is_known_by_what_its_images_hold_and_not_by_their_names(faces: 
     pattern(99).save(faces.parent / "faces" / "2.png")
     changed = load_paradigm(faces)
     assert changed.hash != first.hash
-    assert [fingerprint(compile_trial(changed, {"list_length": 3}, seed)) for seed in range(8)] != [fingerprint(trial) for trial in trials]
+    assert [fingerprint(compile_trial(changed, {"list_length": 3}, seed)) for seed in range(8)] != [
+        fingerprint(trial) for trial in trials
+    ]
 
 
 def test_levels_and_draws_name_images_without_a_list(tmp_path: Path) -> None:
@@ -93,10 +100,18 @@ def test_levels_and_draws_name_images_without_a_list(tmp_path: Path) -> None:
     )
     paradigm = load_paradigm(write_faces(tmp_path, text))
     assert [*paradigm.reader.files] == [f"faces/{number}.png" for number in range(1, 5)]
-    assert len({scene_of(compile_trial(paradigm, {"list_length": 2, "mask": mask}, 1), -1) for mask in ("faces/3.png", "faces/4.png")}) == 2
+    assert (
+        len(
+            {
+                scene_of(compile_trial(paradigm, {"list_length": 2, "mask": mask}, 1), -1)
+                for mask in ("faces/3.png", "faces/4.png")
+            }
+        )
+        == 2
+    )
 
 
-# -- mistakes ----------------------------------------------------------------------------------------------------------------------------------------
+# -- mistakes --------------------------------------------------------------------------------------
 
 
 def _animated(path: Path) -> None:
@@ -117,7 +132,10 @@ def _cut_off(path: Path) -> None:
 
 
 WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (lambda path: path.unlink(), "there is no such image beside the paradigm: .*face.png; did you mean 'faces.png'"),
+    "missing": (
+        lambda path: path.unlink(),
+        "there is no such image beside the paradigm: .*face.png; did you mean 'faces.png'",
+    ),
     "broken": (_cut_off, "broken"),
     "text": (lambda path: path.write_text("no image", encoding="utf-8"), "no image that could be read"),
     "empty": (lambda path: path.write_bytes(b""), "no image that could be read"),
@@ -127,7 +145,10 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "bomb": (_bomb, "the image is far too large"),
     "huge": (lambda path: path.write_bytes(bytes(20_000_001)), "20.0 MB"),
     "printing": (lambda path: Image.new("CMYK", (10, 10)).save(path, format="JPEG"), "kept as CMYK"),
-    "deep": (lambda path: Image.fromarray(np.zeros((9, 9), np.uint16)).save(path, format="PNG"), "save it as RGB with 8 bits"),
+    "deep": (
+        lambda path: Image.fromarray(np.zeros((9, 9), np.uint16)).save(path, format="PNG"),
+        "save it as RGB with 8 bits",
+    ),
     "outside": (lambda path: (path.unlink(), path.symlink_to("/etc/hostname")), "leads out of the folder"),
 }
 
@@ -152,7 +173,10 @@ def test_a_wrong_file_is_told_with_its_line(tmp_path: Path, wrong: str) -> None:
         (r"{image: 'faces\1.png'}", r"one.yaml:16 .*write folders with /"),
         ("{image: face.tif}", r"one.yaml:16 .*ends in .png"),
         ("{image: {}}", r"one.yaml:16 .*file"),
-        ("{image: '=\"faces/9.png\"'}", r"one.yaml:16 .*'faces/9.png' is not among the images of this paradigm; did you mean .*images: \[faces\]"),
+        (
+            "{image: '=\"faces/9.png\"'}",
+            r"one.yaml:16 .*'faces/9.png' is not among the images of this paradigm; did you mean .*images: \[faces\]",
+        ),
         ("{image: '=\"../1.png\"'}", r"one.yaml:16 .*images lie in the folder"),
         ("{image: {file: faces/1.png, size: 97}}", "size"),
         ("{image: {file: faces/1.png, words: 3}}", "words"),
@@ -189,7 +213,7 @@ def test_the_check_looks_at_images_where_they_are(tmp_path: Path) -> None:
         check_paradigm(tmp_path / "faces.yaml")
 
 
-# -- what it looks like ------------------------------------------------------------------------------------------------------------------------------
+# -- what it looks like ----------------------------------------------------------------------------
 
 
 def test_nothing_is_stretched_and_the_screen_shows_through(tmp_path: Path) -> None:
@@ -210,7 +234,9 @@ def test_nothing_is_stretched_and_the_screen_shows_through(tmp_path: Path) -> No
 
 def test_an_image_as_large_as_the_canvas_is_shown_pixel_by_pixel(tmp_path: Path) -> None:
     write_faces(tmp_path)
-    Image.fromarray(np.random.RandomState(1).randint(0, 256, (192, 192, 3), dtype=np.uint8)).save(tmp_path / "noise.png")
+    Image.fromarray(np.random.RandomState(1).randint(0, 256, (192, 192, 3), dtype=np.uint8)).save(
+        tmp_path / "noise.png"
+    )
     scene = scene_of(one_image(tmp_path, "{image: {file: noise.png, size: 96}}"), -1)
     assert np.array_equal(np.array(picture(scene, 192)), np.array(Image.open(tmp_path / "noise.png")))
 
@@ -227,7 +253,10 @@ def test_photographs_are_turned_as_the_camera_says(tmp_path: Path) -> None:
 
 def test_several_images_stand_in_one_display(tmp_path: Path) -> None:
     write_faces(tmp_path)
-    parts = "{show: {image: faces/1.png}, x: 24, y: 48, size: 0.5}, {show: {image: {file: '=\"faces/2.png\"', words: two}}, x: 72, y: 48, size: 0.25}"
+    parts = (
+        "{show: {image: faces/1.png}, x: 24, y: 48, size: 0.5}, {show: {image: {file: '=\"faces/2.png\"', words: two}},"
+        " x: 72, y: 48, size: 0.25}"
+    )
     trial = one_image(tmp_path, f"{{together: [{parts}]}}")
     stimulus = trial.steps[-1].percept.for_machine.stimulus
     filled = (render(stimulus.scene()) != BACK).any(axis=2)
@@ -238,7 +267,7 @@ def test_several_images_stand_in_one_display(tmp_path: Path) -> None:
     assert stimulus.words().endswith(": two")
 
 
-# -- sessions ----------------------------------------------------------------------------------------------------------------------------------------
+# -- sessions --------------------------------------------------------------------------------------
 
 
 def old(percept: Percept, number: int) -> Response:
@@ -256,19 +285,25 @@ def test_a_session_keeps_its_images_and_refuses_others(tmp_path: Path, faces: Pa
     assert {path.name for path in (folder / "images").iterdir()} == {f"{facts.sha256}.png" for facts in images.values()}
     kept = faces.parent.rename(tmp_path / "moved")
     session = reopen(folder)  # the files of the laboratory are gone: the session has its own
-    wanted = picture(scene_of(compile_trial(load_paradigm(kept / "faces.yaml"), {"list_length": 2}, session.plan[0].seed)), 96)
+    wanted = picture(
+        scene_of(compile_trial(load_paradigm(kept / "faces.yaml"), {"list_length": 2}, session.plan[0].seed)), 96
+    )
     shown = picture(scene_of(compile_trial(session.paradigm, {"list_length": 2}, session.plan[0].seed)), 96)
     assert np.array_equal(np.array(shown), np.array(wanted))
     kept.rename(tmp_path / "lab")
     pattern(50).save(faces.parent / "faces" / "2.png")
-    with pytest.raises(SpanLabError, match=r"has changed since .*; faces/2.png has changed\), so the session cannot go on"):
+    with pytest.raises(
+        SpanLabError, match=r"has changed since .*; faces/2.png has changed\), so the session cannot go on"
+    ):
         reopen(folder)
     write_faces(faces.parent)
     Runner(reopen(folder), Saying(old)).run()
     assert len(read_responses(folder)) == 4
 
 
-def test_a_changed_copy_is_refused_whatever_it_is_read_for(tmp_path: Path, faces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_copy_is_refused_whatever_it_is_read_for(
+    tmp_path: Path, faces: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = begun(tmp_path / "data", faces)
     copy = next((folder / "images").iterdir())
     copy.write_bytes(copy.read_bytes() + b"x")
@@ -289,14 +324,24 @@ def recorded_agent_of(folder: Path) -> object:
     return recorded_agent(f"recorded:{folder}")
 
 
-# -- every agent -------------------------------------------------------------------------------------------------------------------------------------
+# -- every agent -----------------------------------------------------------------------------------
 
 
 def test_every_machine_takes_it_and_is_scored_as_it_should_be(tmp_path: Path, faces: Path) -> None:
     paradigm = load_paradigm(faces)
-    sessions = {name: take(tmp_path / "data", paradigm, make_agent(name), 6, seed=2) for name in ("ideal", "capacity:2", "chance")}
+    sessions = {
+        name: take(tmp_path / "data", paradigm, make_agent(name), 6, seed=2)
+        for name in ("ideal", "capacity:2", "chance")
+    }
     assert read_responses(sessions["ideal"].folder)["correct"].all()
-    again = take(tmp_path / "data", paradigm, recorded_agent(f"recorded:{sessions['chance'].folder}"), sessions["chance"].plan, 2, like="x")
+    again = take(
+        tmp_path / "data",
+        paradigm,
+        recorded_agent(f"recorded:{sessions['chance'].folder}"),
+        sessions["chance"].plan,
+        2,
+        like="x",
+    )
     columns = ["trial_id", "answer", "correct", "serial_position", "set_size"]
     pd.testing.assert_frame_equal(lasting(again.folder)[columns], lasting(sessions["chance"].folder)[columns])
 
@@ -315,7 +360,10 @@ def test_a_network_sees_the_frame_alike_in_steps_and_in_batches(faces: Path) -> 
 
 
 def text_of(messages: Any) -> str:
-    contents = [[{"text": message["content"]}] if isinstance(message["content"], str) else message["content"] for message in messages]
+    contents = [
+        [{"text": message["content"]}] if isinstance(message["content"], str) else message["content"]
+        for message in messages
+    ]
     return " ".join(part.get("text", "") for parts in contents for part in parts)
 
 

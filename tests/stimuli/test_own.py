@@ -1,4 +1,5 @@
-"""A stimulus of another package: the documentation's example is drawn, told and asked about like those that ship."""
+"""A stimulus of another package: the documentation's example is drawn, told and asked about like
+those that ship."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def test_it_is_seen_and_told(hours: Path) -> None:
     assert len({picture.tobytes() for picture in drawn.values()}) == len(drawn) >= 3
     assert spanlab.render(trial, 32).shape == (4, 32, 32, 3)
     three = spanlab.render(spanlab.compile_trial(spanlab.load_paradigm(hours), seed=next(_seeds_with(hours, 3))))[0]
-    assert np.array_equal(np.nonzero((three[:, :, 0] == 0).sum(axis=0) > 0)[0][[0, -1]], [16, 80]), "the face is where it is said to be"
+    assert np.array_equal(np.nonzero((three[:, :, 0] == 0).sum(axis=0) > 0)[0][[0, -1]], [16, 80]), (
+        "the face is where it is said to be"
+    )
     assert (three[47:50, 60] == 0).any(), "at three the hand points to the right"
     assert not (three[60, 47:50] == 0).any()
 
@@ -53,7 +56,14 @@ def test_it_is_seen_and_told(hours: Path) -> None:
 def _seeds_with(hours: Path, hour: int) -> Any:
     """Seeds of trials whose first clock shows an hour."""
     paradigm = spanlab.load_paradigm(hours)
-    return (seed for seed in range(200) if spanlab.compile_trial(paradigm, seed=seed).steps[0].percept.for_machine.stimulus.words().endswith(f" {hour}."))
+    return (
+        seed
+        for seed in range(200)
+        if spanlab.compile_trial(paradigm, seed=seed)
+        .steps[0]
+        .percept.for_machine.stimulus.words()
+        .endswith(f" {hour}.")
+    )
 
 
 def test_agents_take_it_and_its_parameters_are_checked(hours: Path, tmp_path: Path) -> None:

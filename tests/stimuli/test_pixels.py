@@ -16,7 +16,11 @@ from spanlab.stimuli import COLOURS, STIMULI, Arrow, Ellipse, Line, Polygon, Rec
 from spanlab.stimuli import Image as Pixels
 from spanlab.stimuli.render.pixels import picture, render
 
-RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
+RELAXED = settings(
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
 
 
 def test_every_registered_stimulus_is_tested() -> None:
@@ -27,12 +31,14 @@ def test_every_registered_stimulus_is_tested() -> None:
 @given(shown=any_stimulus(), scale=st.integers(2, 4))
 @pytest.mark.slow
 def test_larger_pictures_show_the_same(shown, scale: int) -> None:
-    """Brought back to 96 × 96, a larger picture differs from the exact frame along edges only, and little on the whole."""
+    """Brought back to 96 × 96, a larger picture differs from the exact frame along edges only, and
+    little on the whole."""
     small, large = render(shown.scene()), render(shown.scene(), scale)
     assert large.shape == (96 * scale, 96 * scale, 3)
     back = np.array(Image.fromarray(large).reduce(scale)).astype(int)
     difference = np.abs(back - small).max(-1)
-    # Lines and letters are aligned to whole pixels, which are larger at scale 1; grids of small cells and rows of letters have many edges.
+    # Lines and letters are aligned to whole pixels, which are larger at scale 1; grids of small
+    # cells and rows of letters have many edges.
     assert difference.mean() < 15
     assert (difference > 150).mean() < 0.06
 
@@ -80,7 +86,8 @@ def test_every_primitive_is_drawn_at_every_scale() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(PARAMETERS) - {"tone", "text", "letter"}))
 def test_equal_looks_are_equal_objects_with_equal_words(name: str) -> None:
-    """So nothing about presentation order or role can be read off a stimulus. (A tone has no look; lettering may differ in size only.)"""
+    """So nothing about presentation order or role can be read off a stimulus. (A tone has no look;
+    lettering may differ in size only.)"""
     seen: dict[bytes, object] = {}
 
     @settings(RELAXED, max_examples=80)
@@ -103,10 +110,18 @@ def test_equal_looks_are_equal_objects_with_equal_words(name: str) -> None:
         ("pattern_array", {"cells": [[3, 1], *[None] * 8]}, {"cells": [[1, 3], *[None] * 8]}),
         ("pattern_array", {"cells": [None] * 9, "colour": "red", "grid": 4}, {"cells": [None] * 9}),
         ("boxes", {"count": 2, "markers": [None, None]}, {"count": 2}),
-        ("boxes", {"count": 2, "arrow": {"box": 1, "direction": "upleft_downright"}}, {"count": 2, "arrow": {"box": 1, "direction": "down_right"}}),
+        (
+            "boxes",
+            {"count": 2, "arrow": {"box": 1, "direction": "upleft_downright"}},
+            {"count": 2, "arrow": {"box": 1, "direction": "down_right"}},
+        ),
         ("figure", {"lines": [[0, 0], [1, 1], [1, 2]]}, {"lines": [[1, 2], [1, 1], [0, 0]]}),
         ("figure", {"lines": [[0, 0], [1, 1], [1, 2]]}, {"lines": [[[1, 1], [0, 0]], [[1, 2], [1, 1]]]}),
-        ("bars", {"bars": [{"at": [5, 5, 20, 5]}, {"at": [40, 40, 40, 49]}]}, {"bars": [{"at": [40, 49, 40, 40]}, {"at": [5.7, 5.2, 20, 5]}]}),
+        (
+            "bars",
+            {"bars": [{"at": [5, 5, 20, 5]}, {"at": [40, 40, 40, 49]}]},
+            {"bars": [{"at": [40, 49, 40, 40]}, {"at": [5.7, 5.2, 20, 5]}]},
+        ),
         ("letter_grid", {"at": 4, "noise": {3: "%", 0: "#"}}, {"at": 4, "noise": {0: "#", 3: "%"}}),
     ],
 )
@@ -119,11 +134,12 @@ def test_the_order_of_parameters_leaves_no_trace(name: str, one: dict, other: di
 
 
 def test_stimuli_are_drawn_without_a_screen_and_quickly_imported() -> None:
-    """Importing the stimuli loads no drawing library; neither PsychoPy nor OpenCV are needed to draw."""
+    """Importing the stimuli loads no drawing library; neither PsychoPy nor OpenCV are needed to
+    draw."""
     code = (
-        "import sys, spanlab.stimuli as s; assert 'PIL' not in sys.modules, 'PIL';"
-        "from spanlab.stimuli.render.pixels import render; render(s.STIMULI.get('boxes')(count=3, arrow={'box': 0, 'direction': 'up'}).scene(), 3);"
-        "assert not {'cv2', 'psychopy', 'torch'} & set(sys.modules)"
+        "import sys, spanlab.stimuli as s; assert 'PIL' not in sys.modules, 'PIL';from spanlab.stimuli.render.pixels"
+        " import render; render(s.STIMULI.get('boxes')(count=3, arrow={'box': 0, 'direction': 'up'}).scene(), 3);assert"
+        " not {'cv2', 'psychopy', 'torch'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

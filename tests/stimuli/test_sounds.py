@@ -1,4 +1,5 @@
-"""Sounds of one's own: found beside the paradigm, known by their content alone, never cut off, and refused to those who cannot hear."""
+"""Sounds of one's own: found beside the paradigm, known by their content alone, never cut off, and
+refused to those who cannot hear."""
 
 from __future__ import annotations
 
@@ -23,7 +24,15 @@ from spanlab.agents.base import Response
 from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Percept, Trial, compile_trial, load_paradigm, paradigm_from_data, percept_bytes, plan_session
+from spanlab.paradigms import (
+    Percept,
+    Trial,
+    compile_trial,
+    load_paradigm,
+    paradigm_from_data,
+    percept_bytes,
+    plan_session,
+)
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.compile import fingerprint
 from spanlab.paradigms.preview.example import displays_of
@@ -58,7 +67,7 @@ def one_sound(folder: Path, show: str) -> Trial:
     return compile_trial(load_paradigm(path), {"list_length": 2}, 1)
 
 
-# -- trials and their identity -----------------------------------------------------------------------------------------------------------------------
+# -- trials and their identity ---------------------------------------------------------------------
 
 
 def test_a_trial_is_known_by_what_its_sounds_hold_and_not_by_their_names(tones: Path) -> None:
@@ -67,28 +76,43 @@ def test_a_trial_is_known_by_what_its_sounds_hold_and_not_by_their_names(tones: 
     rebuilt = paradigm_from_data(first.data, first.name)
     shutil.rmtree(tones.parent / "tones")  # the record is enough to compile them
     assert rebuilt.hash == first.hash
-    assert [fingerprint(compile_trial(rebuilt, {"list_length": 3}, seed)) for seed in range(8)] == [fingerprint(trial) for trial in trials]
+    assert [fingerprint(compile_trial(rebuilt, {"list_length": 3}, seed)) for seed in range(8)] == [
+        fingerprint(trial) for trial in trials
+    ]
 
     renamed = write_tones(tones.parent / "other", TONES.replace("tones/{", "tones/secret_target_{"))
     for path in sorted((renamed.parent / "tones").iterdir()):
         path.rename(path.with_name(f"secret_target_{path.name}"))
     again = [compile_trial(load_paradigm(renamed), {"list_length": 3}, seed) for seed in range(8)]
     assert load_paradigm(renamed).hash != first.hash
-    assert [fingerprint(trial) for trial in again] == [fingerprint(trial) for trial in trials], "the name of a file is nothing that anybody gets"
-    assert not any(b"secret" in percept_bytes(step.percept) or "secret" in repr(step.percept) for trial in again for step in trial.steps)
+    assert [fingerprint(trial) for trial in again] == [fingerprint(trial) for trial in trials], (
+        "the name of a file is nothing that anybody gets"
+    )
+    assert not any(
+        b"secret" in percept_bytes(step.percept) or "secret" in repr(step.percept)
+        for trial in again
+        for step in trial.steps
+    )
 
     write_tones(tones.parent)
     write_sound(tones.parent / "tones" / "2.wav", 99)
     changed = load_paradigm(tones)
     assert changed.hash != first.hash
-    assert [fingerprint(compile_trial(changed, {"list_length": 3}, seed)) for seed in range(8)] != [fingerprint(trial) for trial in trials]
+    assert [fingerprint(compile_trial(changed, {"list_length": 3}, seed)) for seed in range(8)] != [
+        fingerprint(trial) for trial in trials
+    ]
 
 
 def test_a_sound_stands_alone_or_beside_anything_that_is_seen(tmp_path: Path) -> None:
     trial = one_sound(write_tones(tmp_path).parent, "{sound: tones/1.wav}")
     assert not list(sound_of(trial, -1).primitives())
     pattern(1).save(tmp_path / "face.png")
-    for seen in ("image: face.png", "letter: A", "together: [{show: {letter: A}, x: 24, y: 48, size: 0.5}]", "blank: white"):
+    for seen in (
+        "image: face.png",
+        "letter: A",
+        "together: [{show: {letter: A}, x: 24, y: 48, size: 0.5}]",
+        "blank: white",
+    ):
         stimulus = sound_of(one_sound(tmp_path, f"{{{seen}, sound: tones/1.wav}}"), -1)
         alone = one_sound(tmp_path, f"{{{seen}}}").steps[-1].percept.for_machine.stimulus
         assert stimulus.visual == alone
@@ -100,7 +124,13 @@ def test_a_sound_stands_alone_or_beside_anything_that_is_seen(tmp_path: Path) ->
 
 def test_what_is_heard_is_told_apart_by_everything_that_makes_a_sound(tmp_path: Path) -> None:
     write_tones(tmp_path)
-    forms = ("{sound: tones/1.wav}", "{sound: tones/2.wav}", "{sound: {file: tones/1.wav, volume: 0.5}}", "{letter: A, sound: tones/1.wav}", "{letter: A}")
+    forms = (
+        "{sound: tones/1.wav}",
+        "{sound: tones/2.wav}",
+        "{sound: {file: tones/1.wav, volume: 0.5}}",
+        "{letter: A, sound: tones/1.wav}",
+        "{letter: A}",
+    )
     percepts = {percept_bytes(one_sound(tmp_path, form).steps[-1].percept) for form in forms}
     assert len(percepts) == len(forms)
 
@@ -108,11 +138,18 @@ def test_what_is_heard_is_told_apart_by_everything_that_makes_a_sound(tmp_path: 
 def test_a_display_lasts_as_long_as_its_sound_where_it_says_so(tmp_path: Path) -> None:
     write_tones(tmp_path)
     write_sound(tmp_path / "long.wav", ms=612.5)
-    shown = one_sound(tmp_path, "[{letter: A, sound: long.wav, ms: sound}, {blank: {}, ms: 100}]").steps[-1].percept.displays
+    shown = (
+        one_sound(tmp_path, "[{letter: A, sound: long.wav, ms: sound}, {blank: {}, ms: 100}]")
+        .steps[-1]
+        .percept.displays
+    )
     assert [display.ms for display in shown] == [612.5, 100.0]
 
 
-@pytest.mark.parametrize(("form", "save"), [("wav", {}), ("wav", {"subtype": "PCM_24"}), ("wav", {"subtype": "FLOAT"}), ("flac", {}), ("ogg", {})])
+@pytest.mark.parametrize(
+    ("form", "save"),
+    [("wav", {}), ("wav", {"subtype": "PCM_24"}), ("wav", {"subtype": "FLOAT"}), ("flac", {}), ("ogg", {})],
+)
 def test_formats_are_read_alike(tmp_path: Path, form: str, save: dict[str, Any]) -> None:
     write_tones(tmp_path)
     write_sound(tmp_path / f"own.{form}", 7, ms=250, rate_hz=44100, channels=2, **save)
@@ -121,7 +158,9 @@ def test_formats_are_read_alike(tmp_path: Path, form: str, save: dict[str, Any])
     samples, rate_hz = samples_of(stimulus.sha256)
     assert rate_hz == 44100
     if form == "ogg":
-        assert np.argmax(np.correlate(samples[:, 0], burst(7, 250, 44100, 2)[:, 0], "same")) == len(samples) // 2, "lossy, but not shifted"
+        assert np.argmax(np.correlate(samples[:, 0], burst(7, 250, 44100, 2)[:, 0], "same")) == len(samples) // 2, (
+            "lossy, but not shifted"
+        )
     else:
         assert np.abs(samples - burst(7, 250, 44100, 2)).max() < 3.2e-5, "a step of 16 bits"
 
@@ -143,7 +182,7 @@ def test_what_goes_out_has_the_samples_and_nothing_else(tmp_path: Path) -> None:
     assert np.abs(quiet - exact / 2).max() <= 0.5
 
 
-# -- mistakes ----------------------------------------------------------------------------------------------------------------------------------------
+# -- mistakes --------------------------------------------------------------------------------------
 
 
 def _cut_off(path: Path) -> None:
@@ -156,7 +195,10 @@ def _loud(path: Path) -> None:
 
 
 WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (lambda path: path.unlink(), "there is no such sound beside the paradigm: .*tone.wav; did you mean 'tones.wav'"),
+    "missing": (
+        lambda path: path.unlink(),
+        "there is no such sound beside the paradigm: .*tone.wav; did you mean 'tones.wav'",
+    ),
     "broken": (_cut_off, "broken"),
     "text": (lambda path: path.write_text("no sound", encoding="utf-8"), "no sound that could be read"),
     "empty": (lambda path: write_sound(path, ms=0), "the sound is empty"),
@@ -182,7 +224,9 @@ def test_a_wrong_file_is_named_with_its_line(tmp_path: Path, wrong: str) -> None
         one_sound(tmp_path, "{sound: tone.wav}")
 
 
-def test_a_computer_without_the_library_that_reads_sounds_says_which(tones: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_computer_without_the_library_that_reads_sounds_says_which(
+    tones: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "soundfile.py").write_text("raise OSError('cannot load library')", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path / "without")
@@ -197,7 +241,10 @@ def test_a_computer_without_the_library_that_reads_sounds_says_which(tones: Path
     [
         ("{sound: ../tones/1.wav}", "one.yaml:16 .*sounds lie in the folder of the paradigm"),
         ("{sound: song.mp3}", "one.yaml:16 .*a sound file ends in .wav"),
-        ("{sound: '=\"tones/9.wav\"'}", r"one.yaml:16 .*'tones/9.wav' is not among the sounds of this paradigm; did you mean .*sounds: \[tones\]"),
+        (
+            "{sound: '=\"tones/9.wav\"'}",
+            r"one.yaml:16 .*'tones/9.wav' is not among the sounds of this paradigm; did you mean .*sounds: \[tones\]",
+        ),
         ("{sound: {file: tones/1.wav, volume: 2}}", "volume"),
         ("{sound: {file: tones/1.wav, volume: 0}}", "volume"),
         ("{sound: tones/1.wav, ms: 90}", "one.yaml:16 .*the sound lasts 100 ms and would be cut off after 90 ms"),
@@ -216,11 +263,13 @@ def test_a_wrong_display_is_named_with_its_line(tmp_path: Path, show: str, says:
 def test_the_check_finds_sounds_that_are_too_long_in_any_trial(tmp_path: Path) -> None:
     assert "tones is fine" in check_paradigm(write_tones(tmp_path))
     write_sound(tmp_path / "tones" / "3.wav", 3, ms=150)
-    with pytest.raises(ParadigmError, match=r"tones.yaml:13 .*ms: the sound lasts 150 ms and would be cut off after 120 ms"):
+    with pytest.raises(
+        ParadigmError, match=r"tones.yaml:13 .*ms: the sound lasts 150 ms and would be cut off after 120 ms"
+    ):
         check_paradigm(tmp_path / "tones.yaml")
 
 
-# -- those who cannot hear ---------------------------------------------------------------------------------------------------------------------------
+# -- those who cannot hear -------------------------------------------------------------------------
 
 
 def test_networks_are_refused_with_the_reason(tmp_path: Path, tones: Path) -> None:
@@ -231,33 +280,49 @@ def test_networks_are_refused_with_the_reason(tmp_path: Path, tones: Path) -> No
     text = TONES.replace("instructions:", "network: {task: tones, head: 2}\ninstructions:")
     with pytest.raises(ParadigmError, match=r"network: networks get pictures .*model_steps: 0.*leave out 'network'"):
         check_paradigm(write_tones(tmp_path / "network", text))
-    signal = text.replace("    record: {serial_position: =number}\n", "    model_steps: 0\n").replace(PROBE, "{letter: A}")
+    signal = text.replace("    record: {serial_position: =number}\n", "    model_steps: 0\n").replace(
+        PROBE, "{letter: A}"
+    )
     assert "is fine" in check_paradigm(write_tones(tmp_path / "signal", signal))
 
 
 def test_every_simulated_agent_takes_it_and_is_scored_as_it_should_be(tmp_path: Path, tones: Path) -> None:
     paradigm = load_paradigm(tones)
-    sessions = {name: take(tmp_path / "data", paradigm, make_agent(name), 6, seed=2) for name in ("ideal", "capacity:2", "chance")}
+    sessions = {
+        name: take(tmp_path / "data", paradigm, make_agent(name), 6, seed=2)
+        for name in ("ideal", "capacity:2", "chance")
+    }
     assert read_responses(sessions["ideal"].folder)["correct"].all()
-    again = take(tmp_path / "data", paradigm, recorded_agent(f"recorded:{sessions['chance'].folder}"), sessions["chance"].plan, 2, like="x")
+    again = take(
+        tmp_path / "data",
+        paradigm,
+        recorded_agent(f"recorded:{sessions['chance'].folder}"),
+        sessions["chance"].plan,
+        2,
+        like="x",
+    )
     columns = ["trial_id", "answer", "correct", "serial_position", "set_size"]
     pd.testing.assert_frame_equal(lasting(again.folder)[columns], lasting(sessions["chance"].folder)[columns])
 
 
-# -- sessions ----------------------------------------------------------------------------------------------------------------------------------------
+# -- sessions --------------------------------------------------------------------------------------
 
 
 def old(percept: Percept, number: int) -> Response:
     return Response("old")
 
 
-def test_a_session_keeps_its_sounds_and_refuses_others(tmp_path: Path, tones: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_keeps_its_sounds_and_refuses_others(
+    tmp_path: Path, tones: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = start(tmp_path / "data", load_paradigm(tones), Saying(old), 4, source=str(tones)).folder
     facts = load_paradigm(tones).reader.files
     assert {path.name for path in (folder / "sounds").iterdir()} == {f"{one.sha256}.wav" for one in facts.values()}
     assert not (folder / "images").exists()
     kept = tones.parent.rename(tmp_path / "moved")
-    assert reopen(folder).paradigm.reader.files == facts  # the files of the laboratory are gone: the session has its own
+    assert (
+        reopen(folder).paradigm.reader.files == facts
+    )  # the files of the laboratory are gone: the session has its own
     kept.rename(tmp_path / "lab")
     write_sound(tones.parent / "tones" / "2.wav", 50)
     with pytest.raises(SpanLabError, match=r"tones/2.wav has changed\), so the session cannot go on"):
@@ -291,11 +356,14 @@ def test_what_is_given_away_holds_no_files_of_ones_own(tmp_path: Path, run: Run,
     assert not [path for path in given if path.suffix in {".wav", ".png"} or path.read_bytes() in kept]
 
 
-# -- views -------------------------------------------------------------------------------------------------------------------------------------------
+# -- views -----------------------------------------------------------------------------------------
 
 
 def test_previews_show_that_something_is_heard(tmp_path: Path, tones: Path) -> None:
-    loud, silent = (trial_picture(compile_trial(load_paradigm(path), {"list_length": 2}, 1)) for path in (tones, write_tones(tmp_path / "silent", _silent())))
+    loud, silent = (
+        trial_picture(compile_trial(load_paradigm(path), {"list_length": 2}, 1))
+        for path in (tones, write_tones(tmp_path / "silent", _silent()))
+    )
     assert loud.size == silent.size
     assert np.asarray(loud).tobytes() != np.asarray(silent).tobytes(), "a loudspeaker"
     examples = displays_of(compile_trial(load_paradigm(tones), {"list_length": 2}, 1), 1)
@@ -303,22 +371,31 @@ def test_previews_show_that_something_is_heard(tmp_path: Path, tones: Path) -> N
 
 
 def _silent() -> str:
-    return TONES.replace('sound: {file: "tones/{=one + 1}.wav", words: "sound {=one + 1}"}', "blank: {}").replace(PROBE, '{text: "?"}')
+    return TONES.replace('sound: {file: "tones/{=one + 1}.wav", words: "sound {=one + 1}"}', "blank: {}").replace(
+        PROBE, '{text: "?"}'
+    )
 
 
-# -- the command line --------------------------------------------------------------------------------------------------------------------------------
+# -- the command line ------------------------------------------------------------------------------
 
 
-def test_the_check_says_whether_this_computer_can_play_them(tones: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_says_whether_this_computer_can_play_them(
+    tones: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(speaker, "no_sound_card", lambda: True)
     speaker._tried.cache_clear()
     status, out, _ = run("check", str(tones))
     assert status == 0
     said = " ".join(out.split())  # it is folded to the width of a terminal
-    assert "sounds: 4 files of 100 to 100 ms; this computer cannot play them (this machine has no sound card), so sessions at the window are refused" in said
+    assert (
+        "sounds: 4 files of 100 to 100 ms; this computer cannot play them (this machine has no sound card), so sessions"
+        " at the window are refused" in said
+    )
 
 
-def test_the_check_says_that_this_computer_can_play_them(tones: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_says_that_this_computer_can_play_them(
+    tones: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(speaker, "no_sound", lambda: None)
     assert "sounds: 4 files of 100 to 100 ms; this computer can play them\n" in run("check", str(tones))[1]
 
@@ -329,7 +406,9 @@ def test_a_session_at_the_window_is_refused_before_it_begins_where_nothing_can_b
     monkeypatch.setattr(speaker, "no_sound_card", lambda: True)
     speaker._tried.cache_clear()
     plan = plan_session(load_paradigm(tones), seed=1, trials=2)
-    with pytest.raises(SpanLabError, match=r"the paradigm plays sounds, and none can be played here \(this machine has no sound card\)"):
+    with pytest.raises(
+        SpanLabError, match=r"the paradigm plays sounds, and none can be played here \(this machine has no sound card\)"
+    ):
         begin(tmp_path / "data", load_paradigm(tones), Participant(WindowOptions(width_cm=34.0)), plan, Request(seed=1))
     assert not (tmp_path / "data").exists()
 
@@ -337,4 +416,6 @@ def test_a_session_at_the_window_is_refused_before_it_begins_where_nothing_can_b
 def test_a_server_for_browsers_refuses_it_before_anybody_comes(tones: Path, run: Run) -> None:
     status, _, complaint = run("serve", str(tones), "--data", "sessions")
     assert status != 0
-    assert "a page in a browser does not play sounds from files; take the session at the window (spanlab run)" in complaint
+    assert (
+        "a page in a browser does not play sounds from files; take the session at the window (spanlab run)" in complaint
+    )

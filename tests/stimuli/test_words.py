@@ -1,4 +1,5 @@
-"""Words are complete: from them alone, a reader gets back every parameter; and what looks different reads differently."""
+"""Words are complete: from them alone, a reader gets back every parameter; and what looks different
+reads differently."""
 
 from __future__ import annotations
 
@@ -13,7 +14,11 @@ from stimuli_strategies import PARAMETERS, stimulus
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render.pixels import render
 
-RELAXED = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
+RELAXED = settings(
+    deadline=None,
+    max_examples=80,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
 
 
 def rows(lines: list[str]) -> list[int]:
@@ -28,7 +33,11 @@ def colour(words: str) -> str:
 
 def read_matrix(words: str) -> dict:
     grid = int(re.match(r"A (\d+) x", words)[1])  # type: ignore[index]
-    return {"grid": grid, "filled": []} if "all white" in words else {"grid": grid, "filled": rows(words.split("\n")[1:]), "colour": colour(words)}
+    return (
+        {"grid": grid, "filled": []}
+        if "all white" in words
+        else {"grid": grid, "filled": rows(words.split("\n")[1:]), "colour": colour(words)}
+    )
 
 
 def read_side_by_side(words: str) -> dict:
@@ -39,7 +48,11 @@ def read_side_by_side(words: str) -> dict:
 def read_pattern_array(words: str) -> dict:
     places = re.split(r"\nPosition \d+:", words)[1:]
     grid = int(re.search(r"(\d+) x", words)[1])  # type: ignore[index]
-    return {"grid": grid, "cells": [None if place == " empty" else rows(place.strip().split("\n")) for place in places], "colour": colour(words)}
+    return {
+        "grid": grid,
+        "cells": [None if place == " empty" else rows(place.strip().split("\n")) for place in places],
+        "colour": colour(words),
+    }
 
 
 def read_arrow_array(words: str) -> dict:
@@ -72,7 +85,9 @@ def read_boxes(words: str) -> dict:
 
 def read_bars(words: str) -> dict:
     read = []
-    for hue, way, x0, y0, x1, y1, rest in re.findall(r"Bar \d+: (\w+), (\w+), from x=(\d+), y=(\d+) to x=(\d+), y=(\d+), (.+)", words):
+    for hue, way, x0, y0, x1, y1, rest in re.findall(
+        r"Bar \d+: (\w+), (\w+), from x=(\d+), y=(\d+) to x=(\d+), y=(\d+), (.+)", words
+    ):
         gap = None
         if found := re.search(r"from [xy]=(\d+) to [xy]=(\d+)", rest):
             first, last = map(int, found.groups())
@@ -83,7 +98,10 @@ def read_bars(words: str) -> dict:
 
 def read_figure(words: str) -> dict:
     lines = re.findall(r"(\d),(\d) to (\d),(\d)", words.split("Lines: ")[1])
-    return {"lines": [[[int(a) - 1, int(b) - 1], [int(c) - 1, int(d) - 1]] for a, b, c, d in lines], "framed": "red frame" in words}
+    return {
+        "lines": [[[int(a) - 1, int(b) - 1], [int(c) - 1, int(d) - 1]] for a, b, c, d in lines],
+        "framed": "red frame" in words,
+    }
 
 
 def read_letter(words: str) -> dict:
@@ -93,7 +111,9 @@ def read_letter(words: str) -> dict:
 
 def read_letter_grid(words: str) -> dict:
     lines = words.strip("` ").split(" ")
-    contents = {number: mark for number, mark in enumerate("".join(line.replace("|", "") for line in lines)) if mark != "_"}
+    contents = {
+        number: mark for number, mark in enumerate("".join(line.replace("|", "") for line in lines)) if mark != "_"
+    }
     at = next(place for place, mark in contents.items() if mark == "X")
     return {"grid": len(lines), "at": at, "noise": {place: mark for place, mark in contents.items() if place != at}}
 
@@ -117,7 +137,11 @@ def read_word(words: str) -> dict:
 
 
 def read_word_array(words: str) -> dict:
-    return {"places": [None if word == "no word" else word for word in re.findall(r"^Position \d+: (.+)$", words, re.MULTILINE)]}
+    return {
+        "places": [
+            None if word == "no word" else word for word in re.findall(r"^Position \d+: (.+)$", words, re.MULTILINE)
+        ]
+    }
 
 
 def read_tone(words: str) -> dict:
@@ -126,7 +150,10 @@ def read_tone(words: str) -> dict:
 
 
 def places_of(words: str, unit: str) -> list[int | None]:
-    return [None if says == "empty" else int(says.replace(unit, "")) for says in re.findall(r"^Place \d+: (.+)$", words, re.MULTILINE)]
+    return [
+        None if says == "empty" else int(says.replace(unit, ""))
+        for says in re.findall(r"^Place \d+: (.+)$", words, re.MULTILINE)
+    ]
 
 
 def read_colour_patches(words: str) -> dict:
@@ -139,7 +166,11 @@ def read_bar_patches(words: str) -> dict:
 
 
 def read_report_wheel(words: str) -> dict:
-    read: dict = {"wheel": "plain"} if words.startswith("A plain wheel") else {"wheel": "colours", "turned": int(re.search(r"is (\d+) degrees", words)[1])}  # type: ignore[index]
+    read: dict = (
+        {"wheel": "plain"}
+        if words.startswith("A plain wheel")
+        else {"wheel": "colours", "turned": int(re.search(r"is (\d+) degrees", words)[1])}
+    )  # type: ignore[index]
     read |= {"outline": "circle" if "circle outlines" in words else "square", "size": 12}  # type: ignore[index]
     if found := re.search(r"from the middle at ([\d, ]+)", words):
         read["filled"] = [int(place) - 1 for place in found[1].split(", ")]
@@ -148,7 +179,9 @@ def read_report_wheel(words: str) -> dict:
     return read
 
 
-READERS: dict[str, Callable[[str], dict]] = {name.removeprefix("read_"): reader for name, reader in globals().copy().items() if name.startswith("read_")}
+READERS: dict[str, Callable[[str], dict]] = {
+    name.removeprefix("read_"): reader for name, reader in globals().copy().items() if name.startswith("read_")
+}
 
 
 @pytest.mark.sampled(3)
@@ -179,10 +212,17 @@ def words_of(name: str, **parameters: object) -> str:
 
 
 def test_the_wording() -> None:
-    assert words_of("matrix", grid=3, filled=[0, 4, 8]) == "A 3 x 3 grid, row by row from the top (# = green, . = white):\n#..\n.#.\n..#"
-    assert "Position 1: empty\nPosition 2:\n##\n..\nPosition 3: empty" in words_of("pattern_array", grid=2, cells=[None, [0, 1], *[None] * 7])
+    assert (
+        words_of("matrix", grid=3, filled=[0, 4, 8])
+        == "A 3 x 3 grid, row by row from the top (# = green, . = white):\n#..\n.#.\n..#"
+    )
+    assert "Position 1: empty\nPosition 2:\n##\n..\nPosition 3: empty" in words_of(
+        "pattern_array", grid=2, cells=[None, [0, 1], *[None] * 7]
+    )
     assert words_of("squares", green=[11], red=[9, 90]).endswith("Green: 2,2\nRed: 1,10; 10,1")
-    assert words_of("boxes", count=2, markers=[4, 0]).endswith("Box 1: green, a red marker in cell 5\nBox 2: green, a red marker in cell 1")
+    assert words_of("boxes", count=2, markers=[4, 0]).endswith(
+        "Box 1: green, a red marker in cell 5\nBox 2: green, a red marker in cell 1"
+    )
     assert words_of("boxes", count=2, arrow={"box": 1, "direction": "upright_downleft"}).endswith(
         "Box 1: green\nBox 2: green, an arrow that points down and left"
     )

@@ -1,4 +1,5 @@
-"""The running account of a chat session: counted from the replies themselves, with the limits that it was given."""
+"""The running account of a chat session: counted from the replies themselves, with the limits that
+it was given."""
 
 from __future__ import annotations
 
@@ -18,9 +19,19 @@ from .totals import Prices, Totals, duration, money, short, summary
 VERDICTS = (
     VerdictRule(
         name="the cost is within its limit",
-        says=("… is reached: … was spent", "… is reached: … tokens were taken", "a limit of cost or tokens cannot be kept"),
-        rests_on="what replies have cost, what is under way, and what one more request can take; lost requests are reckoned as paid for",
-        says_no_when="one more request could go beyond the limit (it is passed by one request at most), or the server does not count tokens",
+        says=(
+            "… is reached: … was spent",
+            "… is reached: … tokens were taken",
+            "a limit of cost or tokens cannot be kept",
+        ),
+        rests_on=(
+            "what replies have cost, what is under way, and what one more request can take; lost requests are reckoned"
+            " as paid for"
+        ),
+        says_no_when=(
+            "one more request could go beyond the limit (it is passed by one request at most), or the server does not"
+            " count tokens"
+        ),
         tests=(
             "tests/agents/chat/cost/test_account.py::test_a_limit_is_passed_by_no_more_than_one_request",
             "tests/agents/chat/cost/test_account.py::test_a_server_that_does_not_count_cannot_keep_a_limit",
@@ -32,7 +43,8 @@ VERDICTS = (
 class Account:
     """The running account of one agent in one session, and the limits that it was given.
 
-    A client :meth:`holds <hold>` what a request may take before it leaves, and tells of it what becomes of it.
+    A client :meth:`holds <hold>` what a request may take before it leaves, and tells of it what
+    becomes of it.
 
     Parameters
     ----------
@@ -41,7 +53,9 @@ class Account:
     clock : seconds from any origin, for the time that is left
     """
 
-    def __init__(self, request_limits: RequestLimits, prices: Prices | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, request_limits: RequestLimits, prices: Prices | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.totals = Totals()
         self.prices = prices
         #: replies that the whole session is expected to take, when it was estimated
@@ -70,12 +84,14 @@ class Account:
         return self._size
 
     def foresee(self, requests: int, prompt_tokens: int, completion_tokens: int) -> None:
-        """What the whole session is expected to take (see :mod:`.estimate`): for the time that is left, and for limits until the first reply has come."""
+        """What the whole session is expected to take (see :mod:`.estimate`): for the time that is
+        left, and for limits until the first reply has come."""
         self.expected = requests
         self._foreseen = (prompt_tokens / max(1, requests), completion_tokens / max(1, requests))
 
     def carry(self, earlier: Totals) -> None:
-        """Go on from what earlier parts of the session took: limits hold for the session as a whole."""
+        """Go on from what earlier parts of the session took: limits hold for the session as a
+        whole."""
         self.totals = earlier
         self._models = frozenset(earlier.models)
         self._size.most_written = max(self._size.most_written, earlier.dearest[1])
@@ -98,15 +114,18 @@ class Account:
         return Held(self, characters, at_most, batched)
 
     def sum_of(self, held: Sequence[Held]) -> tuple[float | None, float]:
-        """What some requests are going to cost together (None without prices), and how many tokens they are going to have, with room for more."""
+        """What some requests are going to cost together (None without prices), and how many tokens
+        they are going to have, with room for more."""
         together = sum((one.coming() for one in held), _Sum())
         return None if self.prices is None else together.cost, together.tokens
 
     def hold_batch(self, wanting: Sequence[Held], most: int) -> int:
-        """How many of some requests, from the first on, may go in one batch; what they may take is held then.
+        """How many of some requests, from the first on, may go in one batch; what they may take is
+        held then.
 
-        With a limit the first batch is one request, of which nothing is known but an estimate. Later ones hold as many as are surely within the limit, since
-        all of a batch is under way at once.
+        With a limit the first batch is one request, of which nothing is known but an estimate.
+        Later ones hold as many as are surely within the limit, since all of a batch is under way at
+        once.
 
         Parameters
         ----------
@@ -146,8 +165,9 @@ class Account:
         if self._models and reply.served_model and reply.served_model not in self._models:
             before = ", ".join(sorted(self._models))
             self.warn(
-                f"WARNING: so far the replies of this session came from {before}, and now {reply.served_model} answers at the same address. "
-                "The session goes on; its account says how many replies came from which model, and the record which answer"
+                f"WARNING: so far the replies of this session came from {before}, and now {reply.served_model} answers"
+                " at the same address. The session goes on; its account says how many replies came from which model,"
+                " and the record which answer"
             )
             self._models = frozenset()
         self.totals.add(reply)
@@ -166,10 +186,15 @@ class Account:
         """What was spent, with what is not known reckoned in."""
         own = _Sum(self.totals.cost(self.prices) or 0.0, self.totals.tokens) + self._unknown
         beside = self._beside
-        return own if beside is None else own + _Sum(beside.totals.cost(beside.prices) or 0.0, beside.totals.tokens) + beside._unknown
+        return (
+            own
+            if beside is None
+            else own + _Sum(beside.totals.cost(beside.prices) or 0.0, beside.totals.tokens) + beside._unknown
+        )
 
     def coming(self, characters: int, at_most: int | None, surely: bool) -> _Sum:
-        """What a request is going to take: as the longest so far, or (``surely``) with room for a longer one, since the others that leave with it could be."""
+        """What a request is going to take: as the longest so far, or (``surely``) with room for a
+        longer one, since the others that leave with it could be."""
         if not self._size.replies:
             return self._worth(max(self._foreseen[0], characters / CHARACTERS_PER_TOKEN), self._foreseen[1])
         return self._worth(*self._size.most(characters, at_most, surely))
@@ -179,16 +204,20 @@ class Account:
         limit, most = self._request_limits.max_cost, self._request_limits.max_tokens_in_all
         spent = self._spent()
         lost = self.totals.lost
-        reckoned = f" (with {lost:,} {'request' if lost == 1 else 'requests'} that led to nothing and may have been paid for)" if lost else ""
+        reckoned = (
+            f" (with {lost:,} {'request' if lost == 1 else 'requests'} that led to nothing and may have been paid for)"
+            if lost
+            else ""
+        )
         if limit is not None and self.prices is not None and spent.cost + more.cost > limit:
             return (
-                f"--max-cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could exceed it; "
-                "give a higher --max-cost to continue"
+                f"--max-cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could"
+                " exceed it; give a higher --max-cost to continue"
             )
         if most is not None and spent.tokens + more.tokens > most:
             return (
-                f"--max-tokens {most} is reached: {round(spent.tokens):,} tokens were taken{reckoned}, and one more request could exceed it; "
-                "give a higher --max-tokens to continue"
+                f"--max-tokens {most} is reached: {round(spent.tokens):,} tokens were taken{reckoned}, and one more"
+                " request could exceed it; give a higher --max-tokens to continue"
             )
         return ""
 
@@ -200,7 +229,10 @@ class Account:
         if not self.limited:
             return ""
         if self.totals.uncounted and not self._size.replies and not self.totals.tokens:
-            return "the server does not report how many tokens it used, so a limit of cost or tokens cannot be kept; leave out --max-cost and --max-tokens"
+            return (
+                "the server does not report how many tokens it used, so a limit of cost or tokens cannot be kept; leave"
+                " out --max-cost and --max-tokens"
+            )
         return self.beyond(more)
 
     def tally(self) -> str:
@@ -235,7 +267,8 @@ class Account:
 
 
 class Held:
-    """What one departure of a request may take: held from the moment when it is let in until it is known what it took."""
+    """What one departure of a request may take: held from the moment when it is let in until it is
+    known what it took."""
 
     def __init__(self, account: Account, characters: int, at_most: int | None, batched: bool = False) -> None:
         self._account, self._characters, self._at_most = account, characters, at_most
@@ -246,11 +279,14 @@ class Held:
         self.left = False
 
     def reserve(self, alone: bool) -> bool:
-        """Whether it may go in beside what is under way; what it may take is held then. One that is ``alone`` always may, and is told ``refusal``.
+        """Whether it may go in beside what is under way; what it may take is held then. One that is
+        ``alone`` always may, and is told ``refusal``.
 
-        Of the first request nothing is known but an estimate, so with a limit it goes alone. Later ones go together, no more than twice as many as there were
-        replies, as long as all of them, with room for longer replies than any so far, are within the limit; beyond that one after the other, those of an
-        account that shares the limit among them. So a limit is passed by no more than one request.
+        Of the first request nothing is known but an estimate, so with a limit it goes alone. Later
+        ones go together, no more than twice as many as there were replies, as long as all of them,
+        with room for longer replies than any so far, are within the limit; beyond that one after
+        the other, those of an account that shares the limit among them. So a limit is passed by no
+        more than one request.
         """
         account = self._account
         under_way = account.all_under_way
@@ -272,7 +308,8 @@ class Held:
         return _Sum(found.cost * self._share, found.tokens)
 
     def refused_alone(self) -> str:
-        """Why it may not leave although nothing else is under way, in a sentence; for a request that no batch may hold."""
+        """Why it may not leave although nothing else is under way, in a sentence; for a request
+        that no batch may hold."""
         return self._account._refusal(self.coming())
 
     def release(self) -> None:
@@ -299,7 +336,8 @@ class Held:
             account._unknown += self._worth(surely=False)
 
     def fails(self, fault: Fault | None, in_doubt: bool = False) -> None:
-        """It comes to nothing; without a fault, since nobody waits for it any more. ``in_doubt``: it may not have reached the server."""
+        """It comes to nothing; without a fault, since nobody waits for it any more. ``in_doubt``:
+        it may not have reached the server."""
         totals = self._account.totals
         if fault is not None:
             totals.faults[fault.word] += 1

@@ -1,8 +1,11 @@
-"""What a chat session is going to take, before it starts: its conversations are held with replies of our own, and what would be sent is counted.
+"""What a chat session is going to take, before it starts: its conversations are held with replies
+of our own, and what would be sent is counted.
 
-Texts are counted by the model's own tokenizer where one is at hand, else by their words, numbers, signs and lines. A quarter of the letters, as is often said,
-holds for prose. What models read here is full of grids, numbers and short lines, and has up to 2.4 times as many tokens. The weights below were fitted to what
-four tokenizers (o200k and cl100k of OpenAI, those of DeepSeek V3 and of Claude 2) make of conversations in every paradigm of the library, view ``words``.
+Texts are counted by the model's own tokenizer where one is at hand, else by their words, numbers,
+signs and lines. A quarter of the letters, as is often said, holds for prose. What models read here
+is full of grids, numbers and short lines, and has up to 2.4 times as many tokens. The weights below
+were fitted to what four tokenizers (o200k and cl100k of OpenAI, those of DeepSeek V3 and of Claude
+2) make of conversations in every paradigm of the library, view ``words``.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ from ..transport.request_limits import RequestLimits
 from .account import Account
 from .totals import BATCH_SHARE, money, short
 
-#: tokens of a word, of a number of up to three digits, of signs in a row, of each further sign among them, and of a line's end
+#: tokens of a word, of a number of up to three digits, of signs in a row, of each further sign
+#: among them, and of a line's end
 _WORD, _NUMBER, _SIGNS, _FURTHER, _LINE = 1.11, 1.51, 0.57, 0.05, 1.85
 _WORDS, _NUMBERS, _IN_A_ROW, _LINES = (re.compile(text) for text in (r"[^\W\d_]+", r"\d{1,3}", r"[^\w\s]+|_+", r"\n+"))
 #: letters that stand for words of their own, such as those of Chinese
@@ -70,11 +74,18 @@ def by_pieces(text: str) -> float:
     ideographs = len(_IDEOGRAPHS.findall(text))
     words = len(_WORDS.findall(_IDEOGRAPHS.sub(" ", text) if ideographs else text)) + ideographs
     further = sum(map(len, signs)) - len(signs)
-    return words * _WORD + len(_NUMBERS.findall(text)) * _NUMBER + len(signs) * _SIGNS + further * _FURTHER + len(_LINES.findall(text)) * _LINE
+    return (
+        words * _WORD
+        + len(_NUMBERS.findall(text)) * _NUMBER
+        + len(signs) * _SIGNS
+        + further * _FURTHER
+        + len(_LINES.findall(text)) * _LINE
+    )
 
 
 def counter_for(model: str) -> Counter:
-    """What counts the tokens of a model: the tokenizer of the package tiktoken, where that is there, knows the model and has its file; nothing is fetched."""
+    """What counts the tokens of a model: the tokenizer of the package tiktoken, where that is
+    there, knows the model and has its file; nothing is fetched."""
     encoding = _encoding(model)
     if encoding is None:
         return Counter(by_pieces, "words, numbers, signs and lines", USUAL_ERROR, WORST_ERROR)
@@ -94,7 +105,9 @@ def _encoding(model: str) -> str | None:
         name = encoding_name_for_model(model.rpartition("/")[2])
     except KeyError:
         return None
-    folder = next((os.environ[name] for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR") if name in os.environ), None)
+    folder = next(
+        (os.environ[name] for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR") if name in os.environ), None
+    )
     kept = Path(folder) if folder is not None else Path(tempfile.gettempdir()) / "data-gym-cache"
     there = kept / hashlib.sha1(_ENCODINGS.format(name).encode()).hexdigest()
     return name if there.is_file() else None
@@ -102,26 +115,30 @@ def _encoding(model: str) -> str | None:
 
 #: assumed: what a server adds to a message for its role
 TOKENS_PER_MESSAGE = 4
-#: assumed: tokens of a picture that is looked at coarsely, and of each tile of so many pixels of one that is looked at closely
+#: assumed: tokens of a picture that is looked at coarsely, and of each tile of so many pixels of
+#: one that is looked at closely
 PICTURE_TOKENS, TILE_TOKENS, TILE_PX = 85, 170, 512
 #: assumed: tokens of a second of sound; servers count from 10 to 32
 TOKENS_PER_SECOND = 32
 #: assumed: tokens of the reasons that a model is asked for, and of its notes
 REASONING_TOKENS = 150
-#: of replies that give an answer, the share in which the rules find none, so that a judge is asked: 4 of the 254 in tests/replies/fresh_second.jsonl
+#: of replies that give an answer, the share in which the rules find none, so that a judge is asked:
+#: 4 of the 254 in tests/replies/fresh_second.jsonl
 JUDGED_SHARE = 0.016
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeEstimate:
-    """What a judge takes at most: when it has to read every reply, and every question is put again as often as it may be.
+    """What a judge takes at most: when it has to read every reply, and every question is put again
+    as often as it may be.
 
     Parameters
     ----------
     name : of the judge
     requests, prompt_tokens, completion_tokens : at most
     cost : at most; None when there are no prices
-    share : of replies that give an answer, how many it is expected to be asked about; besides these it is asked about all that give none
+    share : of replies that give an answer, how many it is expected to be asked about; besides these
+        it is asked about all that give none
     """
 
     name: str
@@ -133,15 +150,19 @@ class JudgeEstimate:
 
     def to_record(self) -> dict[str, Any]:
         """For the record."""
-        bounds = {f"{name}_at_most": getattr(self, name) for name in ("requests", "prompt_tokens", "completion_tokens", "cost")}
+        bounds = {
+            f"{name}_at_most": getattr(self, name)
+            for name in ("requests", "prompt_tokens", "completion_tokens", "cost")
+        }
         return {"name": self.name, **bounds, "expected_share": self.share}
 
     @override
     def __str__(self) -> str:
         cost = "cost unknown without prices" if self.cost is None else f"cost at most {money(self.cost)}"
         return (
-            f"the judge {self.name} reads what the rules cannot: about {self.share:.1%} of the replies that give an answer, and all that give none; at most "
-            f"{self.requests:,} requests, {short(self.prompt_tokens)} tokens read and {short(self.completion_tokens)} written; {cost}"
+            f"the judge {self.name} reads what the rules cannot: about {self.share:.1%} of the replies that give an"
+            f" answer, and all that give none; at most {self.requests:,} requests, {short(self.prompt_tokens)} tokens"
+            f" read and {short(self.completion_tokens)} written; {cost}"
         )
 
 
@@ -152,7 +173,8 @@ class Estimate:
     Parameters
     ----------
     conversations, requests, pictures : how many; a picture counts every time that it is sent
-    prompt_tokens, completion_tokens : read and written; every request sends the whole conversation so far
+    prompt_tokens, completion_tokens : read and written; every request sends the whole conversation
+        so far
     cost : None when there are no prices
     counted : by what tokens of words were counted
     usual_error, worst_error : by which share that is off, usually and at worst
@@ -179,7 +201,11 @@ class Estimate:
     def to_record(self) -> dict[str, Any]:
         """For the record, with what was assumed."""
         return {
-            **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice", "batch", "sounds")},
+            **{
+                name: value
+                for name, value in asdict(self).items()
+                if name not in ("judge", "practice", "batch", "sounds")
+            },
             **({} if self.batch is None else {"batch": self.batch}),
             **({"practice": self.practice} if self.practice else {}),
             **({} if self.judge is None else {"judge": self.judge.to_record()}),
@@ -197,16 +223,20 @@ class Estimate:
     def __str__(self) -> str:
         pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
         cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
-        error = f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
+        error = (
+            f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)"
+            if self.usual_error
+            else ""
+        )
         beside = [what for what, there in (("a picture", self.pictures), ("a sound", self.sounds)) if there]
         guess = f" and the tokens of {' and '.join(beside)} are a guess" if beside else ""
         practice = f" ({self.practice})" if self.practice else ""
         batch = "" if self.batch is None else f" in batches, at {self.batch:.0%} of the usual price"
         return (
-            f"{self.requests:,} requests{practice} in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about "
-            f"{short(self.prompt_tokens)} "
-            f"tokens read and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess}; {cost}{batch}"
-            f"{'' if self.judge is None else f'; {self.judge}'}"
+            f"{self.requests:,} requests{practice} in {self.conversations:,}"
+            f" conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} tokens read"
+            f" and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess};"
+            f" {cost}{batch}{'' if self.judge is None else f'; {self.judge}'}"
         )
 
 
@@ -229,7 +259,8 @@ class _Left:
     Parameters
     ----------
     names : of its worked examples
-    opening, shown : tokens and pictures of instructions and of examples, which others with the same ones do not repeat
+    opening, shown : tokens and pictures of instructions and of examples, which others with the same
+        ones do not repeat
     all : tokens and pictures of all that was said
     led : tokens of what is said before it, where others came before it
     """
@@ -262,7 +293,11 @@ class Estimated(Protocol):
 
 
 def estimate(
-    agent: Estimated, trials: Sequence[Rehearsal], practice: Sequence[Rehearsal] = (), order: Sequence[tuple[int, int]] = (), rounds: str = ""
+    agent: Estimated,
+    trials: Sequence[Rehearsal],
+    practice: Sequence[Rehearsal] = (),
+    order: Sequence[tuple[int, int]] = (),
+    rounds: str = "",
 ) -> Estimate:
     """What a session is going to take when every reply is short and can be read at once.
 
@@ -271,7 +306,8 @@ def estimate(
     agent : who is going to take it; no request is sent
     trials : one of each kind
     practice : the trials of one round of practice, where there is some
-    order : of all trials of the session their block and number in ``trials``, where those of a block are one conversation
+    order : of all trials of the session their block and number in ``trials``, where those of a
+        block are one conversation
     rounds : how much of practice that is, in words
     """
     counter = counter_for(agent.model)
@@ -279,7 +315,9 @@ def estimate(
     total = dict.fromkeys(names, 0.0)
     held = [run_to_end(_hold(agent, one.context, one.percepts, counter)) for one in trials]
     practised = [run_to_end(_hold(agent, one.context, one.percepts, counter)) for one in practice]
-    for (count, _), times in zip([*held, *practised], [*(one.times for one in trials), *(1.0 for _ in practised)], strict=True):
+    for (count, _), times in zip(
+        [*held, *practised], [*(one.times for one in trials), *(1.0 for _ in practised)], strict=True
+    ):
         for name in names:
             total[name] += times * getattr(count, name)
     carried = _carried(practised, [], None)
@@ -295,8 +333,12 @@ def estimate(
     prices = agent.spending.prices
     share = None if agent.request_limits.batch is None else BATCH_SHARE if prices is None else prices.batch_share
     cost = None if prices is None else prices.cost(read, written) * (1.0 if share is None else share)
-    conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(practice)
-    judge = None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.settings()["reask"])
+    conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(
+        practice
+    )
+    judge = (
+        None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.settings()["reask"])
+    )
     return Estimate(
         conversations,
         requests,
@@ -320,8 +362,8 @@ def _sounds(agent: Estimated, trials: Sequence[Rehearsal]) -> bool:
 
 
 def _again(lefts: Sequence[_Left]) -> np.ndarray:
-    """Tokens and pictures that every request of the last of some trials has besides its own: those of the trials before it in the conversation, whose
-    instructions are not repeated."""
+    """Tokens and pictures that every request of the last of some trials has besides its own: those
+    of the trials before it in the conversation, whose instructions are not repeated."""
     told, names, found = None, frozenset[str](), np.zeros(2)
     for place, left in enumerate(lefts):
         last = place == len(lefts) - 1
@@ -341,12 +383,17 @@ def _carried(held: Sequence[tuple[_Count, _Left]], before: Sequence[_Left], wind
 
 
 def _of_conversations(
-    held: Sequence[tuple[_Count, _Left]], practised: Sequence[tuple[_Count, _Left]], order: Sequence[tuple[int, int]], window: int | None
+    held: Sequence[tuple[_Count, _Left]],
+    practised: Sequence[tuple[_Count, _Left]],
+    order: Sequence[tuple[int, int]],
+    window: int | None,
 ) -> np.ndarray:
     """Tokens and pictures that the trials of blocks have besides their own."""
     found = np.zeros(2)
     for block in dict.fromkeys(block for block, _ in order):
-        found = found + _carried([held[kind] for one, kind in order if one == block], [left for _, left in practised], window)
+        found = found + _carried(
+            [held[kind] for one, kind in order if one == block], [left for _, left in practised], window
+        )
     return found
 
 
@@ -357,7 +404,9 @@ def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) 
     return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
 
 
-async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Percept], counter: Counter) -> tuple[_Count, _Left]:
+async def _hold(
+    agent: Estimated, context: TrialContext, percepts: Sequence[Percept], counter: Counter
+) -> tuple[_Count, _Left]:
     count = _Count()
     answer, kind, judge = "", None, agent.judge
     settings = agent.settings()
@@ -370,7 +419,11 @@ async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Perc
         count.prompt_tokens += tokens
         count.pictures += pictures
         noting = settings["notepad"] and request.messages[-1].parts[-1] == Text(settings["notepad_text"])
-        written = [reasons] if noting else {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
+        written = (
+            [reasons]
+            if noting
+            else {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
+        )
         count.completion_tokens += int(min(max(1, counter.count("\n".join(written))), longest))
         if judge is not None and kind is not None:  # what a judge gets to read is not a bare answer
             counts = counter_for(judge.model)
@@ -385,13 +438,21 @@ async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Perc
     random = np.random.RandomState(1)
     for percept in percepts:
         if percept.ask is not None:
-            # any answer that is allowed: what was right is not known here, and all are about as long
+            # any answer that is allowed: what was right is not known here, and all are about as
+            # long
             kind = as_written(percept.ask.kind, OptionForm(settings["option_order"], settings["option_signs"]))
             answer = kind.write(kind.guess(random))
         await episode.step(percept)
     led = f"{settings['trial_text']} {sentence('session.right', context.language) if context.practice else ''}"
     names = frozenset(example.name for example in context.examples)
-    return count, _Left(context.instructions, names, opening, shown, sent(episode.conversation.ended().messages, counter), counter.count(led))
+    return count, _Left(
+        context.instructions,
+        names,
+        opening,
+        shown,
+        sent(episode.conversation.ended().messages, counter),
+        counter.count(led),
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -409,5 +470,8 @@ def sent(messages: Sequence[Message], counter: Counter) -> tuple[int, int]:
         pictures += len(shown)
         tokens += TOKENS_PER_MESSAGE + _counted(counter, words)
         tokens += sum(TOKENS_PER_SECOND * part.ms / 1000 for part in message.parts if isinstance(part, Sound))
-        tokens += sum(PICTURE_TOKENS + (0 if part.detail == "low" else TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2) for part in shown)
+        tokens += sum(
+            PICTURE_TOKENS + (0 if part.detail == "low" else TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2)
+            for part in shown
+        )
     return math.ceil(tokens), pictures

@@ -9,8 +9,8 @@ from ..messages import Part, Picture, Request, Text
 #: how many characters a token is taken to have, until the server has told, and a picture
 CHARACTERS_PER_TOKEN = 4.0
 CHARACTERS_PER_PICTURE = 4000
-#: a conversation that grows is not made of the same words as its beginning, and a reply may be longer than all before it: by so much after one reply, and by
-#: less with every further one
+#: a conversation that grows is not made of the same words as its beginning, and a reply may be
+#: longer than all before it: by so much after one reply, and by less with every further one
 _READ_ROOM, _WRITTEN_ROOM = 1.0, 4.0
 
 
@@ -46,7 +46,8 @@ class Expected:
         return characters / per_token + (self._completion / self.replies if self.replies else 0.0)
 
     def most(self, characters: int, at_most: int | None = None, surely: bool = True) -> tuple[float, float]:
-        """How many tokens may be read and written at most, as the longest so far; or ``surely``, with room for longer ones.
+        """How many tokens may be read and written at most, as the longest so far; or ``surely``,
+        with room for longer ones.
 
         Parameters
         ----------
@@ -66,4 +67,8 @@ def characters(request: Request) -> int:
 
 
 def _characters(part: Part) -> int:
-    return len(part.text) if isinstance(part, Text) else CHARACTERS_PER_PICTURE * (1 if isinstance(part, Picture) else math.ceil(part.ms / 10_000))
+    return (
+        len(part.text)
+        if isinstance(part, Text)
+        else CHARACTERS_PER_PICTURE * (1 if isinstance(part, Picture) else math.ceil(part.ms / 10_000))
+    )

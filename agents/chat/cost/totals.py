@@ -18,7 +18,8 @@ from ..transport.batch_store import BatchStore
 _MILLION = 1_000_000
 #: what requests in a batch cost, as a share of the usual price, where nothing else is said
 BATCH_SHARE = 0.5
-#: What providers charge for tokens that are written to a cache, as multiples of other input tokens: kept for five minutes, and for an hour.
+#: What providers charge for tokens that are written to a cache, as multiples of other input tokens:
+#: kept for five minutes, and for an hour.
 _SHORT_WRITE, _LONG_WRITE = 1.25, 2.0
 
 
@@ -28,18 +29,25 @@ class Prices(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     input: float = Field(ge=0, allow_inf_nan=False, description="price of a million input tokens")
-    output: float = Field(ge=0, allow_inf_nan=False, description="price of a million output tokens, hidden reasoning included")
+    output: float = Field(
+        ge=0, allow_inf_nan=False, description="price of a million output tokens, hidden reasoning included"
+    )
     cached_input: float | None = Field(
         default=None,
         ge=0,
         allow_inf_nan=False,
-        description="price of a million input tokens that the server had cached; the price of other input tokens if not given",
+        description=(
+            "price of a million input tokens that the server had cached; the price of other input tokens if not given"
+        ),
     )
     cache_write: float | None = Field(
         default=None,
         ge=0,
         allow_inf_nan=False,
-        description="price of a million input tokens that are written to the server's cache; 1.25 times the price of other input tokens if not given",
+        description=(
+            "price of a million input tokens that are written to the server's cache; 1.25 times the price of other"
+            " input tokens if not given"
+        ),
     )
     cache_write_1h: float | None = Field(
         default=None,
@@ -48,7 +56,11 @@ class Prices(BaseModel):
         description="the same of tokens that are kept for an hour; twice the price of other input tokens if not given",
     )
     batch: float | None = Field(
-        default=None, ge=0, le=1, allow_inf_nan=False, description="price of requests in a batch, as a share of the usual price; half of it if not given"
+        default=None,
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="price of requests in a batch, as a share of the usual price; half of it if not given",
     )
 
     @classmethod
@@ -66,15 +78,20 @@ class Prices(BaseModel):
             read, written = pair
             return cls(input=read, output=written)
         except (TypeError, ValueError):  # pydantic's errors are such, too
-            raise SpanLabError(f"price is what a million tokens cost, read and written, such as (0.5, 2); found {pair!r}") from None
+            raise SpanLabError(
+                f"price is what a million tokens cost, read and written, such as (0.5, 2); found {pair!r}"
+            ) from None
 
     @property
     def batch_share(self) -> float:
         """The share of the usual price that requests in a batch cost."""
         return BATCH_SHARE if self.batch is None else self.batch
 
-    def cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0, written: tuple[int, int] = (0, 0)) -> float:
-        """What so many tokens cost; ``cached_tokens``, and those ``written`` to the cache (all, and for an hour), are among the ``prompt_tokens``."""
+    def cost(
+        self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0, written: tuple[int, int] = (0, 0)
+    ) -> float:
+        """What so many tokens cost; ``cached_tokens``, and those ``written`` to the cache (all, and
+        for an hour), are among the ``prompt_tokens``."""
         cached = 0 if self.cached_input is None else min(cached_tokens, prompt_tokens)
         longer = written[1]
         shorter = written[0] - longer
@@ -93,8 +110,10 @@ _WRITES = ("cache_write_tokens", "cache_write_1h_tokens")
 class Totals:
     """What was sent and what came, added up.
 
-    Every departure of a request is counted, and each has one of three ends: a reply, a refusal (which nobody pays for), or nothing, where a reply may have been
-    under way and have to be paid for. So ``requests`` are ``replies``, ``refused`` and ``lost`` together, and those that are still under way.
+    Every departure of a request is counted, and each has one of three ends: a reply, a refusal
+    (which nobody pays for), or nothing, where a reply may have been under way and have to be paid
+    for. So ``requests`` are ``replies``, ``refused`` and ``lost`` together, and those that are
+    still under way.
 
     Parameters
     ----------
@@ -102,10 +121,12 @@ class Totals:
     replies : replies that came from the server and were paid for
     cached : replies that came from the response cache, and cost nothing
     refused : departures that the server refused
-    lost : departures that came to nothing, and may have been paid for: timed out, cut off, unreadable, or in flight when a program was killed
+    lost : departures that came to nothing, and may have been paid for: timed out, cut off,
+        unreadable, or in flight when a program was killed
     in_doubt : of ``lost``, those that may or may not have reached the server
     faults : what went wrong on the way to replies, by the word for it
-    prompt_tokens, completion_tokens : as the server counts them; of ``prompt_tokens`` the server had kept ``cached_tokens`` from earlier requests
+    prompt_tokens, completion_tokens : as the server counts them; of ``prompt_tokens`` the server
+        had kept ``cached_tokens`` from earlier requests
     uncounted : replies whose tokens the server did not tell
     lost_uncounted : of ``lost``, those whose tokens the server did not tell
     dearest : of all replies, the most tokens that one read, and that one wrote
@@ -147,16 +168,22 @@ class Totals:
             return
         self.replies += 1
         self.uncounted += reply.prompt_tokens is None or reply.completion_tokens is None
-        self.dearest = (max(self.dearest[0], reply.prompt_tokens or 0), max(self.dearest[1], reply.completion_tokens or 0))
+        self.dearest = (
+            max(self.dearest[0], reply.prompt_tokens or 0),
+            max(self.dearest[1], reply.completion_tokens or 0),
+        )
         self._add(reply)
         if isinstance(reply, BatchReply):
             before = self.batched_tokens
             self.batched += 1
             names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-            self.batched_tokens = Taken(**{name: (getattr(before, name) or 0) + (getattr(reply, name) or 0) for name in names})
+            self.batched_tokens = Taken(
+                **{name: (getattr(before, name) or 0) + (getattr(reply, name) or 0) for name in names}
+            )
 
     def lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
-        """Count a departure that came to nothing, with the tokens that the server told; ``in_doubt``: it may not have reached the server."""
+        """Count a departure that came to nothing, with the tokens that the server told;
+        ``in_doubt``: it may not have reached the server."""
         self.lost += 1
         self.in_doubt += in_doubt
         if taken is None:
@@ -169,21 +196,30 @@ class Totals:
             setattr(self, name, getattr(self, name) + (getattr(taken, name) or 0))
 
     def cost(self, prices: Prices | None) -> float | None:
-        """What it cost, as far as the server told; None without prices. What came in batches has their price, whatever the server had cached."""
+        """What it cost, as far as the server told; None without prices. What came in batches has
+        their price, whatever the server had cached."""
         if prices is None:
             return None
-        read, written, cached = (getattr(self.batched_tokens, name) or 0 for name in ("prompt_tokens", "completion_tokens", "cached_tokens"))
+        read, written, cached = (
+            getattr(self.batched_tokens, name) or 0 for name in ("prompt_tokens", "completion_tokens", "cached_tokens")
+        )
         at_once = prices.cost(
-            self.prompt_tokens - read, self.completion_tokens - written, self.cached_tokens - cached, (self.cache_write_tokens, self.cache_write_1h_tokens)
+            self.prompt_tokens - read,
+            self.completion_tokens - written,
+            self.cached_tokens - cached,
+            (self.cache_write_tokens, self.cache_write_1h_tokens),
         )
         return at_once + prices.batch_share * prices.cost(read, written)
 
     def cost_at_most(self, prices: Prices | None) -> float | None:
-        """What it cost if everything that was lost had to be paid for like the dearest reply; None without prices."""
+        """What it cost if everything that was lost had to be paid for like the dearest reply; None
+        without prices."""
         return None if prices is None else (self.cost(prices) or 0.0) + self.lost_uncounted * prices.cost(*self.dearest)
 
 
-def totals_of(lines: Sequence[Mapping[str, Any]], replies: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False) -> Totals:
+def totals_of(
+    lines: Sequence[Mapping[str, Any]], replies: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False
+) -> Totals:
     """What was sent and what came, by the lines of transcripts.
 
     Parameters
@@ -208,7 +244,8 @@ def totals_of(lines: Sequence[Mapping[str, Any]], replies: Mapping[str, Sequence
 
 
 def totals_in(ledger: Ledger, judge: bool = False) -> Totals:
-    """What a session took so far, those of its requests among them that are in a batch and were lost with it.
+    """What a session took so far, those of its requests among them that are in a batch and were
+    lost with it.
 
     Parameters
     ----------
@@ -225,10 +262,15 @@ def totals_in(ledger: Ledger, judge: bool = False) -> Totals:
 def account_of(ledger: Ledger) -> dict[str, Any]:
     """The account of a session for its record, with the prices with which it began."""
     info = ledger.info
-    prices, judge_prices = (None if (recorded := info.get(key)) is None else Prices.model_validate(recorded) for key in ("prices", "judge_prices"))
+    prices, judge_prices = (
+        None if (recorded := info.get(key)) is None else Prices.model_validate(recorded)
+        for key in ("prices", "judge_prices")
+    )
     name = info["agent_settings"].get("judge", "")
     judge = {"judge": {"name": name, **summary(totals_in(ledger, judge=True), judge_prices)}} if name else {}
-    came = Counter(str(line["reply"]["batch"]) for lines in ledger.replies.values() for line in lines if "batch" in line["reply"])
+    came = Counter(
+        str(line["reply"]["batch"]) for lines in ledger.replies.values() for line in lines if "batch" in line["reply"]
+    )
     under_way = BatchStore(ledger.folder).in_batches(came)
     batches = {} if under_way is None else {"in_batches": under_way}
     failed = {"trials_failed": len(ledger.failed), "failed": dict(Counter(ledger.failed.values()))}
@@ -237,7 +279,16 @@ def account_of(ledger: Ledger) -> dict[str, Any]:
 
 def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
     """Totals for a record: fit for JSON."""
-    counted = ("requests", "replies", "cached", "refused", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
+    counted = (
+        "requests",
+        "replies",
+        "cached",
+        "refused",
+        "prompt_tokens",
+        "completion_tokens",
+        "reasoning_tokens",
+        "cached_tokens",
+    )
     return {
         **{name: getattr(totals, name) for name in counted},
         **{name: getattr(totals, name) for name in _WRITES if getattr(totals, name)},
@@ -273,11 +324,16 @@ def describe_account(account: Mapping[str, Any]) -> str:
     twice = account.get("paid_twice_at_most")
     if twice:
         reckoned = account.get("cost_at_most")
-        cost = f" (then it cost {money(reckoned)})" if reckoned is not None and reckoned > (account["cost"] or 0) else ""
+        cost = (
+            f" (then it cost {money(reckoned)})" if reckoned is not None and reckoned > (account["cost"] or 0) else ""
+        )
         requests = f"{twice:,} {'request' if twice == 1 else 'requests'}"
         doubt = account.get("in_doubt")
         doubtful = f"; {doubt:,} of them may or may not have reached the server" if doubt else ""
-        parts.append(f"at most {requests} paid for without a usable reply: too late, cut off, unreadable, or in flight at an end{cost}{doubtful}")
+        parts.append(
+            f"at most {requests} paid for without a usable reply: too late, cut off, unreadable, or in flight at an"
+            f" end{cost}{doubtful}"
+        )
     if account.get("in_batches"):
         waiting = account["in_batches"]
         cost = "" if waiting["cost_at_most"] is None else f" (at most {money(waiting['cost_at_most'])})"
@@ -287,7 +343,9 @@ def describe_account(account: Mapping[str, Any]) -> str:
         judge = account["judge"]
         parts.append(f"the judge {judge['name']}: {describe_account({**judge, 'judge': None})}")
     if len(account.get("models", ())) > 1:
-        parts.append("replies came from " + ", ".join(f"{model} ({count:,})" for model, count in account["models"].items()))
+        parts.append(
+            "replies came from " + ", ".join(f"{model} ({count:,})" for model, count in account["models"].items())
+        )
     if account.get("trials_failed"):
         failed = account["trials_failed"]
         reasons = "; ".join(f"{count:,} since {why}" for why, count in account["failed"].items())
@@ -302,7 +360,13 @@ def money(amount: float) -> str:
 
 def short(count: int) -> str:
     """``950``, ``12.3 k``, ``4.56 M``."""
-    return f"{count / _MILLION:.2f} M" if count >= _MILLION else f"{count / 1000:.1f} k" if count >= 10_000 else f"{count:,}"
+    return (
+        f"{count / _MILLION:.2f} M"
+        if count >= _MILLION
+        else f"{count / 1000:.1f} k"
+        if count >= 10_000
+        else f"{count:,}"
+    )
 
 
 def duration(seconds: float) -> str:

@@ -9,7 +9,8 @@ from typing import Any, Literal, Protocol
 from ....paradigms import Answer, ResponseKind
 
 ANSWER, REASONING = "answer", "reasoning"
-#: Servers refuse this keyword of JSON Schema, or pass it over; what it says is checked when a reply is read.
+#: Servers refuse this keyword of JSON Schema, or pass it over; what it says is checked when a reply
+#: is read.
 _REFUSED = frozenset({"uniqueItems"})
 
 
@@ -27,23 +28,31 @@ class Constraint(Protocol):
 
 
 def response_format(kind: ResponseKind, settings: Constraint) -> dict[str, Any] | None:
-    """What a request says under ``response_format``: a JSON object with the answer, and with the reasons on the side of it on which they are asked for.
+    """What a request says under ``response_format``: a JSON object with the answer, and with the
+    reasons on the side of it on which they are asked for.
 
-    None when replies are not constrained, and for kinds that cannot be answered in JSON (which :func:`check_extraction` refuses before a session).
+    None when replies are not constrained, and for kinds that cannot be answered in JSON (which
+    :func:`check_extraction` refuses before a session).
     """
     schema = kind.answer_schema()
     if settings.constrained != "json" or schema is None:
         return None
     of_each = {ANSWER: _without(schema), REASONING: {"type": "string"}}
     keys = _keys(settings)
-    whole = {"type": "object", "properties": {key: of_each[key] for key in keys}, "required": list(keys), "additionalProperties": False}
+    whole = {
+        "type": "object",
+        "properties": {key: of_each[key] for key in keys},
+        "required": list(keys),
+        "additionalProperties": False,
+    }
     if settings.schema_as == "json_object":
         return {"type": "json_object", "schema": whole}
     return {"type": "json_schema", "json_schema": {"name": ANSWER, "strict": True, "schema": whole}}
 
 
 def json_sentence(kind: ResponseKind, settings: Constraint) -> str:
-    """The sentence that goes with the question, so that the model knows of the form; empty when replies are not constrained."""
+    """The sentence that goes with the question, so that the model knows of the form; empty when
+    replies are not constrained."""
     schema = kind.answer_schema()
     if settings.constrained != "json" or schema is None:
         return ""
@@ -54,15 +63,18 @@ def json_sentence(kind: ResponseKind, settings: Constraint) -> str:
 
 
 def read_constrained(kind: ResponseKind, text: str, settings: Constraint) -> Answer | None:
-    """The answer in a reply that is JSON of the form that was asked for, and nothing else; else None."""
+    """The answer in a reply that is JSON of the form that was asked for, and nothing else; else
+    None."""
     found = _object(text)
     return kind.answer_from_json(found[ANSWER]) if found is not None and set(found) == set(_keys(settings)) else None
 
 
 def loosely(text: str) -> str | None:
-    """What a tolerant reader reads where JSON was asked for: the answer of a JSON object of some other form, fenced or not; the text where it is not JSON.
+    """What a tolerant reader reads where JSON was asked for: the answer of a JSON object of some
+    other form, fenced or not; the text where it is not JSON.
 
-    None for what begins like a JSON object and is none, or gives a key twice: half an object may hold half an answer.
+    None for what begins like a JSON object and is none, or gives a key twice: half an object may
+    hold half an answer.
     """
     inner = text.strip()
     if inner.startswith("```") and inner.endswith("```"):
@@ -84,7 +96,9 @@ def _keys(settings: Constraint) -> tuple[str, ...]:
 def _object(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is; None when it is none, or holds a key twice."""
     try:
-        found = json.loads(text, strict=False, object_pairs_hook=_once)  # some servers let raw line breaks through in strings
+        found = json.loads(
+            text, strict=False, object_pairs_hook=_once
+        )  # some servers let raw line breaks through in strings
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

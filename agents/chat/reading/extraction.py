@@ -1,4 +1,5 @@
-"""Reading an answer from a reply. The declared rule is applied strictly, and a reply that could mean two answers has none."""
+"""Reading an answer from a reply. The declared rule is applied strictly, and a reply that could
+mean two answers has none."""
 
 from __future__ import annotations
 
@@ -21,31 +22,40 @@ from .plain import TOKENS as _TOKENS
 from .plain import names_position, plain
 from .stated import as_stated, json_answer, json_object, unfinished, unnumbered
 
-#: How an answer was read: the reply was the answer and nothing else; its first character counted; it was found within the reply; the reply was JSON of the
-#: form that was asked for; another model has read it; or there is no answer in it.
+#: How an answer was read: the reply was the answer and nothing else; its first character counted;
+#: it was found within the reply; the reply was JSON of the form that was asked for; another model
+#: has read it; or there is no answer in it.
 How = Literal["exact", "first_character", "tolerant", "constrained", "model", "unread"]
 
-#: The version of this reading, which is in the record. It is raised with whatever changes what is read in any reply.
+#: The version of this reading, which is in the record. It is raised with whatever changes what is
+#: read in any reply.
 READER = 2
-#: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an answer was asked for.
+#: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an
+#: answer was asked for.
 LONGEST = 20_000
 #: Where reasoning begins and ends in a reply, as models and servers mark it.
 _TAG = re.compile(
-    r"<(?P<a>/?) ?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad) ?>|\[(?P<b>/?)THINK(?:ING)?\]|[◁<](?P<c>/?)think[▷>]"
+    r"<(?P<a>/?) ?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)"
+    r" ?>|\[(?P<b>/?)THINK(?:ING)?\]|[◁<](?P<c>/?)think[▷>]"
     r"|<\|(?:begin|(?P<d>end))_of_thought\|>"
     r"|<(?:\|channel>(?:thought|analysis|thinking)|(?P<e>channel)\|>)",
     re.IGNORECASE,
 )
-#: Channels in which open models write: reasoning in one, and what is meant for the reader in the last.
-_FINAL = re.compile(r"(?:<\|start\|>)?(?:assistant)?<\|channel\|>final(?:[^<]{0,20})<\|message\|>|(?<=\S)assistantfinal|\Aassistantfinal")
+#: Channels in which open models write: reasoning in one, and what is meant for the reader in the
+#: last.
+_FINAL = re.compile(
+    r"(?:<\|start\|>)?(?:assistant)?<\|channel\|>final(?:[^<]{0,20})<\|message\|>|(?<=\S)assistantfinal|\Aassistantfinal"
+)
 _CHANNEL = re.compile(r"<\|channel\|>(?:analysis|commentary)|\Aanalysis(?=\S)")
 _LEFT_OVER = re.compile(
     r"<\|(?:start|end|return|message|channel|im_end|im_start|eot_id|begin_of_solution|end_of_solution|constrain)\|>(?:assistant|analysis|final)?"
 )
-#: Where a reply says that its answer comes: "Answer: ...", "the answer is ...", an <answer> tag, a LaTeX box.
+#: Where a reply says that its answer comes: "Answer: ...", "the answer is ...", an <answer> tag, a
+#: LaTeX box.
 _MARKER = re.compile(
     r"(?P<tag><answer>)|(?P<box>\\boxed ?\{)"
-    r"|(?<![^\W_])(?:answer|response|result|choice|antwort|ergebnis|réponse|résultat|respuesta|resultado)(?: (?:correcte?a?|final|finale|richtige))?"
+    r"|(?<![^\W_])(?:answer|response|result|choice|antwort|ergebnis|réponse|résultat|respuesta|resultado)(?:"
+    r" (?:correcte?a?|final|finale|richtige))?"
     r"(?![^\W_])[*_`\"']{0,4}"
     r"(?: ?[:=]| (?:is|was|(?:would|will|must) be|ist|lautet|wäre|est|es|sería)(?![^\W_]) ?:?)[*_`]{0,4}"
     r"|(?<![^\W_])i(?:'d|'ll| would| will)? (?:answer|say|choose|pick|select|respond|go)(?: with)?(?= )"
@@ -54,11 +64,16 @@ _MARKER = re.compile(
 )
 _SENTENCE = re.compile(r"[\n.!?;]")
 _HEADING = re.compile(r"[ #*_]*(?:the |my |final ){0,2}(?:answer|response)[ *_:]*|```\w*", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.!?:;] (?:(?:so|thus|hence|therefore),? )?|,? (?:so|thus|hence|therefore),? ", re.IGNORECASE)
-_CONCLUSION = re.compile(r"(?:\A|(?<=[.;,] ))(?:therefore|thus|hence|so|in conclusion|conclusion)(?![^\W_])", re.IGNORECASE)
+_SENTENCE_END = re.compile(
+    r"[.!?:;] (?:(?:so|thus|hence|therefore),? )?|,? (?:so|thus|hence|therefore),? ", re.IGNORECASE
+)
+_CONCLUSION = re.compile(
+    r"(?:\A|(?<=[.;,] ))(?:therefore|thus|hence|so|in conclusion|conclusion)(?![^\W_])", re.IGNORECASE
+)
 #: A last line after reasons that announces more of them.
 _GOES_ON = re.compile(r"\A\W*(?:so |now )?(?:i (?:will |'ll )?(?:now |then )|let me |let's |next,? i )", re.IGNORECASE)
-#: How far back it is looked whether an announcement is denied, how many heads of a line may be the answer, and in how many words there are no reasons.
+#: How far back it is looked whether an announcement is denied, how many heads of a line may be the
+#: answer, and in how many words there are no reasons.
 _BACK, _HEADS, _FEW = 80, 20, 3
 
 VERDICTS = (
@@ -66,7 +81,9 @@ VERDICTS = (
         name="a reply names an answer",
         says=("invalid", "unread"),
         rests_on="the words of a reply and the allowed answers of the question",
-        says_no_when="it names no allowed answer, or two of them, or denies the one that it names: the answer is invalid",
+        says_no_when=(
+            "it names no allowed answer, or two of them, or denies the one that it names: the answer is invalid"
+        ),
         tests=(
             "tests/agents/chat/reading/test_extraction.py::test_tolerance_reads_an_answer_in_any_dress",
             "tests/agents/chat/reading/test_extraction.py::test_two_answers_and_denied_ones_are_none",
@@ -82,9 +99,11 @@ class Reading:
     Parameters
     ----------
     value : the answer, or None when there is no unambiguous one
-    how : by which rule it was read. With ``constrained: json`` anything but ``constrained`` says that the reply was not JSON of the form that was asked for:
-        the server did not hold the model to it, and the declared rule was applied to what it wrote.
-    answer_text : the answer as it is written, which an ``extracted`` history keeps; the full text when there is none
+    how : by which rule it was read. With ``constrained: json`` anything but ``constrained`` says
+        that the reply was not JSON of the form that was asked for: the server did not hold the
+        model to it, and the declared rule was applied to what it wrote.
+    answer_text : the answer as it is written, which an ``extracted`` history keeps; the full text
+        when there is none
     """
 
     value: Answer | None
@@ -102,27 +121,42 @@ def check_extraction(kind: ResponseKind, settings: ChatSettings) -> None:
     """
     json = settings.constrained == "json"
     if json and kind.answer_schema() is None:
-        raise SpanLabError(f"chat settings: the response kind '{kind.name}' has no JSON Schema of an answer, so constrained cannot be json; set it to none")
+        raise SpanLabError(
+            f"chat settings: the response kind '{kind.name}' has no JSON Schema of an answer, so constrained cannot be"
+            " json; set it to none"
+        )
     answers = kind.written_answers()
     if settings.extraction == "first_character" and not (answers and all(len(answer) == 1 for answer in answers)):
         such = f" ('{next(answer for answer in answers if len(answer) != 1)[:40]}')" if answers else ""
-        raise SpanLabError(f"chat settings: extraction first_character needs answers of one character; '{kind.name}' has longer ones{such}: set it to tolerant")
+        raise SpanLabError(
+            f"chat settings: extraction first_character needs answers of one character; '{kind.name}' has longer"
+            f" ones{such}: set it to tolerant"
+        )
     if settings.extraction == "strict" and settings.reasoning != "none" and not json:
-        raise SpanLabError("chat settings: extraction strict reads nothing but a bare answer, and reasons are asked for as well; set extraction to tolerant")
+        raise SpanLabError(
+            "chat settings: extraction strict reads nothing but a bare answer, and reasons are asked for as well; set"
+            " extraction to tolerant"
+        )
     if settings.logprobs and (json or settings.reasoning == "before"):
         before = "an answer in JSON" if json else "an answer after reasons"
-        raise SpanLabError(f"chat settings: logprobs are those of the first token, which is not part of {before}; set logprobs to false")
+        raise SpanLabError(
+            f"chat settings: logprobs are those of the first token, which is not part of {before}; set logprobs to"
+            " false"
+        )
 
 
 def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = False) -> Reading:
     """Read an answer by the declared rule.
 
     * ``strict``: the whole reply, but for space around it, is an answer as it is written.
-    * ``first_character``: so, or else its first character is one. The published runs with GPT-3.5 took the first character of the raw reply, those with other
-      models that of the reply without space around it. Here the raw one counts; if it is not an answer, the first one that is not a space does. The two
-      rules differ only where a reply begins with a space or a new line, which with GPT-3.5 stopped a run or put the question again.
-    * ``tolerant``: so, or else the answer is found within the reply (``kind.parse``, "Answer: ...", tags and boxes). Where reasons come before the answer it
-      stands last, where they come after it first; else anywhere. Two different candidates are not an answer.
+    * ``first_character``: so, or else its first character is one. The published runs with GPT-3.5
+      took the first character of the raw reply, those with other models that of the reply without
+      space around it. Here the raw one counts; if it is not an answer, the first one that is not a
+      space does. The two rules differ only where a reply begins with a space or a new line, which
+      with GPT-3.5 stopped a run or put the question again.
+    * ``tolerant``: so, or else the answer is found within the reply (``kind.parse``, "Answer: ...",
+      tags and boxes). Where reasons come before the answer it stands last, where they come after it
+      first; else anywhere. Two different candidates are not an answer.
 
     * ``model``: so, or else another model is asked (:mod:`.judge`), which is not done here.
 
@@ -133,7 +167,8 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
     kind : what was asked
     text : the reply, without the reasoning that :func:`split_reasoning` takes away
     settings : the protocol
-    cut : whether the reply ended at the largest number of tokens: then reasons may be without their answer, and its last word may be half of another
+    cut : whether the reply ended at the largest number of tokens: then reasons may be without their
+        answer, and its last word may be half of another
     """
     json = settings.constrained == "json"
     value, how = None, "unread"
@@ -146,7 +181,12 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
     elif settings.extraction in ("tolerant", "model") and (plain := loosely(text) if json else text) is not None:
         # a JSON object keeps reasons apart, and its answer is all that is left here
         value = _tolerant(kind, plain, settings.reasoning if plain is text else "none")
-        if value is not None and settings.reasoning == "none" and isinstance(kind, SignedChoice) and kind.names_another(text, value):
+        if (
+            value is not None
+            and settings.reasoning == "none"
+            and isinstance(kind, SignedChoice)
+            and kind.names_another(text, value)
+        ):
             value = None
         how = "unread" if value is None else "tolerant"
     if value is None or (cut and how in ("exact", "tolerant") and _may_go_on(kind, text, value, settings)):
@@ -163,9 +203,10 @@ def read_reply(kind: ResponseKind, reply: Reply, settings: ChatSettings) -> tupl
 def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, str]:
     """The reasoning in a reply, and the rest, in which the answer is read.
 
-    Reasoning is what the server delivered as such and, with ``strip_think``, what stands in ``<think>`` (or ``<thinking>``) blocks. A closing tag alone has its
-    opening one in the prompt (some chat templates put it there): all before it is reasoning. After an opening tag that is never closed there is no answer:
-    the reply was cut, and all of it is reasoning.
+    Reasoning is what the server delivered as such and, with ``strip_think``, what stands in
+    ``<think>`` (or ``<thinking>``) blocks. A closing tag alone has its opening one in the prompt
+    (some chat templates put it there): all before it is reasoning. After an opening tag that is
+    never closed there is no answer: the reply was cut, and all of it is reasoning.
     """
     content = reply.content
     thoughts = [reply.reasoning] if reply.reasoning else []
@@ -194,7 +235,8 @@ def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, s
 
 
 def _last_channel(content: str) -> tuple[str, list[str]]:
-    """What a model wrote in its last channel, and what it wrote before. A reply that is cut within its reasoning has nothing in the last one."""
+    """What a model wrote in its last channel, and what it wrote before. A reply that is cut within
+    its reasoning has nothing in the last one."""
     finals = list(_FINAL.finditer(content))
     if finals:
         final = finals[-1]
@@ -202,7 +244,11 @@ def _last_channel(content: str) -> tuple[str, list[str]]:
         return _LEFT_OVER.sub("", content[final.end() :]), [before]
     if (channel := _CHANNEL.search(content)) is not None and "<|" in channel[0]:
         return "", [_LEFT_OVER.sub(" ", content)]
-    return _LEFT_OVER.sub("", content) if "<|" in content and "of_thought" not in content else re.sub(r"<\|(?:begin|end)_of_solution\|>", "", content), []
+    return (
+        _LEFT_OVER.sub("", content)
+        if "<|" in content and "of_thought" not in content
+        else re.sub(r"<\|(?:begin|end)_of_solution\|>", "", content)
+    ), []
 
 
 def _exact(kind: ResponseKind, text: str) -> Answer | None:
@@ -225,7 +271,8 @@ def _first_character(kind: ResponseKind, text: str) -> Answer | None:
 
 
 def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
-    """The answer within a text: in the place where it was asked for, else wherever it is clear that it is the answer, and the only one."""
+    """The answer within a text: in the place where it was asked for, else wherever it is clear that
+    it is the answer, and the only one."""
     if reasoning == "none" and len(text) > LONGEST:
         return None
     if (found := json_object(text)) is not None:
@@ -247,7 +294,8 @@ def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
 
 
 def _stated(kind: ResponseKind, text: str, reasoning: str) -> str | None:
-    """A reply in the words of the question: all of it, or beside reasons the line where the answer was asked for; None where that line says nothing."""
+    """A reply in the words of the question: all of it, or beside reasons the line where the answer
+    was asked for; None where that line says nothing."""
     if reasoning == "none":
         return as_stated(text, kind)
     lines = (unnumbered(text) if kind.written_answers() else text).rstrip().split("\n")
@@ -261,8 +309,13 @@ def _stated(kind: ResponseKind, text: str, reasoning: str) -> str | None:
 
 
 def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
-    """What is read after each place at which a text says that its answer comes, up to the next such place."""
-    markers = [marker for marker in _MARKER.finditer(text) if not negated(_SENTENCE.split(text[max(0, marker.start() - _BACK) : marker.start()])[-1])]
+    """What is read after each place at which a text says that its answer comes, up to the next such
+    place."""
+    markers = [
+        marker
+        for marker in _MARKER.finditer(text)
+        if not negated(_SENTENCE.split(text[max(0, marker.start() - _BACK) : marker.start()])[-1])
+    ]
     ends = [*(marker.start() for marker in markers), len(text)][1:]
     values: list[Answer | None] = []
     known: dict[str, Answer | None] = {}
@@ -279,7 +332,8 @@ def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
 
 
 def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
-    """What stands last, after reasons: in the last line, in its last sentence, or after the last place at which the answer is announced.
+    """What stands last, after reasons: in the last line, in its last sentence, or after the last
+    place at which the answer is announced.
 
     Nothing when no answer is given there; None among them stands for one that cannot be read.
     """
@@ -293,11 +347,16 @@ def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None
     concluded = [kind.parse(line[conclusion.start() :]) for conclusion in _CONCLUSION.finditer(line)][-1:]
     called = kind.parse(line[ends[-1] :]) if names_position(line[ends[-1] :]) and not negated(line) else None
     headed = _head(kind, line) if isinstance(kind, Rating) else None  # what follows a rating says how it is meant
-    return [value for value in (sentence, *concluded, called, headed, _short(kind, line), *_marked(kind, text)[-1:]) if value is not None]
+    return [
+        value
+        for value in (sentence, *concluded, called, headed, _short(kind, line), *_marked(kind, text)[-1:])
+        if value is not None
+    ]
 
 
 def _first(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
-    """What stands first, before reasons: in the first line, or at its head; and what is announced as the answer further on.
+    """What stands first, before reasons: in the first line, or at its head; and what is announced
+    as the answer further on.
 
     Nothing when no answer is given there; None among them stands for a list of what there may be.
     """
@@ -311,20 +370,25 @@ def _first(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | Non
         return []
     others = "|".join(re.escape(answer) for answer in kind.written_answers() if answer != kind.write(value))
     listed = rf"(?<![^\W_])(?:{others}) ?:|\bor [*_`'\"(]*(?:{others})(?![^\W_])"
-    if others and (re.search(listed, first, re.IGNORECASE) or any(re.match(rf"\W*(?:{others}) ?:", line, re.IGNORECASE) for line in more)):
+    if others and (
+        re.search(listed, first, re.IGNORECASE)
+        or any(re.match(rf"\W*(?:{others}) ?:", line, re.IGNORECASE) for line in more)
+    ):
         return [None]
     return [value, *(other for other in _marked(kind, text) if other is not None)]
 
 
 def _short(kind: ResponseKind, line: str) -> Answer | None:
-    """The answer in a line too short for reasons, such as "Position 3", or in one for answers that are not words."""
+    """The answer in a line too short for reasons, such as "Position 3", or in one for answers that
+    are not words."""
     if len(line.split()) > _FEW and kind.written_answers():
         return None
     return kind.parse(line) if _head(kind, line) is None else None
 
 
 def _head(kind: ResponseKind, line: str) -> Answer | None:
-    """The answer with which a line begins, before reasons; a rating only where nothing in the line takes it back."""
+    """The answer with which a line begins, before reasons; a rating only where nothing in the line
+    takes it back."""
     if isinstance(kind, Rating) and kind.parse(line) is None:
         return None
     ends = [*islice(HEAD_END.finditer(line), _HEADS), *(islice(DASH_END.finditer(line), 1) if _no_signs(kind) else ())]
@@ -356,7 +420,8 @@ def _sole(values: Iterable[Answer | None]) -> Answer | None:
 
 
 def _may_go_on(kind: ResponseKind, text: str, value: Answer, settings: ChatSettings) -> bool:
-    """Whether a reply that was cut may have meant to say another answer than the one that is read in it."""
+    """Whether a reply that was cut may have meant to say another answer than the one that is read
+    in it."""
     if settings.reasoning == "before":
         return True
     end, written = text.rstrip(), kind.write(value)

@@ -1,4 +1,5 @@
-"""A second model as the reader of last resort: it is shown a question and a reply in which no answer could be read, and says which answer the reply gives."""
+"""A second model as the reader of last resort: it is shown a question and a reply in which no
+answer could be read, and says which answer the reply gives."""
 
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ from ..transport.request_limits import RequestLimits
 from .extraction import LONGEST, bare_answer, split_reasoning
 
 _ASKED = (
-    "Somebody was asked a question and replied. The question:\n{question}\n\nThe reply stands between the two lines of equals signs.\n==========\n{reply}\n"
-    "==========\n\nWhich answer does this reply give to the question? Write that answer alone, in the form that was asked for. Where it gives no answer, "
-    "more than one, or one that it doubts, write the word none. Do not answer the question yourself."
+    "Somebody was asked a question and replied. The question:\n{question}\n\nThe reply stands between the two lines of"
+    " equals signs.\n==========\n{reply}\n==========\n\nWhich answer does this reply give to the question? Write that"
+    " answer alone, in the form that was asked for. Where it gives no answer, more than one, or one that it doubts,"
+    " write the word none. Do not answer the question yourself."
 )
 
 _LONGEST_VERDICT = 1024
@@ -31,7 +33,8 @@ class Judge:
     Parameters
     ----------
     settings : with the model's name
-    endpoint : where the model that is judged is served, and the judge as well, where its name has no provider
+    endpoint : where the model that is judged is served, and the judge as well, where its name has
+        no provider
     request_limits : how servers are treated; limits hold for both models together
     account : of the model that is judged
 
@@ -41,22 +44,33 @@ class Judge:
         when a limit of cost cannot be kept, since the judge's price is not known.
     """
 
-    def __init__(self, settings: ChatSettings, endpoint: Endpoint, request_limits: RequestLimits, account: Account) -> None:
+    def __init__(
+        self, settings: ChatSettings, endpoint: Endpoint, request_limits: RequestLimits, account: Account
+    ) -> None:
         served = serving(settings.judge)
         if served.provider is None:
             served = Serving(settings.judge, endpoint)
         if request_limits.max_cost is not None and served.prices is None:
-            raise SpanLabError(f"--max-cost needs the price of the judge {settings.judge}, too: give it in a file of providers, and name it MODEL@PROVIDER")
+            raise SpanLabError(
+                f"--max-cost needs the price of the judge {settings.judge}, too: give it in a file of providers, and"
+                " name it MODEL@PROVIDER"
+            )
         self.name = settings.judge
         # an answer is short; some interfaces want to know how short
-        self._options = {"max_tokens": _LONGEST_VERDICT} if served.provider is not None and served.provider.api == "anthropic" else {}
+        self._options = (
+            {"max_tokens": _LONGEST_VERDICT}
+            if served.provider is not None and served.provider.api == "anthropic"
+            else {}
+        )
         self.account = Account(request_limits, served.prices)
         account.share(self.account)
         self._settings, self.model = settings, served.model
         self.where = served.endpoint.public
         # it reads a reply when that has come, and is not waited for until others have come
         at_once = request_limits.model_copy(update={"batch": None})
-        self.client = Client(served.endpoint, served.model, at_once, account=self.account, repeat=settings.repeat, hook=served.hook())
+        self.client = Client(
+            served.endpoint, served.model, at_once, account=self.account, repeat=settings.repeat, hook=served.hook()
+        )
 
     def paid(self) -> PaidReplies:
         """Its requests of one trial."""
@@ -72,7 +86,10 @@ class Judge:
         shown = reply[-LONGEST:] if self._settings.reasoning == "before" else reply[:LONGEST]
         message = Message("user", (Text(_ASKED.format(question=kind.question(), reply=shown)),))
         return replace(
-            asked, messages=(message,), options=self._options, identity=chained(chained("", ["judge", self.model, asked.identity]), message.stored())
+            asked,
+            messages=(message,),
+            options=self._options,
+            identity=chained(chained("", ["judge", self.model, asked.identity]), message.stored()),
         )
 
     def read(self, kind: ResponseKind, verdict: Reply) -> Answer | None:

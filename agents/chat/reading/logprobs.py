@@ -13,21 +13,26 @@ _SPACES = "Ġ▁Ċ"
 
 
 def answer_logprobs(kind: ResponseKind, first_logprobs: Mapping[str, float] | None) -> dict[str, float] | None:
-    """The natural logarithm of the probability that a reply begins with each of the allowed answers.
+    """The natural logarithm of the probability that a reply begins with each of the allowed
+    answers.
 
-    A token belongs to an answer when it is the answer, or the beginning of it, whatever the case, the space around it and the sort of dash, and no other answer
-    begins like it; the probabilities of all tokens of an answer are added. (Where case alone tells two answers apart, it counts.) An answer that has no token
-    in the list is left out: all that is known of it is that it is less probable than what is in the list. The reply may go on in any way: this is about its
-    first token.
+    A token belongs to an answer when it is the answer, or the beginning of it, whatever the case,
+    the space around it and the sort of dash, and no other answer begins like it; the probabilities
+    of all tokens of an answer are added. (Where case alone tells two answers apart, it counts.) An
+    answer that has no token in the list is left out: all that is known of it is that it is less
+    probable than what is in the list. The reply may go on in any way: this is about its first
+    token.
 
     Parameters
     ----------
     kind : what was asked
-    first_logprobs : the logarithms of the probabilities of the first token, by token, as far as the server gives them
+    first_logprobs : the logarithms of the probabilities of the first token, by token, as far as the
+        server gives them
 
     Returns
     -------
-    By answer as it is written. None when the server gave no probabilities, when the answers cannot be listed, or when a token could begin several of them.
+    By answer as it is written. None when the server gave no probabilities, when the answers cannot
+    be listed, or when a token could begin several of them.
     """
     answers = kind.written_answers()
     if first_logprobs is None or not answers:
@@ -45,9 +50,11 @@ def answer_logprobs(kind: ResponseKind, first_logprobs: Mapping[str, float] | No
 
 
 def answer_probabilities(kind: ResponseKind, logprobs: Mapping[str, float] | None) -> dict[str, float] | None:
-    """The probability of each allowed answer, given that the reply begins with one of them: they add up to 1.
+    """The probability of each allowed answer, given that the reply begins with one of them: they
+    add up to 1.
 
-    None unless :func:`answer_logprobs` knows all of them: among some of the answers, each would seem more probable than it is.
+    None unless :func:`answer_logprobs` knows all of them: among some of the answers, each would
+    seem more probable than it is.
     """
     answers = kind.written_answers()
     if not logprobs or set(logprobs) != set(answers):

@@ -1,7 +1,9 @@
-"""What of a reply may be its answer: everything that is there, without what is asked, doubted or only talked about.
+"""What of a reply may be its answer: everything that is there, without what is asked, doubted or
+only talked about.
 
-A tolerant reader looks for the one answer in a reply. Questions back, requests, doubts and conditions name answers without giving them, and so do numbers of
-patterns, rows and grids. They are taken away here, before anything is read; nothing is ever added.
+A tolerant reader looks for the one answer in a reply. Questions back, requests, doubts and
+conditions name answers without giving them, and so do numbers of patterns, rows and grids. They are
+taken away here, before anything is read; nothing is ever added.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ _WORD = r"(?<![^\W_])(?:{})(?![^\W_])"
 #: what asks for something, in five languages
 _REQUESTS = re.compile(
     _WORD.format(
-        r"could you|can you|would you|will you|can i|could i|may i|should i|shall i|please|show me|let me|i(?:'d| would)? need|i'm ready|i am ready|ready|"
-        r"understood|könnt\w*|kannst|kann ich|darf ich|bitte|soll ich|pou[rv]\w*-vous|peux-tu|puis-je|s'il vous plaît|podría\w*|puede\w*|puedo|por favor"
+        r"could you|can you|would you|will you|can i|could i|may i|should i|shall i|please|show me|let me|i(?:'d|"
+        r" would)? need|i'm ready|i am ready|ready|"
+        r"understood|könnt\w*|kannst|kann ich|darf ich|bitte|soll ich|pou[rv]\w*-vous|peux-tu|puis-je|s'il vous"
+        r" plaît|podría\w*|puede\w*|puedo|por favor"
     )
     + "|请|可以再|能再|能否",
     re.IGNORECASE,
@@ -33,12 +37,15 @@ _REQUESTS = re.compile(
 _DOUBTS = re.compile(
     _WORD.format(
         r"almost|nearly|mostly|largely|partly|roughly|hardly|barely|scarcely|seldom|fail(?:s|ed)?|lack(?:s|ed)?|stop(?:s|ped)?|perhaps|maybe|possibly|might|"
-        r"could be|could have|either|neither|whether|if|otherwise|unless|although|(?:they|it|this|that|there) would|(?:it|"
+        r"could be|could have|either|neither|whether|if|otherwise|unless|although|(?:they|it|this|that|there)"
+        r" would|(?:it|"
         r"they)'d|not sure|unsure|uncertain|guessing|"
-        r"forgot|forgotten|apart from|aside from|except\w*|save for|but for|without|close to|similar|far from|anything but|"
+        r"forgot|forgotten|apart from|aside from|except\w*|save for|but for|without|close to|similar|far from|anything"
+        r" but|"
         r"nothing but|hope|supposed|somewhere|between|"
         r"asked|wonder\w*|remember only|only remember|"
-        r"fast|beinahe|nahezu|vielleicht|möglicherweise|wahrscheinlich|entweder|ob|falls|wenn|vergessen|außer|bis auf|unsicher|"
+        r"fast|beinahe|nahezu|vielleicht|möglicherweise|wahrscheinlich|entweder|ob|falls|wenn|vergessen|außer|bis"
+        r" auf|unsicher|"
         r"presque|peut-être|soit|si|sauf|oublié|quizás?|tal vez|casi|acaso|salvo|excepto|olvid\w+|sea|seguro"
     )
     + "|可能|也许|几乎|差不多|或者|还是|如果|忘",
@@ -58,17 +65,23 @@ _OTHER_NUMBERS = re.compile(
     r"\b\d+ ?(?:x|×|by|mal|par|por) ?\d+\b"
     rf"|\b(?:{_THINGS})(?: no\.| number| #)? ?\d+(?:st|nd|rd|th)?\b"
     rf"|\b\d+(?:st|nd|rd|th|er|ère|e|ème|º|ª)? (?:\w+ )?(?:{_THINGS})\b|\b\d+\. (?=muster|bild|zeile|spalte|reihe)"
-    r"|\b(?:from|between|von|de|zwischen|entre|del) \d+ (?:to|and|bis|und|à|et|a|al|y) \d+\b|\b\d+(?: to |-| bis )\d+(?= (?:cells|positions))"
+    r"|\b(?:from|between|von|de|zwischen|entre|del) \d+ (?:to|and|bis|und|à|et|a|al|y) \d+\b|\b\d+(?: to |-| bis"
+    r" )\d+(?= (?:cells|positions))"
     r"|(?<=\d) (?:out )?of \d+\b|\b\d+ [*+\-/] \d+(?: [*+\-/] \d+)* ?=|\(\d+ ?[*+\-] ?\d+\)(?: ?[*+\-] ?\d+)* ?="
-    r"|第 ?\d+ ?(?:个|张|幅)?(?:图案|图|项|次|行|列)|(?:图案|图|项目) ?\d+|(?<!第)(?<!第 )\b\d+ ?(?:个|张|幅) ?(?:图案|格子|图|位置)",
+    r"|第 ?\d+ ?(?:个|张|幅)?(?:图案|图|项|次|行|列)|(?:图案|图|项目) ?\d+|(?<!第)(?<!第 )\b\d+ ?(?:个|张|幅)"
+    r" ?(?:图案|格子|图|位置)",
     re.IGNORECASE,
 )
 _COUNTED_CELLS = re.compile(
-    r"\b\d+ ?(?:x|×|by|mal|par|por) ?\d+\b|\b\d+ (?:\w+ )?(?:cells?|squares?|positions?|items?|displays?|zellen?|felder|cases?|celdas?|casillas?)\b"
+    r"\b\d+ ?(?:x|×|by|mal|par|por) ?\d+\b|\b\d+ (?:\w+"
+    r" )?(?:cells?|squares?|positions?|items?|displays?|zellen?|felder|cases?|celdas?|casillas?)\b"
     r"|\b(?:display|step|cell|item|square|schritt|zelle|étape|paso) \d+ ?(?=[:.)])|\d+ ?个(?:格子|单元格)",
     re.IGNORECASE,
 )
-_ROWS = ((re.compile(r"\b(?:zeile|ligne|fila)\b", re.I), "row"), (re.compile(r"\b(?:spalte|colonne|columna)\b", re.I), "column"))
+_ROWS = (
+    (re.compile(r"\b(?:zeile|ligne|fila)\b", re.I), "row"),
+    (re.compile(r"\b(?:spalte|colonne|columna)\b", re.I), "column"),
+)
 _CHINESE_CELL = re.compile(r"第? ?(\d+) ?行[,，]? ?第? ?(\d+) ?列")
 #: a position that is called so counts, and numbers beside it do not
 _POSITION = re.compile(
@@ -79,10 +92,14 @@ _POSITION = re.compile(
 )
 _SAYS = re.compile(r"\b(?:is|so|therefore|thus|ist|also|est|donc|es)\b|是", re.IGNORECASE)
 #: words that stand before an answer that another thing is told by
-_BESIDE = r"(?:after|before|following|preceding|follows|precedes|next to|beside|between|rhymes with|like|than|nach|vor|après|avant|después de|antes de)"
-#: a word that is none of these says of what an adjective is told: "the same colours" are not the same displays
+_BESIDE = (
+    r"(?:after|before|following|preceding|follows|precedes|next to|beside|between|rhymes"
+    r" with|like|than|nach|vor|après|avant|después de|antes de)"
+)
+#: a word that is none of these says of what an adjective is told: "the same colours" are not the
+#: same displays
 _NOUN = (
-    r"(?= (?!(?:one|ones|because|since|as|and|so|or|but|not|nor|answer|in|on|at|again|from|now|here|with|by|to|than|then|when|for|this|that|if|is|was|"
+    r"(?= (?!(?:one|ones|because|since|as|and|so|or|but|not|nor|answer|in|on|at|again|from|now|here|with|by|to|than|then|when|for|this|that|if|is|was|"  # noqa: E501
     r"oder|und|et|y|ou|o)\b)"
     r"[a-z])"
 )
@@ -92,7 +109,10 @@ _IDIOMS: dict[str, tuple[str, str]] = {
         r"\b(?:that(?:'s| is)|this is|you(?:'re| are)|i(?:'m| am)|all|quite|exactly|is that|is this) ",
         r"(?:,? (?:let|now|after|before|away|so|then|here|i)\b|!? ?,)",
     ),
-    "left": (r"\b(?:nothing|something|anything|what(?:'s| is| was)|have|has|had)(?: \w+)? ", r"(?= (?:of|to|for|behind|over|out)\b)"),
+    "left": (
+        r"\b(?:nothing|something|anything|what(?:'s| is| was)|have|has|had)(?: \w+)? ",
+        r"(?= (?:of|to|for|behind|over|out)\b)",
+    ),
     "true": (r"", r"(?= that\b)"),
     "blue": (r"\bfeel(?:s|ing)? ", ""),
     "same": (r"", _NOUN),
@@ -121,7 +141,11 @@ def plain(text: str, kind: ResponseKind) -> str:
     if not labels:
         return _cells(text)
     if isinstance(kind, Rating):  # doubts are what it is about, and its numbers count nothing else
-        return "".join(sentence for sentence in _SENTENCES.findall(text) if not sentence.strip().endswith("?") and not _REQUESTS.search(sentence))
+        return "".join(
+            sentence
+            for sentence in _SENTENCES.findall(text)
+            if not sentence.strip().endswith("?") and not _REQUESTS.search(sentence)
+        )
     whole = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     text = "".join(sentence for sentence in _SENTENCES.findall(text) if _says(sentence, whole))
     if all(label.isdigit() for label in labels):
@@ -142,7 +166,11 @@ def _says(sentence: str, labels: str) -> bool:
 
 
 def _cells(text: str) -> str:
-    text = "".join(sentence for sentence in _SENTENCES_OF_CELLS.findall(text) if not sentence.strip().endswith("?") and not _REQUESTS.search(sentence))
+    text = "".join(
+        sentence
+        for sentence in _SENTENCES_OF_CELLS.findall(text)
+        if not sentence.strip().endswith("?") and not _REQUESTS.search(sentence)
+    )
     text = _CHINESE_CELL.sub(r"\1,\2", text)
     for pattern, word in _ROWS:
         text = pattern.sub(word, text)
@@ -165,7 +193,8 @@ def _positions(text: str) -> str:
 
 
 def _words(text: str, labels: Sequence[str], whole: str) -> str:
-    """A text without answers that are only spoken of: beside which another thing stands, with which one is contrasted, or in another sense of the word."""
+    """A text without answers that are only spoken of: beside which another thing stands, with which
+    one is contrasted, or in another sense of the word."""
     text = re.sub(rf"\b{_BESIDE} (?:the |a |an |le |la |el |dem |der )?[\"'“]?(?i:{whole})\b", " ", text)
     text = re.sub(rf"\b((?i:{whole}))([\"'”*]*),? (?:and |but )?not (?:the |a )?(?i:{whole})\b", r"\1\2", text)
     for label in labels:

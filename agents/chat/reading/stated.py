@@ -1,7 +1,9 @@
-"""What a reply states, in the words of the question: JSON, corrections, opposites and the talk around an answer, put into the form that a reader expects.
+"""What a reply states, in the words of the question: JSON, corrections, opposites and the talk
+around an answer, put into the form that a reader expects.
 
-Models write the same answer in many forms: ``{"answer": "8", "confidence": 0.9}``, *It's 3. No wait, 8.*, *The arrays are identical.* Each function here brings
-one form back to the allowed answers, or takes away what is none. Nothing is guessed: what stays unclear stays so for the reader.
+Models write the same answer in many forms: ``{"answer": "8", "confidence": 0.9}``, *It's 3. No
+wait, 8.*, *The arrays are identical.* Each function here brings one form back to the allowed
+answers, or takes away what is none. Nothing is guessed: what stays unclear stays so for the reader.
 """
 
 from __future__ import annotations
@@ -17,8 +19,20 @@ from ....paradigms.responses import Cells, Choice, Continuous, Rating, SerialOrd
 from ....paradigms.responses.sequence import BLANK
 from ....paradigms.responses.wording import with_gaps
 
-#: Keys under which models put the answer in a JSON object of their own, the first one that is there.
-_KEYS = ("answer", "final_answer", "response", "result", "choice", "prediction", "antwort", "réponse", "respuesta", "答案")
+#: Keys under which models put the answer in a JSON object of their own, the first one that is
+#: there.
+_KEYS = (
+    "answer",
+    "final_answer",
+    "response",
+    "result",
+    "choice",
+    "prediction",
+    "antwort",
+    "réponse",
+    "respuesta",
+    "答案",
+)
 _KEYS_OF_KIND: Mapping[type[ResponseKind], tuple[str, ...]] = {
     Choice: ("position", "option", "selection", "match", "label", "word"),
     Rating: ("rating", "confidence", "score", "value"),
@@ -31,15 +45,25 @@ _KEYS_OF_KIND: Mapping[type[ResponseKind], tuple[str, ...]] = {
 _CORRECTION = re.compile(
     r"(?:[.,;:!?—–]|\.\.\.|…|-)\s*"
     r"(?:no,? wait|wait,? no|wait|actually|scratch that|correction|oops|sorry,?(?: i (?:meant|mean))?|i (?:mean|meant)|"
-    r"nein,? moment|moment,? nein|korrektur|non,? attends|perdón|不对)(?:,? (?:that is|that's|it is|it's|it should be|i meant|the answer is))?[,:.!]*\s+",
+    r"nein,? moment|moment,? nein|korrektur|non,? attends|perdón|不对)(?:,? (?:that is|that's|it is|it's|it should be|i"
+    r" meant|the answer is))?[,:.!]*\s+",
     re.IGNORECASE,
 )
-_DANGLING = re.compile(r"(?<![^\W_])(?:is|are|was|were|the|a|an|and|or|of|to|in|with|at|has|have|it|but|that|which|because|then)\Z", re.IGNORECASE)
+_DANGLING = re.compile(
+    r"(?<![^\W_])(?:is|are|was|were|the|a|an|and|or|of|to|in|with|at|has|have|it|but|that|which|because|then)\Z",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(r"^ *(\d{1,2})[.)] +(?=[A-Za-z])", re.MULTILINE)
-_MEANT = re.compile(r"\A\W*(?:i (?:meant|mean)|sorry,? i (?:meant|mean)|sorry,? i made a mistake[:,.]?|correction)[ :,]+", re.IGNORECASE)
-_CONTRAST = re.compile(r"(?:,|;)? (?:and )?not (?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?=\W*(?:\Z|[.,;]))", re.IGNORECASE)
+_MEANT = re.compile(
+    r"\A\W*(?:i (?:meant|mean)|sorry,? i (?:meant|mean)|sorry,? i made a mistake[:,.]?|correction)[ :,]+", re.IGNORECASE
+)
+_CONTRAST = re.compile(
+    r"(?:,|;)? (?:and )?not (?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?=\W*(?:\Z|[.,;]))",
+    re.IGNORECASE,
+)
 _NOT_BUT = re.compile(
-    r"\bnot (?:at |in )?(?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?:,|;)? (?:but )?(?=(?:the |position |place |option )?)",
+    r"\bnot (?:at |in )?(?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?:,|;)? (?:but )?(?=(?:the"
+    r" |position |place |option )?)",
     re.IGNORECASE,
 )
 #: Answers in other words, where a reply is nothing else; and a yes or no before more.
@@ -47,7 +71,9 @@ _IN_OTHER_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("ja", "oui", "sí", "yep", "yeah", "yup", "是", "是的", "对"), "yes"),
     **dict.fromkeys(("nein", "non", "nope", "nah", "不", "不是", "否"), "no"),
     **dict.fromkeys(("gleich", "identisch", "identique", "identiques", "iguales", "igual", "相同"), "same"),
-    **dict.fromkeys(("verschieden", "unterschiedlich", "différent", "différents", "diferente", "diferentes", "不同"), "different"),
+    **dict.fromkeys(
+        ("verschieden", "unterschiedlich", "différent", "différents", "diferente", "diferentes", "不同"), "different"
+    ),
     **dict.fromkeys(("wahr", "richtig", "vrai", "verdadero"), "true"),
     **dict.fromkeys(("falsch", "faux", "falso"), "false"),
     **dict.fromkeys(("rot", "rouge", "rojo", "红色"), "red"),
@@ -61,12 +87,16 @@ _DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine
 _DIGIT_ALONE = re.compile(rf"(?:position|place|option|number|pattern) ({'|'.join(_DIGITS)})", re.IGNORECASE)
 _REASON = re.compile(r",? (?:because|since)\b[^.!?\n]*", re.IGNORECASE)
 _WITHOUT = re.compile(r", not \d+\b")
-_THOUGHT = re.compile(r"\bi (?:first|initially) (?:thought|said) [^.,;\n]*,? but (?:now )?(?:it is|it's|i think)(?= )", re.IGNORECASE)
+_THOUGHT = re.compile(
+    r"\bi (?:first|initially) (?:thought|said) [^.,;\n]*,? but (?:now )?(?:it is|it's|i think)(?= )", re.IGNORECASE
+)
 _GIVES = re.compile(r"\b(?:gives?|yields?|becomes?|is|ergibt|donne|da)\b:?(?=[\s*]*[A-Z0-9])")
 #: Talk about the task instead of an answer.
 _TALK = re.compile(
-    r"\b(?:problem|worry|worries|no need|no idea|no information|not sure|i understand|understood|ready|let's|let us|let me know|of course|go ahead|continue|"
-    r"begin|start|memori[sz]ed?|will remember|take your time|happy to|looking forward|noted|instructions?|no digits|no list|depends|i will (?:check|judge))\b",
+    r"\b(?:problem|worry|worries|no need|no idea|no information|not sure|i understand|understood|ready|let's|let us|let"
+    r" me know|of course|go ahead|continue|"
+    r"begin|start|memori[sz]ed?|will remember|take your time|happy to|looking forward|noted|instructions?|no digits|no"
+    r" list|depends|i will (?:check|judge))\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.](?=\d)[^.!?\n]*)*(?:[.!?\n]+|\Z)")
@@ -78,7 +108,8 @@ _HEDGE = re.compile(
 )
 #: The part of a display of which a sentence may speak instead of the whole.
 _PART = re.compile(
-    r"\A\W*(?:all |only |both |each |every )?(?:the )?(?:first|second|third|fourth|last|top|bottom|middle|upper|lower|other|\d+(?:st|nd|rd|th))? ?"
+    r"\A\W*(?:all |only |both |each |every )?(?:the"
+    r" )?(?:first|second|third|fourth|last|top|bottom|middle|upper|lower|other|\d+(?:st|nd|rd|th))? ?"
     r"(?:bars?|rows?|columns?|lines?|cells?|items?|colou?rs?|lengths?)(?: \d+(?:(?:,| and| to|-) ?\d+)*)? "
     r"(?:is|are|was|were|has|have|looks?|seems?|stays?|remains?)\b",
     re.IGNORECASE,
@@ -88,8 +119,17 @@ _NOT = r"(?:not|n['’]t|never)(?: (?:at all|the|a|quite|exactly|completely|enti
 #: Of two answers that are opposites, other words for each; what is denied first.
 _OPPOSITES: Mapping[frozenset[str], tuple[tuple[str, str], ...]] = {
     frozenset({"same", "different"}): (
-        (rf"\b(?:is|are|was|were|do|does|look|have|has)?(?: )?{_NOT} (?:same|identical|alike|equal|match(?:ing)?)\b", "different"),
-        (rf"\b(?:\w+ )?{_NOT} (?:different|differ|changed?)\b|\bnothing (?:has |was )?(?:changed|different)\b|\bno (?:changes?|differences?)\b", "same"),
+        (
+            rf"\b(?:is|are|was|were|do|does|look|have|has)?(?: )?{_NOT} (?:same|identical|alike|equal|match(?:ing)?)\b",
+            "different",
+        ),
+        (
+            (
+                rf"\b(?:\w+ )?{_NOT} (?:different|differ|changed?)\b|\bnothing (?:has |was"
+                r" )?(?:changed|different)\b|\bno (?:changes?|differences?)\b"
+            ),
+            "same",
+        ),
         (r"\b(?:exactly |completely )?(?:identical|alike)\b", "same"),
         (r"\bdiffers?\b", "different"),
         (r"\b(?:nicht|no son|no es|pas) (?:identisch|iguale?s?|identiques?|idénticos?)\b", "different"),
@@ -110,7 +150,8 @@ _OPPOSITES: Mapping[frozenset[str], tuple[tuple[str, str], ...]] = {
 _PLACE = r"(?:places?|positions?|circles?|squares?|locations?|outlines?|items?|box(?:es)?|bars?)"
 #: Numbers in a reply on a scale that say where something was, and not what.
 _WHERE = re.compile(
-    rf"\(?\b(?:at |in |of |for |from )?(?:the )?{_PLACE} ?(?:at |in |no\.? ?|number |nr\.? ?)?(?:{_PLACE} )?#?\d+(?: (?:clockwise|from the top))?\)?:?"
+    rf"\(?\b(?:at |in |of |for |from )?(?:the )?{_PLACE} ?(?:at |in |no\.? ?|number |nr\.? ?)?(?:{_PLACE} )?#?\d+(?:"
+    r" (?:clockwise|from the top))?\)?:?"
     rf"|\bat \d+(?= is thick)|\brgb\([^)]*\)|\bcolou?r \d+ is \d+ degrees\b[^.]*|\b(?:colour|color) 0 is\b[^.]*",
     re.IGNORECASE,
 )
@@ -118,28 +159,36 @@ _VERBS = (
     "matches|holds|shows|contains|looks|seems|corresponds|appears|remains|fits|equals|starts|begins|comes|does|gives|goes|differs|always|perhaps|plus|degrees|"
     "degs|grados|degrés|this|stays|belongs|wins|makes|suits|across|besides|likes|is|was|has"
 )
-#: A number before a plural counts things, and so does one that is offered beside it (3 or 4 things).
+#: A number before a plural counts things, and so does one that is offered beside it (3 or 4
+#: things).
 _COUNT = re.compile(
-    r"(?<![\w.,])(?<!position )(?<!place )(?<!cell )(?<!number )(?<!option )(?:\d+ (?:(?:out )?of (?:the )?|(?:or|to) ))?"
+    r"(?<![\w.,])(?<!position )(?<!place )(?<!cell )(?<!number )(?<!option )(?:\d+ (?:(?:out )?of (?:the"
+    r" )?|(?:or|to) ))?"
     rf"\d+ (?:(?!and|is|was|of|to)[a-zéèü]+ )?(?!(?:{_VERBS})\b)[a-zéèü]{{3,}}s\b",
     re.IGNORECASE,
 )
-_SEVERAL = re.compile(r"\b(?:positions|places|cells|options|boxes|blocks|numbers) \d+(?:, \d+)*,? (?:and|or|&) \d+", re.IGNORECASE)
+_SEVERAL = re.compile(
+    r"\b(?:positions|places|cells|options|boxes|blocks|numbers) \d+(?:, \d+)*,? (?:and|or|&) \d+", re.IGNORECASE
+)
 _CALLED = re.compile(r"\b(?:option|box|choice|answer option) (?:no\.? |number )?#?(?=\d)", re.IGNORECASE)
 _INTERJECTION = re.compile(r"(?:\A|(?<=[.!?] ))\W{0,5}(?:no|yes|okay|ok|hmm|well|right),\s+", re.IGNORECASE)
 _BACKWARDS = re.compile(
-    r"(?:revers\w*|backwards?|opposite(?: order)?|umgekehrt\w*|rückwärts|à l'envers|ordre inverse|orden inverso|al revés|倒序|反向|相反)"
+    r"(?:revers\w*|backwards?|opposite(?: order)?|umgekehrt\w*|rückwärts|à l'envers|ordre inverse|orden inverso|al"
+    r" revés|倒序|反向|相反)"
     r"[^\d\n]*?(?=[\s:*]*[A-Z0-9_?]\b)",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\([^()]{1,200}\)")
 _OF_ITEMS = re.compile(
-    r"\b(?:blocks?|places?|positions?|squares?|numbers?|digits?|letters?|first|then|next|finally|lastly|again|followed by)\b,?:?", re.IGNORECASE
+    r"\b(?:blocks?|places?|positions?|squares?|numbers?|digits?|letters?|first|then|next|finally|lastly|again|followed"
+    r" by)\b,?:?",
+    re.IGNORECASE,
 )
 
 
 def as_stated(text: str, kind: ResponseKind) -> str:
-    """A reply in the words of the question, without what takes itself back and without talk about the task."""
+    """A reply in the words of the question, without what takes itself back and without talk about
+    the task."""
     text = _THOUGHT.sub("", _corrected(unnumbered(text) if kind.written_answers() else text))
     text = unfinished(text, kind.written_answers())
     if isinstance(kind, SerialOrder):
@@ -182,7 +231,11 @@ def unfinished(text: str, labels: tuple[str, ...]) -> str:
 def unnumbered(text: str) -> str:
     """Sentences without the numbers of their lines, where these run from 1."""
     numbers = [match[1] for match in _NUMBERED.finditer(text)]
-    return _NUMBERED.sub("", text) if len(numbers) > 1 and numbers == [str(at) for at in range(1, len(numbers) + 1)] else text
+    return (
+        _NUMBERED.sub("", text)
+        if len(numbers) > 1 and numbers == [str(at) for at in range(1, len(numbers) + 1)]
+        else text
+    )
 
 
 def _without_denied(text: str, label: str) -> str:
@@ -194,7 +247,11 @@ def _position(text: str) -> str:
     text = _COUNT.sub(" ", _SEVERAL.sub(" ", _CALLED.sub("", text)))
     text = re.sub(_CONTRAST.pattern.replace("{label}", r"\d+"), "", text, flags=re.IGNORECASE)
     text = _without_denied(text, r"\d+")
-    return _HEDGE.sub("", _INTERJECTION.sub("", text)) if re.fullmatch(r"\W*\d+\W*", _HEDGE.sub("", text)) else _INTERJECTION.sub("", text)
+    return (
+        _HEDGE.sub("", _INTERJECTION.sub("", text))
+        if re.fullmatch(r"\W*\d+\W*", _HEDGE.sub("", text))
+        else _INTERJECTION.sub("", text)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -203,13 +260,18 @@ def _forms(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     sign = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     dressed = rf"[*_`'\"“”(\[ ]*(?P<label>{sign})[*_`'\"“”)\].!✓✅ ]*"
     return (
-        re.compile(rf"(?:(?:\bso|\btherefore|\bhence|\bthus|:|→|=>|—|–|\balso|\bdonc)\s*(?:it is |it's |the answer is )?)(?<![\w]){dressed}\Z", re.IGNORECASE),
+        re.compile(
+            r"(?:(?:\bso|\btherefore|\bhence|\bthus|:|→|=>|—|–|\balso|\bdonc)\s*(?:it is |it's |the answer is"
+            rf" )?)(?<![\w]){dressed}\Z",
+            re.IGNORECASE,
+        ),
         re.compile(dressed, re.IGNORECASE),
     )
 
 
 def _label(text: str, labels: tuple[str, ...]) -> str:
-    """A text with words for answers: in other words, at its end as a conclusion, or after a hedge; without sentences that say something else."""
+    """A text with words for answers: in other words, at its end as a conclusion, or after a hedge;
+    without sentences that say something else."""
     concluded, bare = _forms(labels)
     hedged = _HEDGE.sub("", text, count=1)
     if hedged != text and (match := bare.fullmatch(hedged.strip())):
@@ -219,13 +281,19 @@ def _label(text: str, labels: tuple[str, ...]) -> str:
         return _yes_or_no(text, concluded)
     if len(lowered) == 2 and (end := concluded.search(text.rstrip())) and not text.rstrip().endswith("?"):
         before = text.rstrip()[: end.start()]
-        denied = re.search(r"\b(?:answer|response|choice|result)\b[^.\n]*(?:\bnot\b|n['’]t\b|\bnever\b)[^.\n]*\Z", before, re.IGNORECASE)
+        denied = re.search(
+            r"\b(?:answer|response|choice|result)\b[^.\n]*(?:\bnot\b|n['’]t\b|\bnever\b)[^.\n]*\Z",
+            before,
+            re.IGNORECASE,
+        )
         if not denied and not re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, labels))})(?!\w)", before, re.IGNORECASE):
             return end["label"]
     kept = _SENTENCE.findall(text)
     if lowered in _OPPOSITES:
         kept = [
-            _in_words(sentence, _OPPOSITES[lowered]) for sentence in kept if not _PART.match(sentence) or _ALL.match(sentence) or re.search(r"\bso\b", sentence)
+            _in_words(sentence, _OPPOSITES[lowered])
+            for sentence in kept
+            if not _PART.match(sentence) or _ALL.match(sentence) or re.search(r"\bso\b", sentence)
         ]
     text = "".join(kept)
     if lowered == {"left", "right"}:
@@ -234,7 +302,8 @@ def _label(text: str, labels: tuple[str, ...]) -> str:
 
 
 def _in_words(sentence: str, words: tuple[tuple[str, str], ...]) -> str:
-    """A sentence in which each answer stands in the word of the question, without a yes or no before it and without reasons behind it."""
+    """A sentence in which each answer stands in the word of the question, without a yes or no
+    before it and without reasons behind it."""
     sentence = _WITHOUT.sub("", _REASON.sub("", _INTERJECTION.sub("", sentence)))
     for pattern, label in words:
         sentence = re.sub(pattern, f" {label} " if label.strip() else label, sentence, flags=re.IGNORECASE)
@@ -242,29 +311,41 @@ def _in_words(sentence: str, words: tuple[tuple[str, str], ...]) -> str:
 
 
 def _yes_or_no(text: str, concluded: re.Pattern[str]) -> str:
-    """The word with which a reply begins where a statement about the question follows, or with which it ends as a conclusion."""
+    """The word with which a reply begins where a statement about the question follows, or with
+    which it ends as a conclusion."""
     first = re.match(r"\W*([^\W\d_]+)\s*[,.!:。,—–]", text)
     if first is not None and (word := _IN_OTHER_WORDS.get(first[1].casefold())) in ("yes", "no"):
         text = f"{word}. {text[first.end() :]}"
     kept = "".join(sentence for sentence in _SENTENCE.findall(text) if not sentence.strip().endswith("?"))
     head = re.match(r"\W*(yes|no)\b(?=\W*(?:[,.!:;\n—–-]|\Z))", kept, re.IGNORECASE)
     end = concluded.search(kept.rstrip())
-    if head is None and end is not None and re.search(rf":\W*(?!{end['label']})(?:yes|no)\b", kept[: end.start()], re.IGNORECASE):
+    if (
+        head is None
+        and end is not None
+        and re.search(rf":\W*(?!{end['label']})(?:yes|no)\b", kept[: end.start()], re.IGNORECASE)
+    ):
         return ""
     if head is None:
-        return end["label"] if end is not None and not _TALK.search(kept) else "".join(one for one in _SENTENCE.findall(kept) if not _TALK.search(one))
+        return (
+            end["label"]
+            if end is not None and not _TALK.search(kept)
+            else "".join(one for one in _SENTENCE.findall(kept) if not _TALK.search(one))
+        )
     rest = kept[head.end() :]
     if _TALK.search(rest) or re.search(r"\b(?:please|could you|can you|show me)\b", rest, re.IGNORECASE):
         return ""
     if end is not None and end["label"].lower() != head[1].lower():
         return ""
     other = {"yes": "no", "no": "yes"}[head[1].lower()]
-    stands = re.search(rf"(?:\A|[\n.;:,]|\band|\bor) *[*_`'\"]*{other}\b(?! (?:digit|other|doubt|such|one))", rest, re.IGNORECASE)
+    stands = re.search(
+        rf"(?:\A|[\n.;:,]|\band|\bor) *[*_`'\"]*{other}\b(?! (?:digit|other|doubt|such|one))", rest, re.IGNORECASE
+    )
     return "" if stands else head[1]
 
 
 def _sequence(text: str, kind: SerialOrder) -> str:
-    """The part of a reply that gives a sequence: without asides, a line of its own, or what follows a word that says that the order is reversed."""
+    """The part of a reply that gives a sequence: without asides, a line of its own, or what follows
+    a word that says that the order is reversed."""
     gapped = with_gaps(text, kind.labels, BLANK if kind.unknown else "")
     if gapped is None:
         return ""
@@ -282,11 +363,12 @@ def _sequence(text: str, kind: SerialOrder) -> str:
     return _OF_ITEMS.sub(" ", text)
 
 
-# -- JSON ------------------------------------------------------------------------------------------------------------------------------------------
+# -- JSON ------------------------------------------------------------------------------------------
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that a reply is, in a fence or not; None where it is none, or gives a key twice."""
+    """The JSON object that a reply is, in a fence or not; None where it is none, or gives a key
+    twice."""
     inner = text.strip()
     fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", inner, re.DOTALL)
     inner = fenced[1] if fenced else inner

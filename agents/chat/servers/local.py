@@ -1,4 +1,5 @@
-"""Chat servers on this machine: programs in environments of their own (never among our dependencies), which live as long as the program that started them.
+"""Chat servers on this machine: programs in environments of their own (never among our
+dependencies), which live as long as the program that started them.
 
 The environments are made at first use, under the user's cache folder.
 """
@@ -21,7 +22,8 @@ from typing import Self
 from ....core.errors import SpanLabError
 from ..transport.endpoint import Endpoint
 
-#: Serves until its standard input closes, so that it never outlives the program that started it, however that ends.
+#: Serves until its standard input closes, so that it never outlives the program that started it,
+#: however that ends.
 _UNTIL_CLOSED = """
 import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
@@ -53,18 +55,23 @@ def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: 
     python = python_of(home)
     if python.exists():
         return python
-    # made aside and renamed when complete: an interrupted installation leaves nothing half done, and several may run at once
+    # made aside and renamed when complete: an interrupted installation leaves nothing half done,
+    # and several may run at once
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=home.name + ".", dir=home.parent))
     except OSError as error:
-        raise SpanLabError(f"cannot write to {home.parent} ({error.strerror}); set XDG_CACHE_HOME to a folder that can be written") from None
+        raise SpanLabError(
+            f"cannot write to {home.parent} ({error.strerror}); set XDG_CACHE_HOME to a folder that can be written"
+        ) from None
     try:
         venv.EnvBuilder(with_pip=True, symlinks=sys.platform != "win32").create(aside)
         constraints = aside / "constraints.txt"
         constraints.write_text("".join(f"{pin}\n" for pin in pins), encoding="utf-8")
         pip = [str(python_of(aside)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        done = subprocess.run([*pip, "--constraint", str(constraints), *packages], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*pip, "--constraint", str(constraints), *packages], capture_output=True, text=True, check=False
+        )
         if bare and not done.returncode:
             done = subprocess.run([*pip, "--no-deps", *bare], capture_output=True, text=True, check=False)
         failed = done.stderr.strip().splitlines()[-1:] if done.returncode else []
@@ -80,7 +87,9 @@ def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: 
         shutil.rmtree(aside, ignore_errors=True)
     if failed or not python.exists():
         why = failed[0] if failed else "pip failed"
-        raise SpanLabError(f"{what} could not be installed into {home.parent} ({why}); connect to the network and try again")
+        raise SpanLabError(
+            f"{what} could not be installed into {home.parent} ({why}); connect to the network and try again"
+        )
     return python
 
 
@@ -105,7 +114,8 @@ class LocalServer:
         self._root = ""
 
     def program(self, folder: Path) -> tuple[Path, str, Sequence[str], Mapping[str, str]]:
-        """The program to run: Python, code, arguments and variables of the environment. ``folder`` is there for its files; the server must log its address."""
+        """The program to run: Python, code, arguments and variables of the environment. ``folder``
+        is there for its files; the server must log its address."""
         raise NotImplementedError
 
     @property
@@ -158,9 +168,13 @@ class LocalServer:
                 last = text.strip().splitlines()[-1:] or ["no message"]
                 raise SpanLabError(f"{self._what} did not start: {last[0]}; {self._remedy}")
             time.sleep(0.02)
-        raise SpanLabError(f"{self._what} did not start within {self._timeout_s:g} s; try again when the machine is less busy")
+        raise SpanLabError(
+            f"{self._what} did not start within {self._timeout_s:g} s; try again when the machine is less busy"
+        )
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop()
 
     def _stop(self) -> None:

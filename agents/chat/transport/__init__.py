@@ -1,4 +1,5 @@
-"""Requests on their way to a chat server and back: endpoints, limits, repeats, and replies that are kept."""
+"""Requests on their way to a chat server and back: endpoints, limits, repeats, and replies that are
+kept."""
 
 from ....core.doors import door
 

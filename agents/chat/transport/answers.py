@@ -37,21 +37,30 @@ class Answers:
         return Fault(word, told, busy, wait_s, begun=may_be_paid(status))
 
     def fault_in_body(self, nothing: NoReplyError, tries: int) -> Fault:
-        """Return the fault of an answer that came as if all was well: an error that the server reports, or nothing that can be read."""
+        """Return the fault of an answer that came as if all was well: an error that the server
+        reports, or nothing that can be read."""
         where, said = self._endpoint.public, self._endpoint.redact(nothing.said)
         if not said:
-            wrong = f"{where} answered, but not as a chat-completions server does; is {self._endpoint.source} right (it usually ends in /v1)?"
+            wrong = (
+                f"{where} answered, but not as a chat-completions server does; is {self._endpoint.source} right (it"
+                " usually ends in /v1)?"
+            )
             return Fault("garbage", EndpointError(wrong, permanent=False), begun=True, taken=nothing.taken)
         status = nothing.status
         if status is None:
-            failed = EndpointError(f"{where} reported an error instead of a reply ({said}); try again later", permanent=False)
+            failed = EndpointError(
+                f"{where} reported an error instead of a reply ({said}); try again later", permanent=False
+            )
             return Fault("server", failed, begun=nothing.begun, taken=nothing.taken)
         quoted = said if nothing.filtered else f"an error in place of a reply: {said}"
-        fault = self.of_status(explain_status(self._endpoint, self._model, status, quoted, tries, nothing.code, nothing.filtered), status)
+        fault = self.of_status(
+            explain_status(self._endpoint, self._model, status, quoted, tries, nothing.code, nothing.filtered), status
+        )
         return replace(fault, begun=nothing.begun or fault.begun, taken=nothing.taken)
 
     def of_batch(self, result: Result, tries: int) -> Reply | Fault:
-        """Return the reply or the fault that a batch has for a request: replies and errors are told apart as those of requests that are sent alone."""
+        """Return the reply or the fault that a batch has for a request: replies and errors are told
+        apart as those of requests that are sent alone."""
         where, batch = self._endpoint.public, result.batch
         if result.status is not None and result.status >= 300:
             return self.refused(result.status, result.body, {}, tries)
@@ -62,7 +71,13 @@ class Answers:
                 return self.fault_in_body(nothing, tries)
             return BatchReply(**{**reply.model_dump(), "latency_ms": None}, batch=batch)
         if result.error is None:
-            return Fault("garbage", EndpointError(f"batch {batch} at {where} ended without a line for one of its requests", permanent=False), begun=True)
+            return Fault(
+                "garbage",
+                EndpointError(
+                    f"batch {batch} at {where} ended without a line for one of its requests", permanent=False
+                ),
+                begun=True,
+            )
         said, status, code = error_in(result.error)
         if code in ("batch_expired", "batch_cancelled"):
             late = f"batch {batch} at {where} ended before a request had its reply ({self._endpoint.redact(said)})"

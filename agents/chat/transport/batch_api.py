@@ -1,5 +1,6 @@
-"""The batch API of OpenAI and of servers that speak as it does, through the official client: a file of requests is uploaded, a batch of it created, looked at
-until it has ended, and what it brought is downloaded."""
+"""The batch API of OpenAI and of servers that speak as it does, through the official client: a file
+of requests is uploaded, a batch of it created, looked at until it has ended, and what it brought is
+downloaded."""
 
 from __future__ import annotations
 
@@ -153,15 +154,21 @@ class BatchApi:
         except openai.APIStatusError as error:
             if error.status_code in (404, 405, 501):
                 told = f"{self.where} has no such batch, or no batch API (files and batches)"
-                fault = EndpointError(f"{told}: leave out --batch, or check the address and the key", status=error.status_code)
+                fault = EndpointError(
+                    f"{told}: leave out --batch, or check the address and the key", status=error.status_code
+                )
             else:
                 fault = explain_client_error(error, self._endpoint, self._model)
                 fault.begun = error.status_code >= 500
         except openai.APIConnectionError as error:
-            fault = explain_connection(error.__cause__ if isinstance(error.__cause__, Exception) else error, self._endpoint, 1)
+            fault = explain_connection(
+                error.__cause__ if isinstance(error.__cause__, Exception) else error, self._endpoint, 1
+            )
             fault.begun = True
         except (openai.APIError, ValueError, AttributeError):
-            fault = EndpointError(f"{self.where} answered, but not as a batch API does: leave out --batch, or check the address")
+            fault = EndpointError(
+                f"{self.where} answered, but not as a batch API does: leave out --batch, or check the address"
+            )
             fault.begun = True
         raise fault  # outside of the except blocks: the client's errors hold the request, whose headers hold the key
 
@@ -174,7 +181,9 @@ class BatchApi:
 
 def _status(batch: Any, endpoint: Endpoint) -> BatchStatus:
     counts, told = batch.request_counts, batch.errors.data if batch.errors is not None and batch.errors.data else []
-    said = "; ".join(dict.fromkeys(" ".join(filter(None, (error.code and f"{error.code}:", error.message))) for error in told[:3]))
+    said = "; ".join(
+        dict.fromkeys(" ".join(filter(None, (error.code and f"{error.code}:", error.message))) for error in told[:3])
+    )
     return BatchStatus(
         batch.id,
         str(batch.status),

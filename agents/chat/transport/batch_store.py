@@ -1,8 +1,9 @@
-"""The batches of a session on the disk: what is submitted, what came back, and what of that was used; a kill at any moment leaves nothing that is paid for
-twice.
+"""The batches of a session on the disk: what is submitted, what came back, and what of that was
+used; a kill at any moment leaves nothing that is paid for twice.
 
-Folder ``batches`` of a session: ``batches.jsonl`` says what happened, a line each, on the disk before anything relies on it. What a batch brought is kept as
-it came (``001-output.jsonl``, ``001-errors.jsonl``).
+Folder ``batches`` of a session: ``batches.jsonl`` says what happened, a line each, on the disk
+before anything relies on it. What a batch brought is kept as it came (``001-output.jsonl``,
+``001-errors.jsonl``).
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from ..messages import Request, chained
 FOLDER = "batches"
 _LOG = "batches.jsonl"
 
-#: ``prepared``: nothing is submitted yet; ``submitting``: nobody here knows whether it is; ``submitted``: it is at the provider; ``ended``: what it brought is
-#: kept; ``dropped``: it was never submitted, or refused as a whole; ``given_up``: what it brought, if anything, is lost
+#: ``prepared``: nothing is submitted yet; ``submitting``: nobody here knows whether it is;
+#: ``submitted``: it is at the provider; ``ended``: what it brought is kept; ``dropped``: it was
+#: never submitted, or refused as a whole; ``given_up``: what it brought, if anything, is lost
 State = Literal["prepared", "submitting", "submitted", "ended", "dropped", "given_up"]
 
 
 def line_name(request: Request) -> str:
-    """The name of a request in a batch, the same whenever a trial asks it; it tells nothing but that."""
+    """The name of a request in a batch, the same whenever a trial asks it; it tells nothing but
+    that."""
     return chained(request.identity, ["batch", request.trial_seed])
 
 
@@ -106,7 +109,9 @@ class BatchStore:
     def _apply(self, event: Mapping[str, Any]) -> None:
         what = event["event"]
         if what == "prepared":
-            self.batches.append(Batch(int(event["batch"]), list(event["lines"]), event["token"], event["cost"], float(event["tokens"])))
+            self.batches.append(
+                Batch(int(event["batch"]), list(event["lines"]), event["token"], event["cost"], float(event["tokens"]))
+            )
             return
         batch = self.batches[int(event["batch"]) - 1]
         match what:
@@ -131,7 +136,7 @@ class BatchStore:
         append_line(self._folder / _LOG, line)
         self._apply(line)
 
-    # -- before it is at the provider ------------------------------------------------------------------------------------------------------------
+    # -- before it is at the provider --------------------------------------------------------------
 
     def prepare(self, lines: Mapping[str, bytes], cost: float | None, tokens: float) -> Batch:
         """Write the file of a new batch.
@@ -142,8 +147,19 @@ class BatchStore:
         """
         self._folder.mkdir(exist_ok=True)
         number = len(self.batches) + 1
-        event = {"event": "prepared", "batch": number, "token": uuid.uuid4().hex, "cost": cost, "tokens": tokens, "lines": list(lines)}
-        write_whole(self._folder / f"{number:03d}-requests.jsonl", b"".join(line + b"\n" for line in lines.values()), "free some space, or check the disk")
+        event = {
+            "event": "prepared",
+            "batch": number,
+            "token": uuid.uuid4().hex,
+            "cost": cost,
+            "tokens": tokens,
+            "lines": list(lines),
+        }
+        write_whole(
+            self._folder / f"{number:03d}-requests.jsonl",
+            b"".join(line + b"\n" for line in lines.values()),
+            "free some space, or check the disk",
+        )
         append_line(self._folder / _LOG, event)
         self._apply(event)
         return self.batches[-1]
@@ -170,12 +186,14 @@ class BatchStore:
         self._note(batch, "dropped", why=why)
         self.requests_file(batch).unlink(missing_ok=True)
 
-    # -- at its end ------------------------------------------------------------------------------------------------------------------------------
+    # -- at its end --------------------------------------------------------------------------------
 
     def end(self, batch: Batch, state: str, output: bytes, errors: bytes) -> None:
         """Keep what it brought."""
         for name, content in (("output", output), ("errors", errors)):
-            write_whole(self._folder / f"{batch.number:03d}-{name}.jsonl", content, "free some space, or check the disk")
+            write_whole(
+                self._folder / f"{batch.number:03d}-{name}.jsonl", content, "free some space, or check the disk"
+            )
         self._note(batch, "ended", state=state)
 
     def give_up(self, batch: Batch) -> None:
@@ -187,7 +205,8 @@ class BatchStore:
         self._note(batch, "twice", name=other, requests=requests)
 
     def use(self, lines: Iterable[tuple[str, Result]]) -> None:
-        """Take results as used, which are faults that are on record: whoever asks again gets another one."""
+        """Take results as used, which are faults that are on record: whoever asks again gets
+        another one."""
         by_name: dict[str, list[str]] = {}
         for line, result in lines:
             by_name.setdefault(result.batch, []).append(line)
@@ -195,7 +214,7 @@ class BatchStore:
             if batch.name in by_name:
                 self._note(batch, "used", lines=by_name[batch.name])
 
-    # -- what there is ---------------------------------------------------------------------------------------------------------------------------
+    # -- what there is -----------------------------------------------------------------------------
 
     @property
     def open(self) -> list[Batch]:
@@ -210,9 +229,14 @@ class BatchStore:
         return None
 
     def _results_of(self, batch: Batch) -> Mapping[str, Result]:
-        """Results of a batch, by the names of requests. Of those that it says nothing of, one that was cut short has done nothing."""
+        """Results of a batch, by the names of requests. Of those that it says nothing of, one that
+        was cut short has done nothing."""
         if batch.number not in self._results:
-            cut = None if batch.ended_as == "completed" else {"code": f"batch_{batch.ended_as}", "message": f"the batch is {batch.ended_as}"}
+            cut = (
+                None
+                if batch.ended_as == "completed"
+                else {"code": f"batch_{batch.ended_as}", "message": f"the batch is {batch.ended_as}"}
+            )
             found = {line: Result(batch.name, error=cut) for line in batch.lines}
             told: set[str] = set()
             for kind in ("output", "errors"):
@@ -220,7 +244,9 @@ class BatchStore:
                 try:
                     content = path.read_bytes()
                 except OSError as error:
-                    raise SpanLabError(f"cannot read {path}: {error.strerror or error}; restore it from a copy") from None
+                    raise SpanLabError(
+                        f"cannot read {path}: {error.strerror or error}; restore it from a copy"
+                    ) from None
                 for name, result in _results(content, batch.name):
                     if name in found and name not in told:
                         found[name] = result
@@ -229,11 +255,16 @@ class BatchStore:
         return self._results[batch.number]
 
     def lost(self) -> int:
-        """The number of requests that may have been paid for without a usable reply: of batches that were given up, or submitted twice."""
-        return sum(batch.twice + (len(batch.lines) - len(batch.used) if batch.state == "given_up" else 0) for batch in self.batches)
+        """The number of requests that may have been paid for without a usable reply: of batches
+        that were given up, or submitted twice."""
+        return sum(
+            batch.twice + (len(batch.lines) - len(batch.used) if batch.state == "given_up" else 0)
+            for batch in self.batches
+        )
 
     def in_batches(self, replies: Mapping[str, int]) -> dict[str, Any] | None:
-        """The requests at the provider, and its unused results, for an account; None if there are none.
+        """The requests at the provider, and its unused results, for an account; None if there are
+        none.
 
         Parameters
         ----------
@@ -252,7 +283,12 @@ class BatchStore:
         if not requests:
             return None
         known = any(batch.cost is not None for batch in self.batches)
-        return {"requests": requests, "cost_at_most": cost if known else None, "tokens_at_most": round(tokens), "names": names}
+        return {
+            "requests": requests,
+            "cost_at_most": cost if known else None,
+            "tokens_at_most": round(tokens),
+            "names": names,
+        }
 
 
 def _results(content: bytes, batch: str) -> Iterable[tuple[str, Result]]:

@@ -1,7 +1,9 @@
-"""Requests that go together: gathered until every trial under way waits for a reply, submitted as one batch, and given their replies when it has ended.
+"""Requests that go together: gathered until every trial under way waits for a reply, submitted as
+one batch, and given their replies when it has ended.
 
-One batch of a session is under way at a time. What is submitted is on the disk before and after (:mod:`.batch_store`), so that a session that was killed
-waits for the batch that it had submitted, and submits no request again that may be answered there.
+One batch of a session is under way at a time. What is submitted is on the disk before and after
+(:mod:`.batch_store`), so that a session that was killed waits for the batch that it had submitted,
+and submits no request again that may be answered there.
 """
 
 from __future__ import annotations
@@ -52,7 +54,11 @@ class Waiting:
     @property
     def line(self) -> bytes:
         """Its line in the file of a batch."""
-        return b'{"custom_id":"%b","method":"POST","url":"%b","body":%b}' % (self.name.encode("ascii"), URL.encode("ascii"), self.body)
+        return b'{"custom_id":"%b","method":"POST","url":"%b","body":%b}' % (
+            self.name.encode("ascii"),
+            URL.encode("ascii"),
+            self.body,
+        )
 
 
 class Batches:
@@ -93,7 +99,8 @@ class Batches:
         self._store = BatchStore(session)
 
     async def end_all(self) -> None:
-        """Fetch what batches of earlier parts of the session brought, since requests are sent one by one from now on.
+        """Fetch what batches of earlier parts of the session brought, since requests are sent one
+        by one from now on.
 
         Raises
         ------
@@ -105,8 +112,9 @@ class Batches:
         for batch in self.store.open:
             if not (status := await self._api.status(batch.name)).ended:
                 raise SpanLabError(
-                    f"{_requests(len(batch.lines))} of this session {'is' if len(batch.lines) == 1 else 'are'} in batch {batch.name}, which is "
-                    f"{status.state.replace('_', ' ')}: continue with --batch, or cancel it first (spanlab batch {self.store.session} --cancel)"
+                    f"{_requests(len(batch.lines))} of this session {'is' if len(batch.lines) == 1 else 'are'} in batch"
+                    f" {batch.name}, which is {status.state.replace('_', ' ')}: continue with --batch, or cancel it"
+                    f" first (spanlab batch {self.store.session} --cancel)"
                 )
             await self._fetch(batch, status)
 
@@ -115,20 +123,27 @@ class Batches:
         for batch in self.store.open:
             await self._settle(batch)
         open_now = self.store.open
-        return [(batch, await self._api.status(batch.name) if batch in open_now else None) for batch in self.store.batches]
+        return [
+            (batch, await self._api.status(batch.name) if batch in open_now else None) for batch in self.store.batches
+        ]
 
     async def cancel(self) -> list[tuple[Batch, BatchStatus]]:
         """Have the batches under way cancelled."""
-        return [(batch, await self._api.cancel(batch.name)) for batch, status in await self.states() if status is not None and not status.ended]
+        return [
+            (batch, await self._api.cancel(batch.name))
+            for batch, status in await self.states()
+            if status is not None and not status.ended
+        ]
 
     def give_up(self) -> list[Batch]:
-        """Count the batches under way as lost, whatever becomes of them; their requests are free again."""
+        """Count the batches under way as lost, whatever becomes of them; their requests are free
+        again."""
         given_up = self.store.open
         for batch in given_up:
             self.store.give_up(batch)
         return given_up
 
-    # -- places ----------------------------------------------------------------------------------------------------------------------------------
+    # -- places ------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None]:
@@ -178,20 +193,35 @@ class Batches:
     def tally(self) -> str:
         """How the batch under way stands, in a few words; empty when there is none."""
         status = self._status
-        return "" if status is None else f"batch {status.state.replace('_', ' ')}, {status.done:,} of {status.total:,} done"
-
-    def under_way(self) -> str:
-        """What goes on at the provider now that this program does not wait for it, in a sentence; empty when nothing does."""
-        batch = next((batch for batch in self._store.open if batch.state != "prepared"), None) if self._store is not None else None
-        if batch is None:
-            return ""
-        done = f", {self._status.done:,} done when last looked at" if self._status is not None and self._status.name == batch.name else ""
         return (
-            f"batch {batch.name or f'number {batch.number}'} continues at {self._api.where} ({_requests(len(batch.lines))}{done}), and its replies have to be "
-            f"paid for. spanlab resume {self.store.session} fetches them; spanlab batch {self.store.session} shows its state, and with --cancel cancels it"
+            ""
+            if status is None
+            else f"batch {status.state.replace('_', ' ')}, {status.done:,} of {status.total:,} done"
         )
 
-    # -- one request -----------------------------------------------------------------------------------------------------------------------------
+    def under_way(self) -> str:
+        """What goes on at the provider now that this program does not wait for it, in a sentence;
+        empty when nothing does."""
+        batch = (
+            next((batch for batch in self._store.open if batch.state != "prepared"), None)
+            if self._store is not None
+            else None
+        )
+        if batch is None:
+            return ""
+        done = (
+            f", {self._status.done:,} done when last looked at"
+            if self._status is not None and self._status.name == batch.name
+            else ""
+        )
+        return (
+            f"batch {batch.name or f'number {batch.number}'} continues at {self._api.where}"
+            f" ({_requests(len(batch.lines))}{done}), and its replies have to be paid for. spanlab resume"
+            f" {self.store.session} fetches them; spanlab batch {self.store.session} shows its state, and with --cancel"
+            " cancels it"
+        )
+
+    # -- one request -------------------------------------------------------------------------------
 
     async def outcome(self, waiting: Waiting) -> Reply | Fault:
         """The reply to a request, or why there is none, when its batch has ended.
@@ -213,7 +243,7 @@ class Batches:
             self._waiting.pop(waiting.name, None)
             waiting.held.release()
 
-    # -- all of them -----------------------------------------------------------------------------------------------------------------------------
+    # -- all of them -------------------------------------------------------------------------------
 
     @property
     def _quiet(self) -> bool:
@@ -248,7 +278,11 @@ class Batches:
         """Have everybody who waits get an error."""
         for _, future in self._waiting.values():
             if not future.done():
-                future.set_exception(error if isinstance(error, SpanLabError) else SpanLabError(f"the batch failed: {type(error).__name__}: {error}"))
+                future.set_exception(
+                    error
+                    if isinstance(error, SpanLabError)
+                    else SpanLabError(f"the batch failed: {type(error).__name__}: {error}")
+                )
 
     def _deliver(self) -> None:
         """Give out what came."""
@@ -264,7 +298,10 @@ class Batches:
     async def _submit(self, wanting: Sequence[Waiting]) -> None:
         """Submit a batch of as many requests as it may have."""
         if self._cancelled:
-            raise EndpointError(f"batch {self._cancelled} was cancelled; its replies are kept, and the other requests are submitted when the session continues")
+            raise EndpointError(
+                f"batch {self._cancelled} was cancelled; its replies are kept, and the other requests are submitted"
+                " when the session continues"
+            )
         size, fitting = 0, 0
         for waiting in wanting[: self._most]:
             size += len(waiting.line) + 1
@@ -296,19 +333,30 @@ class Batches:
         else:
             self.store.submitted(batch, name)
         self._status, self._poll_s = None, 0.0
-        share = "" if self._account.prices is None else f", at {self._account.prices.batch_share:.0%} of the usual price"
-        left = "" if self._request_limits.batch == "leave" else f" Ctrl-C leaves it there; spanlab resume {self.store.session} then fetches its replies."
-        self.say(f"{_requests(count)} submitted as batch {batch.name} to {self._api.where}{share}. A batch may take up to 24 hours.{left}")
+        share = (
+            "" if self._account.prices is None else f", at {self._account.prices.batch_share:.0%} of the usual price"
+        )
+        left = (
+            ""
+            if self._request_limits.batch == "leave"
+            else f" Ctrl-C leaves it there; spanlab resume {self.store.session} then fetches its replies."
+        )
+        self.say(
+            f"{_requests(count)} submitted as batch {batch.name} to {self._api.where}{share}. A batch may take up to 24"
+            f" hours.{left}"
+        )
 
     async def _settle(self, batch: Batch) -> None:
-        """Find out what became of a batch that an earlier part of the session did not finish submitting."""
+        """Find out what became of a batch that an earlier part of the session did not finish
+        submitting."""
         if batch.state == "prepared":
             self.store.drop(batch, "the program ended before it was submitted")
         elif batch.state == "submitting":
             await self._found(batch, 1)
 
     async def _found(self, batch: Batch, looks: int) -> bool:
-        """Whether a batch is at the provider, of which that is not known; one that is not there is dropped.
+        """Whether a batch is at the provider, of which that is not known; one that is not there is
+        dropped.
 
         Raises
         ------
@@ -322,9 +370,10 @@ class Batches:
                 found = await self._api.find(batch.file, batch.token)
             except EndpointError as error:
                 raise SpanLabError(
-                    f"batch number {batch.number} ({_requests(len(batch.lines))}) may or may not have been submitted, and {self._api.where} does not say "
-                    f"({error}). If your provider's page does not show it, spanlab batch {self.store.session} --give-up submits its requests "
-                    "again; they then count as possibly paid for twice"
+                    f"batch number {batch.number} ({_requests(len(batch.lines))}) may or may not have been submitted,"
+                    f" and {self._api.where} does not say ({error}). If your provider's page does not show it, spanlab"
+                    f" batch {self.store.session} --give-up submits its requests again; they then count as possibly"
+                    " paid for twice"
                 ) from None
             if found:
                 self.store.submitted(batch, found[0].name)
@@ -338,7 +387,8 @@ class Batches:
         for other in others:
             self.store.note_twice(batch, other.name, len(batch.lines))
             self.say(
-                f"WARNING: batch {other.name} has the same requests as another one; it is cancelled, and its {len(batch.lines):,} requests may be paid for"
+                f"WARNING: batch {other.name} has the same requests as another one; it is cancelled, and its"
+                f" {len(batch.lines):,} requests may be paid for"
             )
             with suppress(EndpointError):
                 await self._api.cancel(other.name)
@@ -356,14 +406,15 @@ class Batches:
             await self._fetch(batch, status)
         elif self._request_limits.batch == "leave":
             raise Stopped(
-                f"batch {batch.name} is {status.state.replace('_', ' ')} ({status.done:,} of {status.total or len(batch.lines):,} requests done) and was not "
-                "waited for"
+                f"batch {batch.name} is {status.state.replace('_', ' ')} ({status.done:,} of"
+                f" {status.total or len(batch.lines):,} requests done) and was not waited for"
             )
         else:
             await self._sleep(self._next_poll())
 
     async def _looked_at(self, batch: Batch) -> BatchStatus | None:
-        """How far a batch is; None when it stops mattering. A server that cannot be reached for a while is asked again."""
+        """How far a batch is; None when it stops mattering. A server that cannot be reached for a
+        while is asked again."""
         failed = 0
         while not self._stopping:
             try:
@@ -387,13 +438,19 @@ class Batches:
         if status.state == "failed":
             self.store.drop(batch, status.said or "failed")
             many = "; smaller batches may be accepted: --care batch_requests=500" if "limit" in status.said else ""
-            raise EndpointError(f"{self._api.where} refused batch {batch.name} as a whole ({status.said or 'it does not say why'}){many}")
+            raise EndpointError(
+                f"{self._api.where} refused batch {batch.name} as a whole"
+                f" ({status.said or 'it does not say why'}){many}"
+            )
         output, errors = await self._api.content(status.output), await self._api.content(status.errors)
         self.store.end(batch, status.state, output, errors)
         if status.state == "cancelled":
             self._cancelled = batch.name
         elif status.state != "completed":
-            self.say(f"batch {batch.name} is {status.state}: {status.done:,} of {_requests(len(batch.lines))} had a reply, and the others are submitted again")
+            self.say(
+                f"batch {batch.name} is {status.state}: {status.done:,} of {_requests(len(batch.lines))} had a reply,"
+                " and the others are submitted again"
+            )
         for stray in self.store.batches:
             if stray.state == "dropped" and stray.doubts and not stray.twice:
                 with suppress(EndpointError):

@@ -1,4 +1,5 @@
-"""Replies that were paid for, kept in a folder for other sessions: the same request, in the same repetition, is not paid for again."""
+"""Replies that were paid for, kept in a folder for other sessions: the same request, in the same
+repetition, is not paid for again."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _VERSION = 1
 
 
 class ReplyCache:
-    """A folder of replies, one file each, appearing whole or not at all; several programs may use it at once.
+    """A folder of replies, one file each, appearing whole or not at all; several programs may use
+    it at once.
 
     Parameters
     ----------
@@ -38,7 +40,9 @@ class ReplyCache:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise SpanLabError(f"replies cannot be kept in {folder}: {error.strerror or error}; choose another folder for the cache") from None
+            raise SpanLabError(
+                f"replies cannot be kept in {folder}: {error.strerror or error}; choose another folder for the cache"
+            ) from None
 
     def _key(self, request: Request) -> str:
         return digest([_VERSION, self._scope, request.identity, dict(request.options), request.trial_seed], length=40)
@@ -49,7 +53,8 @@ class ReplyCache:
         return self._folder / key[:2] / f"{key}.json"
 
     def get(self, request: Request) -> Reply | None:
-        """The reply to this request, marked as cached; None when there is none. A damaged file is warned of, and counts as none."""
+        """The reply to this request, marked as cached; None when there is none. A damaged file is
+        warned of, and counts as none."""
         path = self.path(request)
         try:
             content = json.loads(path.read_bytes())
@@ -61,7 +66,9 @@ class ReplyCache:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, ValidationError):
-            warnings.warn(f"{path} is damaged and is not used: the reply is asked for again, and the file replaced", stacklevel=2)
+            warnings.warn(
+                f"{path} is damaged and is not used: the reply is asked for again, and the file replaced", stacklevel=2
+            )
             return None
         return reply.model_copy(update={"cached": True})
 
@@ -80,7 +87,11 @@ class ReplyCache:
         kept = reply.model_copy(update={"faults": (), "waited_ms": 0.0})
         try:
             path.parent.mkdir(exist_ok=True)
-            partial.write_text(json.dumps({"key": self._key(request), "reply": kept.model_dump(mode="json")}), encoding="ascii")
+            partial.write_text(
+                json.dumps({"key": self._key(request), "reply": kept.model_dump(mode="json")}), encoding="ascii"
+            )
             partial.replace(path)
         except OSError as error:
-            raise SpanLabError(f"cannot write {path}: {error.strerror or error}; free some space, or continue without a cache") from None
+            raise SpanLabError(
+                f"cannot write {path}: {error.strerror or error}; free some space, or continue without a cache"
+            ) from None

@@ -1,6 +1,8 @@
-"""Requests to the endpoint: over the connections of the official client, under a rate limiter, and repeated as long as that may help.
+"""Requests to the endpoint: over the connections of the official client, under a rate limiter, and
+repeated as long as that may help.
 
-When a request really leaves is noted at the last moment before its body goes, and again when all of it has gone.
+When a request really leaves is noted at the last moment before its body goes, and again when all of
+it has gone.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 _PICTURED_KEPT = 2048
 #: how many conversations share the connections of one client
 _CONNECTIONS = 4
-#: how long a connection is kept that nobody uses: shorter than servers keep theirs (many for 5 s), so that none is closed while a request is on its way
+#: how long a connection is kept that nobody uses: shorter than servers keep theirs (many for 5 s),
+#: so that none is closed while a request is on its way
 _KEPT_S = 4.0
 
 
@@ -56,7 +59,8 @@ class Client:
     conversation_header : name of a request header that carries the name of the conversation
     clock : seconds from any origin, for the latency
     account : what keeps the account of it; one of its own when not given
-    repeat : number of this repetition; what other repetitions were answered does not come from the cache
+    repeat : number of this repetition; what other repetitions were answered does not come from the
+        cache
     headers : further headers of every request; they may name environment variables
     hook : what sends the requests, in place of connections to an address
     """
@@ -96,12 +100,17 @@ class Client:
         )
         self._account.freed = self._rate_limiter.look
         #: where requests go together, or did so in an earlier part of the session
-        self.batches = Batches(BatchApi(endpoint, model, self._further), self._request_limits, self._account) if self._request_limits.batch else None
+        self.batches = (
+            Batches(BatchApi(endpoint, model, self._further), self._request_limits, self._account)
+            if self._request_limits.batch
+            else None
+        )
         self._orders: dict[str, int] = {}
         self._met = False
         self._certificates: ssl.SSLContext | None = None
         self._usual: dict[str, str] = {}
-        # connections belong to the event loop that opened them; a few conversations share a line, since it looks at all its connections for every request
+        # connections belong to the event loop that opened them; a few conversations share a line,
+        # since it looks at all its connections for every request
         self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, Line]] = WeakKeyDictionary()
         self._shares = -(-(self._request_limits.concurrency or self._request_limits.max_concurrency) // _CONNECTIONS)
 
@@ -128,10 +137,15 @@ class Client:
         """The headers of a request: those of the official client, the key, and those of one's own."""
         own = {**filled_headers(self._further), **({self._header: conversation} if self._header else {})}
         ours = {**self._usual, "content-type": "application/json", "accept-encoding": "gzip, deflate"}
-        return {**ours, "authorization": f"Bearer {self._endpoint.key()}", **{name.lower(): value for name, value in own.items()}}
+        return {
+            **ours,
+            "authorization": f"Bearer {self._endpoint.key()}",
+            **{name.lower(): value for name, value in own.items()},
+        }
 
     async def take_up(self, session: Path) -> None:
-        """Go on with the batches of a session, where there are some; where requests do not go in batches any more, with what they brought.
+        """Go on with the batches of a session, where there are some; where requests do not go in
+        batches any more, with what they brought.
 
         Raises
         ------
@@ -139,7 +153,9 @@ class Client:
             when one has not ended, and requests do not go in batches any more.
         """
         if self.batches is None and (session / FOLDER).exists():
-            self.batches = Batches(BatchApi(self._endpoint, self._model, self._further), self._request_limits, self._account)
+            self.batches = Batches(
+                BatchApi(self._endpoint, self._model, self._further), self._request_limits, self._account
+            )
             self.batches.take_up(session)
             await self.batches.end_all()
         elif self.batches is not None:
@@ -160,7 +176,8 @@ class Client:
             self._together.all_begun()
 
     def wind_down(self, why: str) -> None:
-        """Send no new request from now on, nor repeat one: whoever wants to gets :class:`.rate_limiter.Stopped`. Those under way come back."""
+        """Send no new request from now on, nor repeat one: whoever wants to gets
+        :class:`.rate_limiter.Stopped`. Those under way come back."""
         self._rate_limiter.stop(why)
         if self._together is not None:
             self._together.stop(why)
@@ -171,13 +188,15 @@ class Client:
         Parameters
         ----------
         request : the conversation
-        departures : who is told whenever the request really leaves, and of what comes to nothing: never for replies from the cache
+        departures : who is told whenever the request really leaves, and of what comes to nothing:
+            never for replies from the cache
         fresh : whether the server itself is to reply, now, whatever the cache holds
 
         Raises
         ------
         EndpointError
-            when there is none; never for what a reply says. No other request begins after that, unless it says something of this request alone.
+            when there is none; never for what a reply says. No other request begins after that,
+            unless it says something of this request alone.
         Stopped
             when no new request may begin.
         """
@@ -185,11 +204,13 @@ class Client:
         if cache is not None and (reply := cache.get(request)) is not None:
             self._account.note_cached(reply)
             return reply
-        outcome = await (self._until_answered if fresh or self.batches is None else self._until_brought)(request, departures)
+        outcome = await (self._until_answered if fresh or self.batches is None else self._until_brought)(
+            request, departures
+        )
         if isinstance(outcome, EndpointError):
             if not outcome.of_request:
                 self.wind_down(str(outcome))
-            raise outcome  # outside any except block, so that nothing of the request (whose headers hold the key) hangs on it
+            raise outcome  # outside any except block, so that nothing of the request (whose headers hold the key) hangs on it  # noqa: E501
         if cache is not None:
             cache.put(request, outcome)
         return outcome
@@ -198,7 +219,11 @@ class Client:
         """The reply, or why there will be none."""
         order = self._orders.setdefault(request.conversation, len(self._orders))
         size = characters(request)
-        once = partial(self._hooked, request) if self._hook is not None else partial(self._once, self._line(order), self._content(request), request)
+        once = (
+            partial(self._hooked, request)
+            if self._hook is not None
+            else partial(self._once, self._line(order), self._content(request), request)
+        )
         at_most = _longest(request)
         faults: list[Fault] = []
         began = self._clock()
@@ -227,11 +252,16 @@ class Client:
             return last.error
         if sum(fault.begun for fault in faults) > limits.max_retries_begun:
             # others are answered, so it is this conversation that the server cannot bring to an end
-            return last.error if not self._met else EndpointError(str(last.error), False, last.error.status, of_request=True)
+            return (
+                last.error
+                if not self._met
+                else EndpointError(str(last.error), False, last.error.status, of_request=True)
+            )
         return None
 
     async def _until_brought(self, request: Request, departures: Departures | None) -> Reply | EndpointError:
-        """The reply that a batch brings, or why there will be none; where requests do not go in batches any more, the one that a batch has brought."""
+        """The reply that a batch brings, or why there will be none; where requests do not go in
+        batches any more, the one that a batch has brought."""
         assert self.batches is not None
         size, name, faults = characters(request), line_name(request), list[Fault]()
         while True:
@@ -265,7 +295,9 @@ class Client:
             departing.departures.fails(outcome, True, False)
         return outcome
 
-    async def _sent(self, once: Callable[[int, Departing], Awaitable[Reply | Fault]], tries: int, departing: Departing) -> Reply | Fault:
+    async def _sent(
+        self, once: Callable[[int, Departing], Awaitable[Reply | Fault]], tries: int, departing: Departing
+    ) -> Reply | Fault:
         """What one request brings, once the account and whoever keeps a journal have been told."""
         try:
             outcome = await once(tries, departing)
@@ -298,7 +330,9 @@ class Client:
         messages = b",".join(map(_written, request.messages))
         return b'{"messages":[' + messages + b"]," + _json({"model": self._model, **request.options})[1:]
 
-    async def _once(self, line: Line, content: bytes, request: Request, tries: int, departing: Departing) -> Reply | Fault:
+    async def _once(
+        self, line: Line, content: bytes, request: Request, tries: int, departing: Departing
+    ) -> Reply | Fault:
         """What one request brings."""
         import httpcore2
 
@@ -315,22 +349,36 @@ class Client:
                 return _scored(reply, answer.body) if request.scores else reply
         except (TimeoutError, httpcore2.TimeoutException):
             where, often = self._endpoint.public, f"in {tries} tries" if tries > 1 else "at the first try"
-            late = f"{where} gave no reply within {self._request_limits.timeout_s:g} s ({often}); try again later, or raise the setting timeout_s"
+            late = (
+                f"{where} gave no reply within {self._request_limits.timeout_s:g} s ({often}); try again later, or"
+                " raise the setting timeout_s"
+            )
             # a server that lets requests queue up says so by being late
             fault = Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=departing.held.left)
         except NoReplyError as nothing:
             fault = self._answers.fault_in_body(nothing, tries)
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError, httpcore2.UnsupportedProtocol, OSError) as error:
+        except (
+            httpcore2.NetworkError,
+            httpcore2.ProtocolError,
+            httpcore2.ProxyError,
+            httpcore2.UnsupportedProtocol,
+            OSError,
+        ) as error:
             fault = Fault("connection", explain_connection(error, self._endpoint, tries), begun=departing.held.left)
         if departing.trouble is not None:
             raise departing.trouble
         return fault
 
     async def _hooked(self, request: Request, tries: int, departing: Departing) -> Reply | Fault:
-        """What one request brings that a hook sends: it leaves when the hook gets it, and nobody here knows how far it is until the hook is back."""
+        """What one request brings that a hook sends: it leaves when the hook gets it, and nobody
+        here knows how far it is until the hook is back."""
         assert self._hook is not None
         outgoing = Outgoing(
-            self._model, tuple(message.sent() for message in request.messages), request.options, request.conversation, filled_headers(self._further)
+            self._model,
+            tuple(message.sent() for message in request.messages),
+            request.options,
+            request.conversation,
+            filled_headers(self._further),
         )
         try:
             self._hook.check_options(outgoing.options)
@@ -342,22 +390,40 @@ class Client:
             async with asyncio.timeout(self._request_limits.timeout_s):
                 reply = await self._hook.send(outgoing)
         except TimeoutError:
-            late = f"{self._hook.name} gave no reply within {self._request_limits.timeout_s:g} s; try again later, or raise the setting timeout_s"
+            late = (
+                f"{self._hook.name} gave no reply within {self._request_limits.timeout_s:g} s; try again later, or"
+                " raise the setting timeout_s"
+            )
             return Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=True)
         except EndpointError as error:
             if error.status is not None or not error.begun:
                 departing.heard()
             said = str(error) if tries == 1 else str(error).replace("at the first try", f"in {tries} tries")
-            told = EndpointError(self._endpoint.redact(said), error.permanent, error.status, error.of_request, error.filtered)
+            told = EndpointError(
+                self._endpoint.redact(said), error.permanent, error.status, error.of_request, error.filtered
+            )
             if error.status is None:
-                return Fault("server" if self._hook.endpoint is None else "connection", told, begun=error.begun, taken=error.taken)
+                return Fault(
+                    "server" if self._hook.endpoint is None else "connection",
+                    told,
+                    begun=error.begun,
+                    taken=error.taken,
+                )
             fault = self._answers.of_status(told, error.status, error.wait_s)
             return replace(fault, begun=error.begun or fault.begun, taken=error.taken)
         except Exception as error:
             why = self._endpoint.redact(f"{type(error).__name__}: {error}")
-            return Fault("server", EndpointError(f"{self._hook.name} failed ({why}); the fault is not in SpanLab: check the hook or its provider"), begun=True)
+            return Fault(
+                "server",
+                EndpointError(
+                    f"{self._hook.name} failed ({why}); the fault is not in SpanLab: check the hook or its provider"
+                ),
+                begun=True,
+            )
         departing.heard()
-        return reply.model_copy(update={"latency_ms": (self._clock() - started) * 1000, "faults": (), "waited_ms": 0.0, "cached": False})
+        return reply.model_copy(
+            update={"latency_ms": (self._clock() - started) * 1000, "faults": (), "waited_ms": 0.0, "cached": False}
+        )
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -369,7 +435,8 @@ class Client:
             await line.aclose()
 
     def close(self) -> None:
-        """Close what can be closed without waiting: connections of loops that are over went with them."""
+        """Close what can be closed without waiting: connections of loops that are over went with
+        them."""
         for loop, line in [(loop, line) for loop, lines in self._lines.items() for line in lines.values()]:
             if loop.is_running():
                 loop.create_task(line.aclose())
@@ -380,7 +447,9 @@ class Client:
 
 def _longest(request: Request) -> int | None:
     """How many tokens a reply has at most, where the request says so."""
-    return next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
+    return next(
+        (request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None
+    )
 
 
 def _scored(reply: Reply, body: bytes) -> ScoredReply:
@@ -400,5 +469,6 @@ def _written(message: Message) -> bytes:
 
 @lru_cache(maxsize=_PICTURED_KEPT)
 def _pictured(message: Message) -> bytes:
-    """A message with pictures, which take time to draw, or sounds; they come back with every question of a conversation."""
+    """A message with pictures, which take time to draw, or sounds; they come back with every
+    question of a conversation."""
     return _json(message.sent())

@@ -1,4 +1,5 @@
-"""A request on its way: when it leaves, when it is gone, and whether anybody can know that it arrived."""
+"""A request on its way: when it leaves, when it is gone, and whether anybody can know that it
+arrived."""
 
 from __future__ import annotations
 
@@ -10,12 +11,15 @@ from .faults import Departures
 
 
 class Departing:
-    """Follows a request on its way, and tells the account, and whoever keeps a journal, when it leaves and when it is gone.
+    """Follows a request on its way, and tells the account, and whoever keeps a journal, when it
+    leaves and when it is gone.
 
-    No server can answer a request before its body arrives. So a request leaves when the connection stands, the headers are sent and the body is
-    next: what fails or is killed before that is not a departure. It is gone when all of the body was handed to the system, which delivers it whatever
-    becomes of this program. In between, and where a connection was closed in order without a byte of a reply (as servers close idle ones, which may cross a
-    request on its way), nobody here can know whether the server has it.
+    No server can answer a request before its body arrives. So a request leaves when the connection
+    stands, the headers are sent and the body is next: what fails or is killed before that is not a
+    departure. It is gone when all of the body was handed to the system, which delivers it whatever
+    becomes of this program. In between, and where a connection was closed in order without a byte
+    of a reply (as servers close idle ones, which may cross a request on its way), nobody here can
+    know whether the server has it.
 
     Parameters
     ----------
@@ -78,4 +82,6 @@ def _is_close(error: BaseException) -> bool:
     """Whether a connection was closed in order, and neither broken off nor used for something else."""
     import httpcore2
 
-    return isinstance(error, httpcore2.RemoteProtocolError) and error.__cause__ is None  # else it is about something that came
+    return (
+        isinstance(error, httpcore2.RemoteProtocolError) and error.__cause__ is None
+    )  # else it is about something that came

@@ -12,7 +12,8 @@ from typing import Final, Literal, Protocol
 from ..messages import Taken
 from .endpoint import EndpointError
 
-#: what went wrong, in a word: the server wants fewer requests, failed, was cut off, took too long, sent what is no reply, or a filter took it away
+#: what went wrong, in a word: the server wants fewer requests, failed, was cut off, took too long,
+#: sent what is no reply, or a filter took it away
 FaultWord = Literal["rate_limit", "server", "connection", "timeout", "garbage", "filter"]
 
 #: the longest wait that a server may ask for; it is asked again then, whatever it said
@@ -21,7 +22,8 @@ _FIRST_S: Final = 0.5
 _LONGEST_S: Final = 60.0
 #: the request, or a gateway on its way, took too long
 _LATE: Final = frozenset({408, 504, 524})
-#: so often a request is repeated while the server has never given a reply: it may not be there at all
+#: so often a request is repeated while the server has never given a reply: it may not be there at
+#: all
 TRIES_OF_STRANGERS: Final = 2
 
 
@@ -52,8 +54,9 @@ class Fault:
         return self.word in ("connection", "garbage")
 
     def pause(self, before: int, seed: str) -> float:
-        """Seconds to wait before the request is sent again: what the server asked for, or else twice as long each time; with some chance, so that requests
-        that failed together do not come back together.
+        """Seconds to wait before the request is sent again: what the server asked for, or else
+        twice as long each time; with some chance, so that requests that failed together do not come
+        back together.
 
         Parameters
         ----------
@@ -67,7 +70,8 @@ class Fault:
 
 
 class Departures(Protocol):
-    """Who is told of every departure of a request, before it leaves and when it is gone, and of those that came to nothing."""
+    """Who is told of every departure of a request, before it leaves and when it is gone, and of
+    those that came to nothing."""
 
     def leaves(self) -> None:
         """It leaves now, for the first time or again."""
@@ -78,7 +82,8 @@ class Departures(Protocol):
         ...
 
     def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
-        """It came to nothing; ``left``: whether it had left at all, ``in_doubt``: whether it is not known that it reached the server."""
+        """It came to nothing; ``left``: whether it had left at all, ``in_doubt``: whether it is not
+        known that it reached the server."""
         ...
 
 
@@ -88,12 +93,14 @@ def word_of_status(status: int) -> FaultWord:
 
 
 def may_be_paid(status: int) -> bool:
-    """Whether a request that was refused with a status may have been paid for: somebody between us and the model did not wait for its reply."""
+    """Whether a request that was refused with a status may have been paid for: somebody between us
+    and the model did not wait for its reply."""
     return status in _LATE
 
 
 def asked_wait(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """How many seconds a server asks to wait: ``retry-after-ms``, or ``Retry-After`` in seconds or as a date. None when it says nothing that can be read."""
+    """How many seconds a server asks to wait: ``retry-after-ms``, or ``Retry-After`` in seconds or
+    as a date. None when it says nothing that can be read."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) / unit

@@ -1,7 +1,9 @@
 # ruff: noqa: B027 (methods that do nothing are the point)
-"""Hooks for chat models: a user's class that sends a request and returns the reply, in place of a server with OpenAI's protocol.
+"""Hooks for chat models: a user's class that sends a request and returns the reply, in place of a
+server with OpenAI's protocol.
 
-Everything around it stays: rate limits, repeats, replies on the disk before they are used, accounts, resuming.
+Everything around it stays: rate limits, repeats, replies on the disk before they are used,
+accounts, resuming.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ class Outgoing:
     ----------
     model : as it was named
     messages : the conversation so far, in the form of OpenAI's chat completions
-    options : everything else that shapes the reply, under the names of chat completions (``temperature``, ``max_tokens``, ``logprobs`` ...)
+    options : everything else that shapes the reply, under the names of chat completions
+        (``temperature``, ``max_tokens``, ``logprobs`` ...)
     conversation : its name, the same for all requests of a conversation
-    headers : further headers of one's own, for hooks that reach a server; with the values of the variables that they name
+    headers : further headers of one's own, for hooks that reach a server; with the values of the
+        variables that they name
     """
 
     model: str
@@ -38,25 +42,32 @@ class Outgoing:
 class SendHook(ABC):
     """Sends requests in a way of its own.
 
-    A fault is told by raising an ``EndpointError`` (``permanent=False`` where asking again may help; ``status`` as HTTP has it, 429 where there are too many
-    requests; ``of_request=True`` where it says something of this request alone; ``begun`` where a reply may have been under way, ``taken`` the tokens that
-    were counted for it, ``wait_s`` how long the server asks to wait). Whatever else is raised stops the session, in a sentence.
+    A fault is told by raising an ``EndpointError`` (``permanent=False`` where asking again may
+    help; ``status`` as HTTP has it, 429 where there are too many requests; ``of_request=True``
+    where it says something of this request alone; ``begun`` where a reply may have been under way,
+    ``taken`` the tokens that were counted for it, ``wait_s`` how long the server asks to wait).
+    Whatever else is raised stops the session, in a sentence.
     """
 
-    #: as records name it, in place of an address: where the model is, or by what it is reached; no secrets
+    #: as records name it, in place of an address: where the model is, or by what it is reached; no
+    #: secrets
     name: str
-    #: the server that it reaches, where it reaches one: its address is recorded then, and its key hidden
+    #: the server that it reaches, where it reaches one: its address is recorded then, and its key
+    #: hidden
     endpoint: Endpoint | None = None
 
     def check(self) -> None:
-        """Raise a ``SpanLabError`` where something is missing that it needs; asked before a session."""
+        """Raise a ``SpanLabError`` where something is missing that it needs; asked before a
+        session."""
 
     def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise an ``EndpointError`` for options of a request that cannot be sent; asked before a session, and before each request leaves."""
+        """Raise an ``EndpointError`` for options of a request that cannot be sent; asked before a
+        session, and before each request leaves."""
 
     @abstractmethod
     async def send(self, request: Outgoing) -> Reply:
-        """The reply to a request: its ``content``, and whatever else is known of it; ``latency_ms`` is measured around this."""
+        """The reply to a request: its ``content``, and whatever else is known of it; ``latency_ms``
+        is measured around this."""
 
     async def aclose(self) -> None:
         """Release what belongs to the running event loop."""

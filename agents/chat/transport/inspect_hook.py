@@ -58,7 +58,9 @@ class InspectHook(SendHook):
         need("inspect", "inspect_ai", "a model of inspect_ai")
         try:
             self._model = self._model or (
-                importlib.import_module("inspect_ai.model").get_model(self._wanted) if isinstance(self._wanted, str) else self._wanted
+                importlib.import_module("inspect_ai.model").get_model(self._wanted)
+                if isinstance(self._wanted, str)
+                else self._wanted
             )
         except SpanLabError:
             raise
@@ -66,18 +68,26 @@ class InspectHook(SendHook):
             reasons = str(error).strip().splitlines()
         else:
             return
-        raise SpanLabError(f"inspect_ai has no model '{self._wanted}' to use: {reasons[0] if reasons else 'it does not say why'}")
+        raise SpanLabError(
+            f"inspect_ai has no model '{self._wanted}' to use: {reasons[0] if reasons else 'it does not say why'}"
+        )
 
     @override
     async def send(self, request: Outgoing) -> Reply:
         self.check()
         model = importlib.import_module("inspect_ai.model")
         if unknown := [name for name in request.options if name not in _NAMES]:
-            raise EndpointError(f"inspect_ai has no setting for '{unknown[0]}': leave it out, or ask the provider without inspect_ai")
+            raise EndpointError(
+                f"inspect_ai has no setting for '{unknown[0]}': leave it out, or ask the provider without inspect_ai"
+            )
         config = model.GenerateConfig(**{_NAMES[name]: value for name, value in request.options.items()}, max_retries=0)
-        output = await self._model.generate([_message(model, one) for one in request.messages], config=config, cache=False)
+        output = await self._model.generate(
+            [_message(model, one) for one in request.messages], config=config, cache=False
+        )
         if output.error:
-            raise EndpointError(f"inspect_ai reports an error in place of a reply ({str(output.error)[:200]})", permanent=False)
+            raise EndpointError(
+                f"inspect_ai reports an error in place of a reply ({str(output.error)[:200]})", permanent=False
+            )
         if output.stop_reason == "content_filter":
             raise EndpointError("a filter blocked the reply", status=400, of_request=True, filtered=True)
         usage = output.usage
@@ -88,7 +98,9 @@ class InspectHook(SendHook):
             finish_reason=_ENDS.get(output.stop_reason, output.stop_reason),
             served_model=output.model or None,
             # what inspect_ai counts as read leaves out what a provider had kept
-            prompt_tokens=None if usage is None else usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0),
+            prompt_tokens=None
+            if usage is None
+            else usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0),
             completion_tokens=None if usage is None else usage.output_tokens,
             reasoning_tokens=None if usage is None else usage.reasoning_tokens,
             cached_tokens=None if usage is None else usage.input_tokens_cache_read,
@@ -118,7 +130,11 @@ def _message(model: Any, message: Mapping[str, Any]) -> Any:
 
 def _reasoning(output: Any) -> str:
     content = output.message.content if output.choices else ""
-    return "" if isinstance(content, str) else "\n\n".join(str(part.reasoning) for part in content if part.type == "reasoning" and part.reasoning)
+    return (
+        ""
+        if isinstance(content, str)
+        else "\n\n".join(str(part.reasoning) for part in content if part.type == "reasoning" and part.reasoning)
+    )
 
 
 def _first(logprobs: Any) -> dict[str, float] | None:

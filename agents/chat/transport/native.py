@@ -1,6 +1,8 @@
-"""Interfaces that are not chat completions: Anthropic's own (Messages) and OpenAI's Responses, each through its official client.
+"""Interfaces that are not chat completions: Anthropic's own (Messages) and OpenAI's Responses, each
+through its official client.
 
-The clients repeat nothing: repeats, limits, replies on the disk and the account are those of every chat model.
+The clients repeat nothing: repeats, limits, replies on the disk and the account are those of every
+chat model.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ class NativeHook(SendHook):
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             made = getattr(importlib.import_module(self.package), self.client)
-            self._clients[loop] = made(api_key=self._served.key(), base_url=self._served.url, max_retries=0, timeout=_LONGEST_S)
+            self._clients[loop] = made(
+                api_key=self._served.key(), base_url=self._served.url, max_retries=0, timeout=_LONGEST_S
+            )
         return self._clients[loop]
 
     @override
@@ -71,17 +75,22 @@ class NativeHook(SendHook):
         except errors.APIStatusError as error:
             fault = explain_client_error(error, self._served, request.model)
         except errors.APIConnectionError as error:
-            fault = explain_connection(error.__cause__ if isinstance(error.__cause__, Exception) else error, self._served, 1)
+            fault = explain_connection(
+                error.__cause__ if isinstance(error.__cause__, Exception) else error, self._served, 1
+            )
             fault.begun = not _never_left(error)
         except errors.APIResponseValidationError:
-            fault = EndpointError(f"{self.name} answered, but not as {self.interface} does; is the address right?", permanent=False)
+            fault = EndpointError(
+                f"{self.name} answered, but not as {self.interface} does; is the address right?", permanent=False
+            )
             fault.begun = True
         else:
             return self._checked(answer, request.model)
         raise fault  # outside of the except blocks: the client's errors hold the request, whose headers hold the key
 
     def _checked(self, answer: Any, model: str) -> Reply:
-        """Return an answer that is a reply; raise the error that came in place of one with status 200."""
+        """Return an answer that is a reply; raise the error that came in place of one with status
+        200."""
         told = answer if isinstance(answer, Mapping) else getattr(answer, "model_extra", None) or {}
         error = getattr(answer, "error", None) or told.get("error")
         if error is not None and not self.has_error(answer):
@@ -89,7 +98,9 @@ class NativeHook(SendHook):
             said, code = str(fields.get("message") or error), str(fields.get("type") or fields.get("code") or "")
             known = {"rate_limit": 429, "overloaded": 529}
             status = next((known[word] for word in known if word in code), 400 if code.startswith("invalid") else 500)
-            fault = explain_status(self._served, model, status, self._served.redact(f"an error in place of a reply: {said}"), 1, code)
+            fault = explain_status(
+                self._served, model, status, self._served.redact(f"an error in place of a reply: {said}"), 1, code
+            )
             fault.begun = True
             raise fault
         try:
@@ -98,7 +109,11 @@ class NativeHook(SendHook):
             raise
         except (AttributeError, TypeError, KeyError, ValueError) as error:
             why = self._served.redact(f"{type(error).__name__}: {error}")
-            fault = EndpointError(f"{self.name} answered with status 200, but not as {self.interface} does ({why}); is the address right?", permanent=False)
+            fault = EndpointError(
+                f"{self.name} answered with status 200, but not as {self.interface} does ({why}); is the address"
+                " right?",
+                permanent=False,
+            )
             fault.begun = True
         raise fault
 
@@ -108,7 +123,13 @@ class NativeHook(SendHook):
 
     def filtered(self, why: str, taken: Taken | None) -> EndpointError:
         """A reply that a filter has taken away."""
-        fault = EndpointError(f"a filter at {self.name} took the reply away ({self._served.redact(why)})", True, 400, of_request=True, filtered=True)
+        fault = EndpointError(
+            f"a filter at {self.name} took the reply away ({self._served.redact(why)})",
+            True,
+            400,
+            of_request=True,
+            filtered=True,
+        )
         fault.begun, fault.taken = True, taken
         return fault
 
@@ -121,7 +142,9 @@ class NativeHook(SendHook):
             when there are some.
         """
         if names:
-            raise EndpointError(f"{self.interface} has no {' and no '.join(names)}: leave {'it' if len(names) == 1 else 'them'} out")
+            raise EndpointError(
+                f"{self.interface} has no {' and no '.join(names)}: leave {'it' if len(names) == 1 else 'them'} out"
+            )
 
     @abstractmethod
     def arguments(self, request: Outgoing) -> dict[str, Any]:
@@ -179,21 +202,30 @@ class AnthropicHook(NativeHook):
     """Anthropic's own interface: Messages."""
 
     package, extra, client, interface = "anthropic", "anthropic", "AsyncAnthropic", "Anthropic's interface"
-    _ENDS: ClassVar[Mapping[str, str]] = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "model_context_window_exceeded": "length"}
+    _ENDS: ClassVar[Mapping[str, str]] = {
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+    }
 
     @override
     def arguments(self, request: Outgoing) -> dict[str, Any]:
         options = dict(request.options)
         longest = options.pop("max_tokens", None) or options.pop("max_completion_tokens", None)
         if longest is None:
-            raise EndpointError("Anthropic's interface wants to know how long a reply may be: give --chat max_tokens=1024, for example")
+            raise EndpointError(
+                "Anthropic's interface wants to know how long a reply may be: give --chat max_tokens=1024, for example"
+            )
         arguments: dict[str, Any] = {"model": request.model, "max_tokens": longest}
         output: dict[str, Any] = {}
         if (effort := options.pop("reasoning_effort", None)) is not None:
             output["effort"] = effort
         if (form := options.pop("response_format", None)) is not None:
             if "json_schema" not in form:
-                raise EndpointError("Anthropic's interface takes schemas as json_schema alone: set schema_as to json_schema")
+                raise EndpointError(
+                    "Anthropic's interface takes schemas as json_schema alone: set schema_as to json_schema"
+                )
             output["format"] = {"type": "json_schema", "schema": form["json_schema"]["schema"]}
         if output:
             arguments["output_config"] = output
@@ -201,13 +233,26 @@ class AnthropicHook(NativeHook):
             arguments["stop_sequences"] = stop
         if (kept := options.pop("cache_control", None)) is not None:
             arguments["cache_control"] = kept
-        known = ("seed", "logprobs", "top_logprobs", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "prompt_logprobs")
+        known = (
+            "seed",
+            "logprobs",
+            "top_logprobs",
+            "min_p",
+            "frequency_penalty",
+            "presence_penalty",
+            "repetition_penalty",
+            "prompt_logprobs",
+        )
         self.unknown([name for name in known if name in options])
         first = [message for message in request.messages if message["role"] in ("system", "developer")]
         if first:
-            arguments["system"] = [{"type": "text", "text": part["text"]} for message in first for part in _parts(message["content"])]
+            arguments["system"] = [
+                {"type": "text", "text": part["text"]} for message in first for part in _parts(message["content"])
+            ]
         arguments["messages"] = [
-            {"role": message["role"], "content": [_block(part) for part in _parts(message["content"])]} for message in request.messages if message not in first
+            {"role": message["role"], "content": [_block(part) for part in _parts(message["content"])]}
+            for message in request.messages
+            if message not in first
         ]
         # what is left are sampling settings, which only some models take, and fields of one's own
         return {**arguments, "extra_body": options}
@@ -233,7 +278,9 @@ class AnthropicHook(NativeHook):
             )
         if answer.stop_reason == "refusal":
             details = answer.stop_details
-            raise self.filtered(f"refusal{'' if details is None or not details.category else f': {details.category}'}", taken)
+            raise self.filtered(
+                f"refusal{'' if details is None or not details.category else f': {details.category}'}", taken
+            )
         texts = [block.text for block in answer.content if block.type == "text"]
         thoughts = [block.thinking for block in answer.content if block.type == "thinking"]
         return Reply(
@@ -274,11 +321,23 @@ class ResponsesHook(NativeHook):
             arguments["reasoning"] = {"effort": effort}
         if (form := options.pop("response_format", None)) is not None:
             if "json_schema" not in form:
-                raise EndpointError("the interface Responses takes schemas as json_schema alone: set schema_as to json_schema")
+                raise EndpointError(
+                    "the interface Responses takes schemas as json_schema alone: set schema_as to json_schema"
+                )
             arguments["text"] = {"format": {"type": "json_schema", **form["json_schema"]}}
         if options.pop("logprobs", None):
             arguments |= {"include": ["message.output_text.logprobs"], "top_logprobs": options.pop("top_logprobs")}
-        known = ("seed", "stop", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "cache_control", "prompt_logprobs")
+        known = (
+            "seed",
+            "stop",
+            "top_k",
+            "min_p",
+            "frequency_penalty",
+            "presence_penalty",
+            "repetition_penalty",
+            "cache_control",
+            "prompt_logprobs",
+        )
         self.unknown([name for name in known if name in options])
         arguments["input"] = [{"role": message["role"], "content": _inputs(message)} for message in request.messages]
         return {**arguments, "extra_body": options}
@@ -307,19 +366,30 @@ class ResponsesHook(NativeHook):
         if incomplete == "content_filter":
             raise self.filtered("content_filter", taken)
         if answer.status in ("queued", "in_progress"):
-            queued = f"{self.name} put the request in a queue in place of a reply (status {answer.status}): it has to be asked again"
+            queued = (
+                f"{self.name} put the request in a queue in place of a reply (status {answer.status}): it has to be"
+                " asked again"
+            )
             fault = EndpointError(queued, permanent=False)
             fault.begun, fault.taken = True, taken if usage is not None else None
             raise fault
         if answer.error is not None or answer.status in ("failed", "cancelled"):
-            code, said = ("", f"the response is {answer.status}") if answer.error is None else (str(answer.error.code), str(answer.error.message))
+            code, said = (
+                ("", f"the response is {answer.status}")
+                if answer.error is None
+                else (str(answer.error.code), str(answer.error.message))
+            )
             status = 400 if code.startswith(("invalid", "image", "unsupported", "empty")) else 500
             status = 429 if "rate_limit" in code else status
-            fault = explain_status(self._served, model, status, self._served.redact(f"an error in place of a reply: {said}"), 1, code)
+            fault = explain_status(
+                self._served, model, status, self._served.redact(f"an error in place of a reply: {said}"), 1, code
+            )
             fault.begun, fault.taken = True, taken if usage is not None else None
             raise fault
         parts = [part for item in answer.output if item.type == "message" for part in item.content]
-        thoughts = [summary.text for item in answer.output if item.type == "reasoning" for summary in item.summary or ()]
+        thoughts = [
+            summary.text for item in answer.output if item.type == "reasoning" for summary in item.summary or ()
+        ]
         texts = [part for part in parts if part.type == "output_text"]
         told = next((part.logprobs for part in texts if part.logprobs), None)
         return Reply(
@@ -330,7 +400,9 @@ class ResponsesHook(NativeHook):
             served_model=answer.model,
             **taken.model_dump(),
             latency_ms=0.0,
-            first_logprobs=None if told is None else {one.token: float(one.logprob) for one in (told[0], *told[0].top_logprobs)},
+            first_logprobs=(
+                None if told is None else {one.token: float(one.logprob) for one in (told[0], *told[0].top_logprobs)}
+            ),
         )
 
 
@@ -339,9 +411,11 @@ def _inputs(message: Mapping[str, Any]) -> Any:
     if isinstance(message["content"], str):
         return message["content"]
     return [
-        {"type": "input_text", "text": part["text"]}
-        if part["type"] == "text"
-        else {"type": "input_image", "image_url": part["image_url"]["url"], "detail": part["image_url"]["detail"]}
+        (
+            {"type": "input_text", "text": part["text"]}
+            if part["type"] == "text"
+            else {"type": "input_image", "image_url": part["image_url"]["url"], "detail": part["image_url"]["detail"]}
+        )
         for part in message["content"]
     ]
 

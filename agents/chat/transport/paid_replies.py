@@ -1,4 +1,5 @@
-"""Requests whose replies are stored before they are used, and taken from the store instead of being paid for again."""
+"""Requests whose replies are stored before they are used, and taken from the store instead of being
+paid for again."""
 
 from __future__ import annotations
 
@@ -20,9 +21,11 @@ class PaidReplies:
     Parameters
     ----------
     send : sends a request and gives the reply
-    judge : the name of the model that they are sent to, where it is not the one that takes the trial; each of them is a conversation of its own then
+    judge : the name of the model that they are sent to, where it is not the one that takes the
+        trial; each of them is a conversation of its own then
     past : so many messages were sent in earlier trials, and are kept with these
-    scores : whether it is asked how probable answers are; of such a request nothing is kept but the answer, and it is asked again where the server did not tell
+    scores : whether it is asked how probable answers are; of such a request nothing is kept but the
+        answer, and it is asked again where the server did not tell
     """
 
     def __init__(self, send: Send, judge: str = "", past: int = 0, scores: bool = False) -> None:
@@ -36,7 +39,11 @@ class PaidReplies:
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal``, and take those that it already holds first."""
         self._journal = journal
-        lines = [line for line in journal.replies() if line.get("judge", "") == self._judge and bool(line.get("scores")) == self._scores]
+        lines = [
+            line
+            for line in journal.replies()
+            if line.get("judge", "") == self._judge and bool(line.get("scores")) == self._scores
+        ]
         self._stored = [line for line in lines if _tells(line["reply"])] if self._scores else lines
 
     @property
@@ -45,7 +52,8 @@ class PaidReplies:
         return bool(self._stored)
 
     def kept_for_other_words(self, request: Request) -> Sequence[Mapping[str, Any]]:
-        """The messages with which the next reply that was kept was asked for, where these are others than those of ``request``; none otherwise."""
+        """The messages with which the next reply that was kept was asked for, where these are
+        others than those of ``request``; none otherwise."""
         stored = self._stored[0] if self._stored else {}
         return stored.get("sent", []) if stored.get("request") not in (None, request.identity) else []
 
@@ -75,17 +83,25 @@ class PaidReplies:
         if self._scores:  # the conversation is kept with the reply that it had
             new = tuple(message for message in request.messages[-1:] if message.role == "assistant")
         added = [message.stored() for message in new]
-        goes_on = {"anew": True} if self._anew else {"past": self._past} if self._past and self._written == self._past else {}
+        goes_on = (
+            {"anew": True} if self._anew else {"past": self._past} if self._past and self._written == self._past else {}
+        )
         self._anew = False
         self._written = 0 if self._judge else len(request.messages)
         if self._stored:
             stored = self._stored.pop(0)
             if stored.get("request") != request.identity:
                 raise SpanLabError(
-                    "a stored reply answers other words than those of this trial: the paradigm or the chat settings have changed; start a new session"
+                    "a stored reply answers other words than those of this trial: the paradigm or the chat settings"
+                    " have changed; start a new session"
                 )
             return stored_reply(stored["reply"])
-        about = {"ask": question, "request": request.identity, **({"judge": self._judge} if self._judge else {}), **({"scores": True} if self._scores else {})}
+        about = {
+            "ask": question,
+            "request": request.identity,
+            **({"judge": self._judge} if self._judge else {}),
+            **({"scores": True} if self._scores else {}),
+        }
         journal = self._journal
         reply = await self._send(request, None if journal is None else _Noted(journal, about))
         if journal is not None:

@@ -1,6 +1,7 @@
 """The rate limiter: a limit that follows the server, budgets per minute, older trials first.
 
-All times are those of the running event loop, so that a loop with a clock of its own needs no real time.
+All times are those of the running event loop, so that a loop with a clock of its own needs no real
+time.
 """
 
 from __future__ import annotations
@@ -16,25 +17,31 @@ from typing import Final, Protocol
 from ...interruptions import Stopped
 
 _MINUTE_S: Final = 60.0
-#: requests may be held up on their way by so much more than those after them: a server counts when they arrive
+#: requests may be held up on their way by so much more than those after them: a server counts when
+#: they arrive
 _JITTER_S: Final = 1.0
-#: what was accepted for so long back says what a server takes: long enough for servers that count by the minute
+#: what was accepted for so long back says what a server takes: long enough for servers that count
+#: by the minute
 _WINDOW_S: Final = 120.0
 #: a pace that was found begins a little under what the server took, and grows by so much a minute
 _UNDER: Final = 0.9
 _GROWTH: Final = 0.1
-#: how long nothing leaves after refusals without a reply in between: after the second this, then twice as long each time
+#: how long nothing leaves after refusals without a reply in between: after the second this, then
+#: twice as long each time
 _HOLD_S: Final = 1.0
 _LONGEST_HOLD_S: Final = 60.0
-#: so many bursts of refusals within a minute say that it is not about how many are under way at once
+#: so many bursts of refusals within a minute say that it is not about how many are under way at
+#: once
 _BURSTS: Final = 3
 
 
 class Bucket:
-    """A budget a minute, handed out evenly: it holds what flows in within a second, and at least one.
+    """A budget a minute, handed out evenly: it holds what flows in within a second, and at least
+    one.
 
-    Never more than ``per_minute`` leave it within any minute and a second, save that what costs more than it holds may leave a full one, which then owes the
-    rest. It begins with one: what left before, in another program, may still count.
+    Never more than ``per_minute`` leave it within any minute and a second, save that what costs
+    more than it holds may leave a full one, which then owes the rest. It begins with one: what left
+    before, in another program, may still count.
     """
 
     def __init__(self, per_minute: float, at: float) -> None:
@@ -64,10 +71,12 @@ class Bucket:
 class Pace:
     """The pace that a server takes which says nothing but that it was too much.
 
-    At first there is none. A burst of refusals is one piece of news: what was sent before the first of them says nothing more, and one request alone tries
-    whether it is over. When it is refused, too, or when there is news three times within a minute, the server does not mind how many are under way at once but
-    how many come in a time. Then nothing leaves for a while (or for as long as the server asks) before the next one tries, and from what the server took in the
-    last two minutes follows the pace at which the others go.
+    At first there is none. A burst of refusals is one piece of news: what was sent before the first
+    of them says nothing more, and one request alone tries whether it is over. When it is refused,
+    too, or when there is news three times within a minute, the server does not mind how many are
+    under way at once but how many come in a time. Then nothing leaves for a while (or for as long
+    as the server asks) before the next one tries, and from what the server took in the last two
+    minutes follows the pace at which the others go.
     """
 
     def __init__(self) -> None:
@@ -131,7 +140,9 @@ class Pace:
         while self._news[0] < at - _MINUTE_S:
             self._news.popleft()
         if self._refused > 1:
-            self._hold_until = at + (asked_s if asked_s is not None else min(_LONGEST_HOLD_S, _HOLD_S * 2 ** min(self._refused - 2, 30)))
+            self._hold_until = at + (
+                asked_s if asked_s is not None else min(_LONGEST_HOLD_S, _HOLD_S * 2 ** min(self._refused - 2, 30))
+            )
         elif self.rate is not None or len(self._news) >= _BURSTS:
             self._find(at)
 
@@ -144,16 +155,18 @@ class Pace:
 
 #: where a limit begins that follows the server
 FIRST_LIMIT: Final = 8
-#: for so long after it was halved a limit stays as it is: what a server refuses meanwhile belongs to the same burst
+#: for so long after it was halved a limit stays as it is: what a server refuses meanwhile belongs
+#: to the same burst
 COOL_DOWN_S: Final = 2.0
 
 
 class Limit:
     """Limit on the number of requests under way.
 
-    It begins small, doubles from reply to reply until the server first complains, and from then on grows by one in the time of one reply. When the server is
-    too busy it is halved, at most once in a cool-down, and only for requests that were sent after the last time: all that a burst of refusals says is one
-    thing.
+    It begins small, doubles from reply to reply until the server first complains, and from then on
+    grows by one in the time of one reply. When the server is too busy it is halved, at most once in
+    a cool-down, and only for requests that were sent after the last time: all that a burst of
+    refusals says is one thing.
 
     Parameters
     ----------
@@ -179,7 +192,8 @@ class Limit:
         return int(self._value)
 
     def thrive(self, under_way: int, at: float) -> None:
-        """A reply came, while so many were under way. A limit that was not made use of does not grow."""
+        """A reply came, while so many were under way. A limit that was not made use of does not
+        grow."""
         if self._fixed is None and at >= self._calm_from and 2 * under_way > self._value:
             self._value = min(self._most, self._value + (1 if self._doubling else 1 / self._value))
 
@@ -197,7 +211,8 @@ class Budget(Protocol):
     """Budget of cost or tokens, and the share of it that a request may take."""
 
     def reserve(self, alone: bool) -> bool:
-        """Hold it, if it is there. One that is ``alone`` is let in, to be told why it may not leave, unless it waits for what is held elsewhere."""
+        """Hold it, if it is there. One that is ``alone`` is let in, to be told why it may not
+        leave, unless it waits for what is held elsewhere."""
         ...
 
     def release(self) -> None:
@@ -218,8 +233,8 @@ class _Waiting:
 class Pass:
     """A request that may be sent now. What became of it is noted here before it leaves the limiter.
 
-    ``tokens`` are those that it took, as far as that is known; ``busy``: the server was too busy for it, and asked to be left alone for ``wait_s``;
-    ``answered``: a reply came.
+    ``tokens`` are those that it took, as far as that is known; ``busy``: the server was too busy
+    for it, and asked to be left alone for ``wait_s``; ``answered``: a reply came.
     """
 
     sent_at: float
@@ -239,7 +254,9 @@ class RateLimiter:
     requests_per_minute, tokens_per_minute : budgets; None = no such budget
     """
 
-    def __init__(self, limit: Limit, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> None:
+    def __init__(
+        self, limit: Limit, requests_per_minute: float | None = None, tokens_per_minute: float | None = None
+    ) -> None:
         self._limit = limit
         self._pace = None if limit.fixed else Pace()
         self._per_minute = (requests_per_minute, tokens_per_minute)
@@ -299,7 +316,8 @@ class RateLimiter:
 
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None]:
-        """A place for one trial: there are as many as requests may be under way, so that trials are finished rather than begun."""
+        """A place for one trial: there are as many as requests may be under way, so that trials are
+        finished rather than begun."""
         self.check()
         while self.open_trials >= self._limit.now:
             free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -390,7 +408,8 @@ class RateLimiter:
         return self._budgets
 
     def _admit(self) -> None:
-        """Let in whoever may go now, the oldest trial first; come back when the budgets allow the next one."""
+        """Let in whoever may go now, the oldest trial first; come back when the budgets allow the
+        next one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -402,8 +421,14 @@ class RateLimiter:
                 continue
             if self._pace is not None and self._pace.tried:
                 return
-            costs = [(bucket, cost) for bucket, cost in zip(self._buckets(at), (1.0, first.tokens), strict=True) if bucket is not None]
-            waits = [bucket.wait(cost, at) for bucket, cost in costs] + ([] if self._pace is None else [self._pace.wait(at)])
+            costs = [
+                (bucket, cost)
+                for bucket, cost in zip(self._buckets(at), (1.0, first.tokens), strict=True)
+                if bucket is not None
+            ]
+            waits = [bucket.wait(cost, at) for bucket, cost in costs] + (
+                [] if self._pace is None else [self._pace.wait(at)]
+            )
             if (wait := max(waits, default=0.0)) > 0:
                 self._timer = loop.call_later(wait, self._admit)
                 return

@@ -1,7 +1,10 @@
-"""Reading what a server sends with status 200: a reply, an error that a provider tells in its place, or what can be read as neither.
+"""Reading what a server sends with status 200: a reply, an error that a provider tells in its
+place, or what can be read as neither.
 
-Three things that look alike. A reply that arrived whole is kept whatever its metadata look like: numbers written as text, parts in place of a string, counts
-that are missing. An error is never a reply, wherever it stands: in place of the choices, beside them, within one, or as the reason for which it ended.
+Three things that look alike. A reply that arrived whole is kept whatever its metadata look like:
+numbers written as text, parts in place of a string, counts that are missing. An error is never a
+reply, wherever it stands: in place of the choices, beside them, within one, or as the reason for
+which it ended.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ from typing import Any
 
 from ..messages import Reply, Taken
 
-#: Ends of a reply that say that it was broken off and not ended: words of gateways and of single providers.
-BROKEN = frozenset({"error", "network_error", "insufficient_system_resource", "abort", "aborted", "cancelled", "failed"})
+#: Ends of a reply that say that it was broken off and not ended: words of gateways and of single
+#: providers.
+BROKEN = frozenset(
+    {"error", "network_error", "insufficient_system_resource", "abort", "aborted", "cancelled", "failed"}
+)
 #: Ends of a reply that say that a filter took it away.
 FILTERED = ("content_filter", "sensitive", "safety", "prohibited_content", "blocklist", "recitation", "spii")
 #: Ends of a reply that was cut, in other words than the usual one.
@@ -58,7 +64,13 @@ class NoReplyError(Exception):
     """
 
     def __init__(
-        self, said: str = "", status: int | None = None, code: str = "", filtered: bool = False, taken: Taken | None = None, begun: bool = True
+        self,
+        said: str = "",
+        status: int | None = None,
+        code: str = "",
+        filtered: bool = False,
+        taken: Taken | None = None,
+        begun: bool = True,
     ) -> None:
         super().__init__(said)
         self.said, self.status, self.code = said, status, code
@@ -72,7 +84,8 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
     ----------
     content : as it came
     latency_ms : how long it took
-    reasoning_fields : fields of a message that may hold the model's reasoning; the first that is there counts
+    reasoning_fields : fields of a message that may hold the model's reasoning; the first that is
+        there counts
 
     Raises
     ------
@@ -99,7 +112,9 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
         raise NoReplyError(taken=taken)
     message = message if message is not None else {"content": choice["text"]}
     text, thoughts = _content(message.get("content"))
-    reasoning = next((found for name in reasoning_fields if (found := _content(message.get(name))[0])), None) or thoughts
+    reasoning = (
+        next((found for name in reasoning_fields if (found := _content(message.get(name))[0])), None) or thoughts
+    )
     ended = _word(choice.get("finish_reason"))
     if ended is None and not text and not reasoning and not message.get("refusal") and not message.get("tool_calls"):
         raise NoReplyError("a choice that holds nothing and has not ended", taken=taken)
@@ -117,7 +132,8 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
 
 
 def is_reply(reply: Reply) -> bool:
-    """Whether what was once kept as a reply is one, by the reason for which it ended: some programs keep errors as replies."""
+    """Whether what was once kept as a reply is one, by the reason for which it ended: some programs
+    keep errors as replies."""
     ended = (reply.finish_reason or "").lower()
     return ended not in BROKEN and not ended.startswith(FILTERED)
 
@@ -134,10 +150,18 @@ def _raise_error(completion: Mapping[str, Any], choice: Mapping[str, Any] | None
             said, status, code = error_in(found)
             raise NoReplyError(said, status, code, filtered or _is_filter(code), taken, begun)
     if ended in BROKEN:
-        raise NoReplyError(f"the reply was broken off ({ended})", 429 if ended == "insufficient_system_resource" else None, ended, taken=taken, begun=begun)
+        raise NoReplyError(
+            f"the reply was broken off ({ended})",
+            429 if ended == "insufficient_system_resource" else None,
+            ended,
+            taken=taken,
+            begun=begun,
+        )
     if filtered:
         raise NoReplyError(f"a filter blocked the reply ({ended})", 400, "content_filter", True, taken, begun)
-    if choice is None and (completion.get("object") == "error" or completion.get("type") == "error" or "choices" not in completion):
+    if choice is None and (
+        completion.get("object") == "error" or completion.get("type") == "error" or "choices" not in completion
+    ):
         for name in ("message", "detail", "error_msg", "msg"):
             if completion.get(name):
                 said, status, code = error_in({**completion, "message": completion[name]})
@@ -148,7 +172,14 @@ def error_in(found: Any) -> tuple[str, int | None, str]:
     """An error that is told: what is said, the status that it would have had, and a word for it."""
     if not isinstance(found, Mapping):
         return str(found), None, ""
-    said = found.get("message") or found.get("detail") or found.get("msg") or found.get("type") or found.get("code") or "no reason is given"
+    said = (
+        found.get("message")
+        or found.get("detail")
+        or found.get("msg")
+        or found.get("type")
+        or found.get("code")
+        or "no reason is given"
+    )
     status, words = None, []
     for name in ("status", "status_code", "code", "error_code", "type"):
         value = found.get(name)
@@ -161,7 +192,11 @@ def error_in(found: Any) -> tuple[str, int | None, str]:
     if isinstance(metadata, Mapping) and (metadata.get("flagged_input") or metadata.get("reasons")):
         words.insert(0, "content_filter")
     known = [number for word in words for key, number in _STATUSES.items() if key in word.lower()]
-    return said if isinstance(said, str) else json.dumps(said), status or next(iter(known), None), words[0] if words else ""
+    return (
+        said if isinstance(said, str) else json.dumps(said),
+        status or next(iter(known), None),
+        words[0] if words else "",
+    )
 
 
 def _is_filter(code: str) -> bool:
@@ -199,7 +234,8 @@ def _first_count(found: Any, *names: str) -> int | None:
 
 
 def _count(value: Any) -> int | None:
-    """A number of tokens, or a status, written as a number of any kind or as text; None for anything else."""
+    """A number of tokens, or a status, written as a number of any kind or as text; None for
+    anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -210,7 +246,8 @@ def _count(value: Any) -> int | None:
 
 
 def _content(content: Any) -> tuple[str, str | None]:
-    """The text of a message, whether it is one string or parts, and the reasoning that stands among the parts."""
+    """The text of a message, whether it is one string or parts, and the reasoning that stands among
+    the parts."""
     if isinstance(content, str):
         return _sendable(content), None
     if isinstance(content, int | float) and not isinstance(content, bool):
@@ -238,21 +275,33 @@ def _word(value: Any) -> str | None:
     if isinstance(value, str):
         return _sendable(value)
     if isinstance(value, Mapping):
-        named = next((value[name] for name in ("type", "reason", "value", "name", "message", "text") if isinstance(value.get(name), str)), None)
+        named = next(
+            (
+                value[name]
+                for name in ("type", "reason", "value", "name", "message", "text")
+                if isinstance(value.get(name), str)
+            ),
+            None,
+        )
         if named:
             return _sendable(named)
     return _sendable(json.dumps(value, sort_keys=True)) if not isinstance(value, int | float) else str(value)
 
 
 def _first_logprobs(logprobs: Any) -> dict[str, float] | None:
-    """The logarithms of the probabilities of the first token, by token; None when the server gives none. The likeliest counts where tokens look alike."""
+    """The logarithms of the probabilities of the first token, by token; None when the server gives
+    none. The likeliest counts where tokens look alike."""
     if not isinstance(logprobs, Mapping) or not isinstance(logprobs.get("content"), list) or not logprobs["content"]:
         return None
     first = logprobs["content"][0]
     found: dict[str, float] = {}
     several = first.get("top_logprobs") if isinstance(first, Mapping) else None
     for entry in [first, *(several if isinstance(several, list) else [])]:
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str) or isinstance(entry.get("logprob"), bool):
+        if (
+            not isinstance(entry, Mapping)
+            or not isinstance(entry.get("token"), str)
+            or isinstance(entry.get("logprob"), bool)
+        ):
             continue
         try:
             value = float(entry["logprob"])
@@ -265,5 +314,6 @@ def _first_logprobs(logprobs: Any) -> dict[str, float] | None:
 
 
 def _sendable(text: str) -> str:
-    """A text as it can be sent back: half characters (lone surrogates), which only garbage has, become question marks."""
+    """A text as it can be sent back: half characters (lone surrogates), which only garbage has,
+    become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

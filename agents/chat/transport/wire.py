@@ -1,4 +1,5 @@
-"""Connections on which a request leaves within the call that sends it: no other task comes between the note that it leaves and its last byte."""
+"""Connections on which a request leaves within the call that sends it: no other task comes between
+the note that it leaves and its last byte."""
 
 from __future__ import annotations
 
@@ -38,9 +39,11 @@ class Answer:
 
 
 class Line:
-    """Connections to one server, over which requests go as they are: a client that builds, checks and follows each of them takes most of the time of one.
+    """Connections to one server, over which requests go as they are: a client that builds, checks
+    and follows each of them takes most of the time of one.
 
-    Proxies of the environment and certificates are those of that client, whose pools of connections these are.
+    Proxies of the environment and certificates are those of that client, whose pools of connections
+    these are.
 
     Parameters
     ----------
@@ -54,7 +57,9 @@ class Line:
         self._timeout = dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)
         self._pools: dict[str, Any] = {}
 
-    async def post(self, url: str, headers: Mapping[str, str], content: bytes, follow: Callable[[str, Mapping[str, Any]], None]) -> Answer:
+    async def post(
+        self, url: str, headers: Mapping[str, str], content: bytes, follow: Callable[[str, Mapping[str, Any]], None]
+    ) -> Answer:
         """Send a request, again where the server says so.
 
         Parameters
@@ -77,7 +82,9 @@ class Line:
             answer = await self._send(url, headers, content, follow)
         return answer
 
-    async def _send(self, url: str, headers: Mapping[str, str], content: bytes, follow: Callable[[str, Mapping[str, Any]], None]) -> Answer:
+    async def _send(
+        self, url: str, headers: Mapping[str, str], content: bytes, follow: Callable[[str, Mapping[str, Any]], None]
+    ) -> Answer:
         async def trace(event: str, about: Mapping[str, Any]) -> None:
             follow(event, about)
 
@@ -96,7 +103,9 @@ class Line:
         finally:
             await response.aclose()
         response_headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-        return Answer(response.status, response_headers, _decoded(b"".join(parts), response_headers.get("content-encoding", "")))
+        return Answer(
+            response.status, response_headers, _decoded(b"".join(parts), response_headers.get("content-encoding", ""))
+        )
 
     def _pool(self, url: str) -> Any:
         """The connections over which a request to this address goes: to the server, or to a proxy."""
@@ -133,8 +142,9 @@ def _decoded(body: bytes, encoding: str) -> bytes:
 def send_at_once(client: httpx2.AsyncClient) -> None:
     """Have a client's connections, those to proxies too, send within the call.
 
-    It has no option for that. Where a version of it keeps its connections elsewhere, they stay as they are: requests are noted all the same, and are in doubt
-    for a turn of the event loop instead of some microseconds.
+    It has no option for that. Where a version of it keeps its connections elsewhere, they stay as
+    they are: requests are noted all the same, and are in doubt for a turn of the event loop instead
+    of some microseconds.
     """
     for transport in (getattr(client, "_transport", None), *getattr(client, "_mounts", {}).values()):
         pool = getattr(transport, "_pool", None)
@@ -155,7 +165,9 @@ class _Network(httpcore2.AnyIOBackend):
     ) -> httpcore2.AsyncNetworkStream:
         local = None if local_address is None else (local_address, 0)
         async with _translate_errors(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
-            reader, writer = await asyncio.open_connection(host, port, local_addr=local, happy_eyeballs_delay=_NEXT_ADDRESS_S)
+            reader, writer = await asyncio.open_connection(
+                host, port, local_addr=local, happy_eyeballs_delay=_NEXT_ADDRESS_S
+            )
         for option in socket_options or ():
             writer.get_extra_info("socket").setsockopt(*option)
         return _Wire(reader, writer)
@@ -194,7 +206,9 @@ class _Wire(httpcore2.AsyncNetworkStream):
         self._writer.transport.abort()
 
     @override
-    async def start_tls(self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None) -> httpcore2.AsyncNetworkStream:
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
         try:
             async with _translate_errors(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
                 await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
@@ -214,12 +228,18 @@ class _Wire(httpcore2.AsyncNetworkStream):
             case "server_addr":
                 return self._writer.get_extra_info("peername")
             case "is_readable":  # of an idle connection: whether the server has closed it
-                return self._reader.at_eof() or self._writer.is_closing() or _readable(self._writer.get_extra_info("socket"))
+                return (
+                    self._reader.at_eof()
+                    or self._writer.is_closing()
+                    or _readable(self._writer.get_extra_info("socket"))
+                )
         return None
 
 
 @asynccontextmanager
-async def _translate_errors(late: type[Exception], broken: type[Exception], timeout: float | None) -> AsyncGenerator[None]:
+async def _translate_errors(
+    late: type[Exception], broken: type[Exception], timeout: float | None
+) -> AsyncGenerator[None]:
     """Exceptions of the system in the words of those who send requests."""
     try:
         async with asyncio.timeout(timeout):

@@ -1,4 +1,5 @@
-"""The window and everything drawn in it, the durations that it can show, and how a display is measured."""
+"""The window and everything drawn in it, the durations that it can show, and how a display is
+measured."""
 
 from ....core.doors import door
 

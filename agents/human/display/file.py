@@ -1,4 +1,5 @@
-"""Display files: the measurements of a display, so that sessions can cite them and notice when they run on another one."""
+"""Display files: the measurements of a display, so that sessions can cite them and notice when they
+run on another one."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from ....paradigms.identity import digest
 from ....paradigms.language import yaml_source
 from ....paradigms.language.diagnostics import validated
 
-#: Where ``spanlab display`` writes when nothing else is said: in the folder from which sessions are run, beside their data.
+#: Where ``spanlab display`` writes when nothing else is said: in the folder from which sessions are
+#: run, beside their data.
 DEFAULT_FILE = Path("display.yaml")
 #: The version of this format. Readers accept this one and all older ones.
 FORMAT_VERSION = 1
@@ -58,10 +60,14 @@ class RefreshPart(_Part):
     """Refresh rate of the screen, and the steadiness of its flips."""
 
     vsync: bool = Field(description="whether flips wait for the screen")
-    hz: Positive | None = Field(description="refreshes per second; null if flips do not wait for the screen, because the rate is then unknown")
+    hz: Positive | None = Field(
+        description="refreshes per second; null if flips do not wait for the screen, because the rate is then unknown"
+    )
     trouble: str = Field("", description="why the rate is unknown")
     flips_hz: Positive = Field(description="flips per second without synchronisation")
-    paced_hz: Positive | None = Field(None, description="rate at which flips were timed by the clock, if they do not wait for the screen")
+    paced_hz: Positive | None = Field(
+        None, description="rate at which flips were timed by the clock, if they do not wait for the screen"
+    )
     seconds: Time = Field(description="duration of the measurement")
     flips: Count = Field(description="number of flips measured")
     interval_ms: Time = Field(description="mean time from one flip to the next")
@@ -77,7 +83,9 @@ class KeyboardPart(_Part):
     backend: Literal["ptb", "event"] = Field(description="ptb (precise) or event (precise to one frame)")
     devices: Count = Field(0, description="number of keyboards in use")
     polled_ms: Time = Field(description="median time between polls of keyboard and mouse")
-    polled_p99_ms: Time = Field(description="99th percentile of that time, flips included; mouse clicks are no more precise than this")
+    polled_p99_ms: Time = Field(
+        description="99th percentile of that time, flips included; mouse clicks are no more precise than this"
+    )
 
 
 class OpenGLPart(_Part):
@@ -100,7 +108,8 @@ class DisplayFile(_Part):
 
     @property
     def hash(self) -> str:
-        """The hash of the measurements, independent of when and on which computer the file was written."""
+        """The hash of the measurements, independent of when and on which computer the file was
+        written."""
         return digest(self.model_dump(mode="json", exclude={"made"}))
 
     def cited(self) -> dict[str, Any]:
@@ -108,7 +117,8 @@ class DisplayFile(_Part):
         return {"hash": self.hash, **self.model_dump(mode="json", exclude={"made"})}
 
     def differences(self, apparatus: Mapping[str, Any], language: str = "en") -> list[str]:
-        """Return how the present display (:meth:`.window.LabWindow.apparatus` and the keyboard's back end) differs from the measured one, in sentences."""
+        """Return how the present display (:meth:`.window.LabWindow.apparatus` and the keyboard's
+        back end) differs from the measured one, in sentences."""
         differences: list[str] = []
 
         def tell(key: str, now: object = "", then: object = "") -> None:
@@ -135,7 +145,7 @@ class DisplayFile(_Part):
 _HEAD = """\
 # A display as spanlab display measured it. Sessions cite it: spanlab run PARADIGM --display FILE
 # Measure again when anything changes: screen, resolution, cable, driver, distance. Only screen > width_cm and distance_cm may be corrected by hand.
-"""
+"""  # noqa: E501
 
 
 def write_display(measured: DisplayFile, path: Path, replace: bool = False) -> None:
@@ -148,7 +158,10 @@ def write_display(measured: DisplayFile, path: Path, replace: bool = False) -> N
     """
     text = _HEAD + yaml.safe_dump(measured.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     if os.path.exists(path) and not replace:
-        raise SpanLabError(f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file with -o")
+        raise SpanLabError(
+            f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file"
+            " with -o"
+        )
     write_whole(path, text.encode("utf-8"), "choose another file with -o", folders="all")
 
 
@@ -158,17 +171,26 @@ def read_display(path: str | Path) -> DisplayFile:
     Raises
     ------
     SpanLabError
-        when it cannot be read, was written by a newer version, or with everything that is wrong with it: file, line and key.
+        when it cannot be read, was written by a newer version, or with everything that is wrong
+        with it: file, line and key.
     """
     path = Path(path)
     if not path.is_file():
-        raise SpanLabError(f"there is no display file at {path}; make one on the computer on which sessions run: spanlab display -o {path}")
+        raise SpanLabError(
+            f"there is no display file at {path}; make one on the computer on which sessions run: spanlab display -o"
+            f" {path}"
+        )
     document = yaml_source.read(path)
     if not isinstance(document.data, dict) or "spanlab_display" not in document.data:
-        raise SpanLabError(f"{path} is not a display file (it has no key spanlab_display); make one with: spanlab display -o FILE")
+        raise SpanLabError(
+            f"{path} is not a display file (it has no key spanlab_display); make one with: spanlab display -o FILE"
+        )
     version = document.data["spanlab_display"]
     if isinstance(version, int) and version > FORMAT_VERSION:
-        raise SpanLabError(f"{path} was written by a newer spanlab (format {version}, this one reads up to {FORMAT_VERSION}): update spanlab")
+        raise SpanLabError(
+            f"{path} was written by a newer spanlab (format {version}, this one reads up to {FORMAT_VERSION}): update"
+            " spanlab"
+        )
     return _checked(document)
 
 
@@ -177,9 +199,13 @@ def _checked(document: yaml_source.Document) -> DisplayFile:
     if errors or not isinstance(read, DisplayFile):
         raise ParadigmError([document.problem(place, message) for place, message in errors])
     if len(read.screen.resolution_px) != 2 or min(read.screen.resolution_px) < 1:
-        raise ParadigmError([document.problem(("screen", "resolution_px"), "expected the width and the height of the screen in pixels")])
+        raise ParadigmError(
+            [document.problem(("screen", "resolution_px"), "expected the width and the height of the screen in pixels")]
+        )
     if read.refresh.vsync != (read.refresh.hz is not None):
-        raise ParadigmError([document.problem(("refresh", "hz"), "expected a rate exactly where flips wait for the screen (vsync)")])
+        raise ParadigmError(
+            [document.problem(("refresh", "hz"), "expected a rate exactly where flips wait for the screen (vsync)")]
+        )
     return read
 
 

@@ -1,4 +1,5 @@
-"""The focus of the desktop: where the window lacks it, something else may lie on what is to be seen, though keys are still read."""
+"""The focus of the desktop: where the window lacks it, something else may lie on what is to be
+seen, though keys are still read."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Focus:
             self._spans[-1] = self._spans[-1][0], self._now()
 
     def away(self, since: float, until: float) -> list[tuple[float, float]]:
-        """From when to when (s) the focus was away between two moments. What lies before ``until`` is forgotten then."""
+        """From when to when (s) the focus was away between two moments. What lies before ``until``
+        is forgotten then."""
         clipped = [(max(since, lost), min(until, until if back is None else back)) for lost, back in self._spans]
         self._spans = [(lost, back) for lost, back in self._spans if back is None or back > until]
         return [(lost, back) for lost, back in clipped if back > lost]

@@ -1,4 +1,5 @@
-"""Time in frames: how many refreshes a duration takes, and how many have passed; and how far two clocks are apart."""
+"""Time in frames: how many refreshes a duration takes, and how many have passed; and how far two
+clocks are apart."""
 
 from __future__ import annotations
 
@@ -22,13 +23,15 @@ NO_VSYNC_HZ = 300.0
 class FrameGrid:
     """The refreshes of a display.
 
-    A duration is shown for the nearest whole number of refreshes, and the count goes by the clock: a flip that came late counts as all the refreshes that it
-    missed, so that a dropped frame lengthens a display by nothing as long as there is time to catch up.
+    A duration is shown for the nearest whole number of refreshes, and the count goes by the clock:
+    a flip that came late counts as all the refreshes that it missed, so that a dropped frame
+    lengthens a display by nothing as long as there is time to catch up.
 
     Parameters
     ----------
     hz : refreshes per second
-    paced : True where flips do not wait for the screen: the grid then lies on the clock, and the caller waits for :attr:`due` before it flips
+    paced : True where flips do not wait for the screen: the grid then lies on the clock, and the
+        caller waits for :attr:`due` before it flips
     """
 
     hz: float
@@ -46,11 +49,13 @@ class FrameGrid:
 
     @property
     def due(self) -> float:
-        """Time at which the next refresh is expected, in seconds on the clock of :meth:`tick`; the past before the first one."""
+        """Time at which the next refresh is expected, in seconds on the clock of :meth:`tick`; the
+        past before the first one."""
         return -math.inf if self.last is None else self.last + self.period
 
     def tick(self, time: float) -> int:
-        """Note a flip that took effect at ``time`` (s) and return the number of refreshes since the flip before (at least 1)."""
+        """Note a flip that took effect at ``time`` (s) and return the number of refreshes since the
+        flip before (at least 1)."""
         if self.last is None:
             self.last = time
             return 1
@@ -62,10 +67,12 @@ class FrameGrid:
 
 @dataclass(slots=True)
 class Refreshes:
-    """Times of the refreshes of a screen, as far as the time stamps of flips tell: their own moments, without the delay of single stamps.
+    """Times of the refreshes of a screen, as far as the time stamps of flips tell: their own
+    moments, without the delay of single stamps.
 
-    A time stamp is read once the flip is over, and is late where the system has given the processor to something else meanwhile. A flip that waits for the
-    screen takes effect at a refresh, and these come at steady times, which the middle one of the last stamps tells.
+    A time stamp is read once the flip is over, and is late where the system has given the processor
+    to something else meanwhile. A flip that waits for the screen takes effect at a refresh, and
+    these come at steady times, which the middle one of the last stamps tells.
 
     Parameters
     ----------
@@ -80,8 +87,8 @@ class Refreshes:
         self.stamps.append(stamp)
 
     def earliest(self, begun: float, stamp: float) -> float:
-        """Return when the picture of a flip can have come on at the earliest: at the first refresh after the flip was ``begun`` (s), and not after its
-        ``stamp``."""
+        """Return when the picture of a flip can have come on at the earliest: at the first refresh
+        after the flip was ``begun`` (s), and not after its ``stamp``."""
         if len(self.stamps) < _ENOUGH:
             return min(begun, stamp)
         last, half = self.stamps[-1], self.period / 2
@@ -92,7 +99,8 @@ class Refreshes:
 def apart(one: Callable[[], float], other: Callable[[], float]) -> tuple[float, float]:
     """By how many s one clock is ahead of another, and within how many s that is sure.
 
-    Two clocks are read at the same time only where nothing comes between, and a busy machine comes between: of several readings the one that took least counts.
+    Two clocks are read at the same time only where nothing comes between, and a busy machine comes
+    between: of several readings the one that took least counts.
     """
     readings: list[tuple[float, float]] = []
     for _ in range(_READINGS):

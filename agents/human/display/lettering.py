@@ -56,31 +56,43 @@ def balanced(text: str, size: float, room: float, weight: Weight = "regular") ->
 
 
 def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre", theme: Theme = STANDARD) -> Image.Image:
-    """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height. The space below the last one is not part of
-    it."""
+    """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even
+    width and height. The space below the last one is not part of it."""
     broken = wrap if align == "left" else balanced
     lines = [(line, block) for block in blocks for line in broken(block.text, block.size, room, block.weight)]
     widths = [face(line, block.size, block.weight).getlength(line) for line, block in lines]
     last_of = {id(block): number for number, (_, block) in enumerate(lines) if block is not blocks[-1]}
-    height = sum(line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0) for number, (_, block) in enumerate(lines))
+    height = sum(
+        line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0)
+        for number, (_, block) in enumerate(lines)
+    )
     width = max([*widths, 1])
     image = Image.new("RGB", (_even(width + 2), _even(height)), theme.background)
     draw = ImageDraw.Draw(image)
     top = 0
     for number, ((line, block), wide) in enumerate(zip(lines, widths, strict=True)):
         left = 0 if align == "left" else (image.width - wide) / 2
-        draw.text((round(left), top + line_height(block.size) / 2), line, block.colour or theme.text, face(line, block.size, block.weight), anchor="lm")
+        draw.text(
+            (round(left), top + line_height(block.size) / 2),
+            line,
+            block.colour or theme.text,
+            face(line, block.size, block.weight),
+            anchor="lm",
+        )
         top += line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0)
     return image
 
 
 @lru_cache(maxsize=64)
 def pill(text: str, size: int, fill: Colour, ink: Colour, edge: Colour, ground: Colour) -> Image.Image:
-    """A button: text on a box with round ends, smooth, on the background of the window (``ground``)."""
+    """A button: text on a box with round ends, smooth, on the background of the window
+    (``ground``)."""
     width, height = _even(face(text, size, "semibold").getlength(text) + 2.4 * size), _even(2.1 * size)
     fine = 4
     large = Image.new("RGB", (width * fine, height * fine), ground)
-    ImageDraw.Draw(large).rounded_rectangle((0, 0, width * fine - 1, height * fine - 1), height * fine / 2.6, fill, edge, round(fine * max(1.0, size / 14)))
+    ImageDraw.Draw(large).rounded_rectangle(
+        (0, 0, width * fine - 1, height * fine - 1), height * fine / 2.6, fill, edge, round(fine * max(1.0, size / 14))
+    )
     image = large.reduce(fine)
     ImageDraw.Draw(image).text((width / 2, height / 2), text, ink, face(text, size, "semibold"), anchor="mm")
     return image
@@ -103,7 +115,8 @@ class PictureStore:
         self._kept: dict[Any, Any] = {}
 
     def put(self, key: Any, make: Any, smooth: bool = False) -> Any:
-        """The picture called ``key``; ``make()`` draws it when it is not there yet. One that is to be turned is ``smooth``."""
+        """The picture called ``key``; ``make()`` draws it when it is not there yet. One that is to
+        be turned is ``smooth``."""
         if key not in self._kept:
             self._kept[key] = self.once(make(), smooth)
         return self._kept[key]
@@ -112,16 +125,20 @@ class PictureStore:
         """A picture that is not kept."""
         from psychopy import visual
 
-        # Drivers may put the upload off until the first use, so it is drawn: outside the window, as a frame may be half drawn already.
+        # Drivers may put the upload off until the first use, so it is drawn: outside the window, as
+        # a frame may be half drawn already.
         aside = (int(self._win.size[0]) + image.width, 0)
-        stimulus = visual.ImageStim(self._win, image=image, units="pix", size=image.size, pos=aside, interpolate=smooth, autoLog=False)
+        stimulus = visual.ImageStim(
+            self._win, image=image, units="pix", size=image.size, pos=aside, interpolate=smooth, autoLog=False
+        )
         stimulus.draw()
         return stimulus
 
     def sparse(self, key: Any, make: Any) -> Callable[[], None]:
-        """Return a function that draws, in the middle of the window, a picture that is see-through but for boxes and lines of one colour; ``make()`` gives
-        it when it is not
-        there yet. Only what is there is filled, so that a frame costs next to nothing, where a picture of the same size is blended as a whole."""
+        """Return a function that draws, in the middle of the window, a picture that is see-through
+        but for boxes and lines of one colour; ``make()`` gives it when it is not there yet. Only
+        what is there is filled, so that a frame costs next to nothing, where a picture of the same
+        size is blended as a whole."""
         if key not in self._kept:
             self._kept[key] = self._filled(make())
         return self._kept[key]
@@ -159,8 +176,8 @@ class PictureStore:
 
     @staticmethod
     def draw(stimulus: Any, x: float, y: float, turned: float = 0.0) -> None:
-        """Draw with the middle at (x, y), in pixels from the middle of the window, ``turned`` clockwise (degrees). A picture that stays in its place costs far
-        less than one that moves."""
+        """Draw with the middle at (x, y), in pixels from the middle of the window, ``turned``
+        clockwise (degrees). A picture that stays in its place costs far less than one that moves."""
         if turned != stimulus.ori:
             stimulus.setOri(turned, log=False)
         if (round(x), round(y)) != tuple(stimulus.pos):
@@ -169,7 +186,8 @@ class PictureStore:
 
 
 def runs(image: Image.Image) -> tuple[list[tuple[int, int, int, int]], tuple[int, ...]]:
-    """The parts of a see-through picture that are there, as boxes (x0, y0, x1, y1) that do not overlap, and their one colour (RGBA)."""
+    """The parts of a see-through picture that are there, as boxes (x0, y0, x1, y1) that do not
+    overlap, and their one colour (RGBA)."""
     filled = np.asarray(image)[:, :, 3] > 0
     colours = np.unique(np.asarray(image)[filled], axis=0)
     assert len(colours) == 1, "one colour"

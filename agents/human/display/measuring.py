@@ -1,4 +1,5 @@
-"""Measuring a display: how often it is refreshed, how steadily flips come, how often keyboard and mouse are looked at."""
+"""Measuring a display: how often it is refreshed, how steadily flips come, how often keyboard and
+mouse are looked at."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def watch(window: LabWindow, draw: Callable[[], object], poll: Callable[[], object], seconds: float) -> Flips:
-    """Flip for some seconds just as in a session: waiting, looking after keyboard and mouse all the while, drawing, flipping."""
+    """Flip for some seconds just as in a session: waiting, looking after keyboard and mouse all the
+    while, drawing, flipping."""
     times, passed, polls = [], [], []
 
     def look() -> None:
@@ -102,7 +104,8 @@ def measure_display(
 
     Parameters
     ----------
-    width_cm, distance_cm : visible width of the screen and distance of the eyes, as measured with a ruler
+    width_cm, distance_cm : visible width of the screen and distance of the eyes, as measured with a
+        ruler
     screen : number of the screen, from 0
     seconds : how long to measure
     keyboard : how keys are to be read
@@ -118,7 +121,9 @@ def measure_display(
     try:
         keys = Keyboard(keyboard, say)
         handle = window.win.winHandle
-        notice = PictureStore(window.win).once(set_text((TextBlock(sentence("display.measuring", language), 24, STANDARD.muted),), window.size[0]))
+        notice = PictureStore(window.win).once(
+            set_text((TextBlock(sentence("display.measuring", language), 24, STANDARD.muted),), window.size[0])
+        )
 
         def draw() -> None:
             notice.draw()
@@ -136,7 +141,9 @@ def measure_display(
     return described(apparatus, flips, backend, devices, window.trouble, seconds)
 
 
-def described(apparatus: dict[str, Any], flips: Flips, backend: Backend, devices: int, trouble: str, seconds: float) -> DisplayFile:
+def described(
+    apparatus: dict[str, Any], flips: Flips, backend: Backend, devices: int, trouble: str, seconds: float
+) -> DisplayFile:
     """The measurements as a display file."""
     intervals = flips.intervals_ms()
     gaps = [(later - earlier) * 1000.0 for earlier, later in pairwise(flips.polls)]

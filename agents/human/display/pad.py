@@ -1,4 +1,5 @@
-"""Input of ordered answers: keys on the screen, the line of items given so far, and numbers on places."""
+"""Input of ordered answers: keys on the screen, the line of items given so far, and numbers on
+places."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from ....stimuli.render.fonts import width as width_of
 from ....stimuli.scene import BACKGROUND, CANVAS
 from .theme import STANDARD
 
-#: Free space around a key, as a part of its smaller side; height of what stands on it, and of what was given in its line.
+#: Free space around a key, as a part of its smaller side; height of what stands on it, and of what
+#: was given in its line.
 _FREE, _LETTERS, _GIVEN = 0.07, 0.5, 0.62
 _KEY = (222, 224, 227)
 #: What stands for an item that is not known.
@@ -35,7 +37,13 @@ def draw_keys(draw: ImageDraw.ImageDraw, surface: Surface, left: int, top: int, 
         box = (left + x0 + free, top + y0 + free, left + x1 - free, top + y1 - free)
         draw.rounded_rectangle(box, high / 8, _KEY, STANDARD.pale, max(1, round(high / 40)))
         size = _fitting(label, _LETTERS * high, 0.86 * (x1 - x0 - 2 * free))
-        draw.text((left + (x0 + x1) / 2, top + (y0 + y1) / 2), label, STANDARD.text, face(label, size, "semibold"), anchor="mm")
+        draw.text(
+            (left + (x0 + x1) / 2, top + (y0 + y1) / 2),
+            label,
+            STANDARD.text,
+            face(label, size, "semibold"),
+            anchor="mm",
+        )
 
 
 def draw_scale(draw: ImageDraw.ImageDraw, surface: Surface, scale: Scale, left: int, top: int, side: int) -> None:
@@ -54,17 +62,30 @@ def draw_scale(draw: ImageDraw.ImageDraw, surface: Surface, scale: Scale, left: 
         draw.rounded_rectangle(box, short / 8, _KEY, STANDARD.pale, max(1, round(short / 40)))
         number = str(region.value)
         size = _fitting(number, _LETTERS * short, 0.86 * (x1 - x0 - 2 * free))
-        draw.text((middles[region.value], top + (y0 + y1) / 2), number, STANDARD.text, face(number, size, "semibold"), anchor="mm")
+        draw.text(
+            (middles[region.value], top + (y0 + y1) / 2),
+            number,
+            STANDARD.text,
+            face(number, size, "semibold"),
+            anchor="mm",
+        )
     if scale.slider:
         y = top + (first.y0 + first.y1) / 2 * factor
         draw.line((middles[first.value], y, middles[last.value], y), STANDARD.muted, max(2, round(high / 16)))
         for value in sorted({first.value, last.value, *dict(scale.labels)}, key=str):
-            draw.line((middles[value], y - 0.3 * high, middles[value], y + 0.3 * high), STANDARD.muted, max(2, round(high / 20)))
+            draw.line(
+                (middles[value], y - 0.3 * high, middles[value], y + 0.3 * high),
+                STANDARD.muted,
+                max(2, round(high / 20)),
+            )
     _draw_labels(draw, scale, middles, (left, top, factor))
 
 
-def _draw_labels(draw: ImageDraw.ImageDraw, scale: Scale, middles: Mapping[int | str, float], place: tuple[int, int, float]) -> None:
-    """Draw the meanings of numbers below them: words in lines of their own, all of one size; those at the ends stay within the width of the scale."""
+def _draw_labels(
+    draw: ImageDraw.ImageDraw, scale: Scale, middles: Mapping[int | str, float], place: tuple[int, int, float]
+) -> None:
+    """Draw the meanings of numbers below them: words in lines of their own, all of one size; those
+    at the ends stay within the width of the scale."""
     left, top, factor = place
     x0, y0, x1, y1 = scale.below
     texts = [(middles[number], f"{number}: {text}" if scale.slider else text) for number, text in scale.labels]
@@ -74,14 +95,18 @@ def _draw_labels(draw: ImageDraw.ImageDraw, scale: Scale, middles: Mapping[int |
     room = 0.94 * width / len(texts)
     size = min(0.36 * high, 5 * factor)
     wrapped = [wrap(text, size, room) for _, text in texts]
-    while size > 0.12 * high and any(len(one) * 1.15 * size > high or max(width_of(line, size) for line in one) > room for one in wrapped):
+    while size > 0.12 * high and any(
+        len(one) * 1.15 * size > high or max(width_of(line, size) for line in one) > room for one in wrapped
+    ):
         size *= 0.92
         wrapped = [wrap(text, size, room) for _, text in texts]
     for (middle, _), rows in zip(texts, wrapped, strict=True):
         wide = max(width_of(row, size) for row in rows)
         x = min(max(middle, left + x0 * factor + wide / 2), left + x1 * factor - wide / 2)
         for number, row in enumerate(rows):
-            draw.text((x, top + y0 * factor + (0.8 + 1.15 * number) * size), row, STANDARD.text, face(row, size), anchor="mm")
+            draw.text(
+                (x, top + y0 * factor + (0.8 + 1.15 * number) * size), row, STANDARD.text, face(row, size), anchor="mm"
+            )
 
 
 def keys_picture(surface: Surface, side: int) -> Image.Image:
@@ -91,7 +116,9 @@ def keys_picture(surface: Surface, side: int) -> Image.Image:
     return image
 
 
-def line_picture(ordered: Ordered, take: int | None, labels: Sequence[str | None], size: tuple[int, int]) -> Image.Image:
+def line_picture(
+    ordered: Ordered, take: int | None, labels: Sequence[str | None], size: tuple[int, int]
+) -> Image.Image:
     """The line of what was given so far: a slot for each item where their number is known.
 
     Parameters
@@ -118,7 +145,11 @@ def line_picture(ordered: Ordered, take: int | None, labels: Sequence[str | None
     for place in range(slots):
         middle = start + (place + 0.5) * step
         if take is not None or place < len(labels):
-            draw.line((middle - 0.38 * step, 0.9 * high, middle + 0.38 * step, 0.9 * high), STANDARD.muted, max(1, round(high / 40)))
+            draw.line(
+                (middle - 0.38 * step, 0.9 * high, middle + 0.38 * step, 0.9 * high),
+                STANDARD.muted,
+                max(1, round(high / 40)),
+            )
         if place < len(labels):
             text = OPEN if (one := labels[place]) is None else one
             letters = _fitting(text, _GIVEN * high, 0.9 * step)
@@ -127,14 +158,21 @@ def line_picture(ordered: Ordered, take: int | None, labels: Sequence[str | None
 
 
 def _write_lines(draw: ImageDraw.ImageDraw, text: str, lines: int, size: tuple[int, int]) -> None:
-    """A text over several lines from the top left, in a frame; letters become smaller where it is long, so that all of it is seen."""
+    """A text over several lines from the top left, in a frame; letters become smaller where it is
+    long, so that all of it is seen."""
     wide, high = size
     draw.rectangle((1, 1, wide - 2, high - 2), None, STANDARD.muted, max(1, round(high / 200)))
     letters = max(6, round(high / (1.3 * lines)))
     while letters > 6 and len(wrap(text, letters, 0.94 * wide)) * 1.3 * letters > 0.96 * high:
         letters -= 1
     for number, line in enumerate(wrap(text, letters, 0.94 * wide)):
-        draw.text((0.03 * wide, 0.02 * high + (0.65 + 1.3 * number) * letters), line, STANDARD.text, face(line, letters), anchor="lm")
+        draw.text(
+            (0.03 * wide, 0.02 * high + (0.65 + 1.3 * number) * letters),
+            line,
+            STANDARD.text,
+            face(line, letters),
+            anchor="lm",
+        )
 
 
 def number_picture(text: str, side: int) -> Image.Image:
@@ -142,7 +180,9 @@ def number_picture(text: str, side: int) -> Image.Image:
     size = max(8, round(0.42 * side))
     wide = 2 * -(-round(face(text, size, "semibold").getlength(text) + 4) // 2)
     image = Image.new("RGB", (wide, 2 * (size * 5 // 8)), STANDARD.accent)
-    ImageDraw.Draw(image).text((image.width / 2, image.height / 2), text, STANDARD.on_accent, face(text, size, "semibold"), anchor="mm")
+    ImageDraw.Draw(image).text(
+        (image.width / 2, image.height / 2), text, STANDARD.on_accent, face(text, size, "semibold"), anchor="mm"
+    )
     return image
 
 

@@ -1,4 +1,5 @@
-"""A square in a corner of the screen for a photodiode: white on the first frame of a display, black otherwise. No part of the canvas."""
+"""A square in a corner of the screen for a photodiode: white on the first frame of a display, black
+otherwise. No part of the canvas."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ class Patch:
 
 
 def read_patch(text: str) -> Patch:
-    """``CORNER``, ``CORNER:CM`` or ``CORNER:CM:PHASE,PHASE``, such as ``upper-left:1.5:present,probe``.
+    """``CORNER``, ``CORNER:CM`` or ``CORNER:CM:PHASE,PHASE``, such as
+    ``upper-left:1.5:present,probe``.
 
     Raises
     ------
@@ -74,17 +76,23 @@ def read_patch(text: str) -> Patch:
     size, _, phases = rest.partition(":")
     if corner not in CORNERS:
         raise SpanLabError(
-            f"the patch is in one of the corners {', '.join(CORNERS)} (such as upper-left:{USUAL_CM:g}, the number being its size in cm); found '{text}'"
+            f"the patch is in one of the corners {', '.join(CORNERS)} (such as upper-left:{USUAL_CM:g}, the number"
+            f" being its size in cm); found '{text}'"
         )
     try:
         cm = float(size) if size else USUAL_CM
     except ValueError:
         cm = 0.0
     if not 0 < cm <= _LARGEST_CM:
-        raise SpanLabError(f"the size of the patch is a number of cm up to {_LARGEST_CM:g}, such as {corner}:{USUAL_CM:g}; found '{text}'")
+        raise SpanLabError(
+            f"the size of the patch is a number of cm up to {_LARGEST_CM:g}, such as {corner}:{USUAL_CM:g}; found"
+            f" '{text}'"
+        )
     named = tuple(phase.strip() for phase in phases.split(",")) if phases else ()
     if not all(named):
-        raise SpanLabError(f"the phases to be marked are separated by commas, such as {corner}:{cm:g}:present,probe; found '{text}'")
+        raise SpanLabError(
+            f"the phases to be marked are separated by commas, such as {corner}:{cm:g}:present,probe; found '{text}'"
+        )
     return Patch(corner, cm, named)
 
 
@@ -105,16 +113,23 @@ class PatchView:
         when it would lie on the canvas.
     """
 
-    def __init__(self, patch: Patch, pictures: PictureStore, window_px: tuple[int, int], canvas_px: int, px_per_cm: float) -> None:
+    def __init__(
+        self, patch: Patch, pictures: PictureStore, window_px: tuple[int, int], canvas_px: int, px_per_cm: float
+    ) -> None:
         self.patch = patch
         self.px = max(2, 2 * round(patch.cm * px_per_cm / 2))
         room = max((side - canvas_px) // 2 for side in window_px)
         if self.px > room:
             raise SpanLabError(
-                f"a patch of {patch.cm:g} cm would lie on the canvas: there is room for {room / px_per_cm:.1f} cm beside it; choose a smaller patch or canvas"
+                f"a patch of {patch.cm:g} cm would lie on the canvas: there is room for {room / px_per_cm:.1f} cm"
+                " beside it; choose a smaller patch or canvas"
             )
-        self._at = tuple(sign * (side - self.px) / 2 for sign, side in zip(CORNERS[patch.corner], window_px, strict=True))
-        self._white, self._black = (pictures.once(Image.new("RGB", (self.px, self.px), (level,) * 3)) for level in (255, 0))
+        self._at = tuple(
+            sign * (side - self.px) / 2 for sign, side in zip(CORNERS[patch.corner], window_px, strict=True)
+        )
+        self._white, self._black = (
+            pictures.once(Image.new("RGB", (self.px, self.px), (level,) * 3)) for level in (255, 0)
+        )
 
     def draw(self, marked: bool) -> None:
         """Draw it to the frame that is shown next."""

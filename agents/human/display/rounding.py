@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ....core.locale import sentence
 from .frames import FrameGrid
 
-#: A duration that rounding changes by more than this share of itself is told about. Rounding to the nearest refresh errs by half a refresh at most, so a
-#: fixed number of milliseconds would tell of all displays or of none; what may matter to an experiment is the share.
+#: A duration that rounding changes by more than this share of itself is told about. Rounding to the
+#: nearest refresh errs by half a refresh at most, so a fixed number of milliseconds would tell of
+#: all displays or of none; what may matter to an experiment is the share.
 LARGE = 0.05
 
 
@@ -52,14 +53,21 @@ class Rounding:
     def describe(self, language: str = "en") -> str:
         """Return how the duration will be shown, for the assistant."""
         frames = sentence("window.refresh" if self.frames == 1 else "window.refreshes", language, n=self.frames)
-        numbers = {"planned": f"{self.planned_ms:g}", "shown": f"{self.shown_ms:.1f}", "error": f"{self.error_ms:+.1f}", "share": f"{self.share:+.0%}"}
+        numbers = {
+            "planned": f"{self.planned_ms:g}",
+            "shown": f"{self.shown_ms:.1f}",
+            "error": f"{self.error_ms:+.1f}",
+            "share": f"{self.share:+.0%}",
+        }
         return sentence("window.rounding", language, phase=self.phase, frames=frames, **numbers)
 
 
 def roundings(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[Rounding]:
     """Each duration (phase, ms) on a display, once, in the order given."""
     frame = 1000.0 / grid.hz
-    return [Rounding(phase, ms, grid.frames(ms), grid.frames(ms) * frame, frame) for phase, ms in dict.fromkeys(durations)]
+    return [
+        Rounding(phase, ms, grid.frames(ms), grid.frames(ms) * frame, frame) for phase, ms in dict.fromkeys(durations)
+    ]
 
 
 def complaints(durations: Iterable[tuple[str, float]], grid: FrameGrid, language: str = "en") -> list[str]:

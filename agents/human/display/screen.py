@@ -17,7 +17,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _end_with_parent() -> None:
-    """Runs in the child before it becomes Xvfb: Linux is to end it when the process that started it is gone, however that ended."""
+    """Runs in the child before it becomes Xvfb: Linux is to end it when the process that started it
+    is gone, however that ended."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
@@ -25,9 +26,11 @@ def _end_with_parent() -> None:
 def virtual_screen(width: int = 1280, height: int = 1024) -> Iterator[str]:
     """Start Xvfb on a free display and point ``DISPLAY`` at it.
 
-    The screen stops with the ``with`` block. Where PsychoPy was used meanwhile it stops when the process ends (in any way, also by ``kill -9``): PsychoPy
-    and its keyboard stay connected to the first display that they meet, and no X client outlives its display. For the same reason a process that uses PsychoPy
-    has one virtual screen in its life; a second call gives the same one again.
+    The screen stops with the ``with`` block. Where PsychoPy was used meanwhile it stops when the
+    process ends (in any way, also by ``kill -9``): PsychoPy and its keyboard stay connected to the
+    first display that they meet, and no X client outlives its display. For the same reason a
+    process that uses PsychoPy has one virtual screen in its life; a second call gives the same one
+    again.
 
     Parameters
     ----------
@@ -71,7 +74,11 @@ _kept: str | None = None
 def _start(width: int, height: int) -> tuple[subprocess.Popen[bytes], str]:
     server = shutil.which("Xvfb")
     if server is None:
-        where = "install it with: sudo apt-get install xvfb" if sys.platform.startswith("linux") else "it exists on Linux only; use a real display"
+        where = (
+            "install it with: sudo apt-get install xvfb"
+            if sys.platform.startswith("linux")
+            else "it exists on Linux only; use a real display"
+        )
         raise SpanLabError(f"a virtual screen needs the X server Xvfb, which is not installed; {where}")
     reader, writer = os.pipe()
     process = subprocess.Popen(

@@ -1,5 +1,5 @@
-"""Surroundings of the canvas, and what lies on it while a question is open: legend, marks, the done button, acknowledgement. None of it is part of the
-stimulus."""
+"""Surroundings of the canvas, and what lies on it while a question is open: legend, marks, the done
+button, acknowledgement. None of it is part of the stimulus."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ from .theme import STANDARD, Theme
 
 #: How long a single press is acknowledged, in seconds.
 ACKNOWLEDGE = 0.15
-#: Free space above and below the buttons, in letters' heights: two lines of a legend have room below them in every window.
+#: Free space above and below the buttons, in letters' heights: two lines of a legend have room
+#: below them in every window.
 _BEFORE_BUTTON, _AFTER_BUTTON = 0.6, 0.35
-#: The buttons beside the done button, where values are given in order; and the largest number that this one says to be missing.
+#: The buttons beside the done button, where values are given in order; and the largest number that
+#: this one says to be missing.
 _SIDES: tuple[Button, ...] = (UNDO, UNKNOWN)
 _MOST = 88
 #: Marks on the canvas, which is the same in every theme.
@@ -43,7 +45,9 @@ class SurfaceView:
     theme : colours of what is beside the canvas; marks on it are the same in every theme
     """
 
-    def __init__(self, win: Any, pictures: PictureStore, canvas_px: int, letter_px: int, theme: Theme = STANDARD) -> None:
+    def __init__(
+        self, win: Any, pictures: PictureStore, canvas_px: int, letter_px: int, theme: Theme = STANDARD
+    ) -> None:
         self._theme = theme
         self._pictures = pictures
         self.canvas_px = canvas_px
@@ -53,7 +57,7 @@ class SurfaceView:
         #: the line of what was given, as it was drawn last
         self._given_line: tuple[Hashable, Any] | None = None
 
-    # -- places ----------------------------------------------------------------------------------------------------------------------------------
+    # -- places ------------------------------------------------------------------------------------
 
     def to_canvas(self, x: float, y: float) -> tuple[float, float]:
         """Pixels from the middle of the window (y up) to canvas units (y down)."""
@@ -91,10 +95,13 @@ class SurfaceView:
         """The middle of the done button, in pixels from the middle of the window."""
         return self._button_middle(self._button("enabled"))
 
-    # -- pictures --------------------------------------------------------------------------------------------------------------------------------
+    # -- pictures ----------------------------------------------------------------------------------
 
-    def prepare(self, kinds: Iterable[ResponseKind], language: str, prompts: Iterable[Prompt] = (), buttons: bool = False) -> None:
-        """Draw and upload everything that questions of these kinds will need, with what they ask in words.
+    def prepare(
+        self, kinds: Iterable[ResponseKind], language: str, prompts: Iterable[Prompt] = (), buttons: bool = False
+    ) -> None:
+        """Draw and upload everything that questions of these kinds will need, with what they ask in
+        words.
 
         Parameters
         ----------
@@ -143,7 +150,9 @@ class SurfaceView:
             self._keys(surface)
 
     def _keys(self, surface: Surface) -> Any:
-        return self._pictures.put(("keys", surface.regions, surface.ordered, surface.scale), lambda: keys_picture(surface, self.canvas_px))
+        return self._pictures.put(
+            ("keys", surface.regions, surface.ordered, surface.scale), lambda: keys_picture(surface, self.canvas_px)
+        )
 
     def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
         room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
@@ -166,16 +175,23 @@ class SurfaceView:
 
     def _given(self, kind: ResponseKind, value: int | str) -> Any:
         text, theme = kind.label(value), self._theme
-        return self._pictures.put(("given", text), lambda: pill(text, self.letter_px, theme.background, theme.accent_strong, theme.accent, theme.background))
+        return self._pictures.put(
+            ("given", text),
+            lambda: pill(text, self.letter_px, theme.background, theme.accent_strong, theme.accent, theme.background),
+        )
 
     def _counter(self, marked: int) -> Any:
-        return self._text(("counter", marked), sentence("window.marked_any", self.language, n=marked), weight="semibold")
+        return self._text(
+            ("counter", marked), sentence("window.marked_any", self.language, n=marked), weight="semibold"
+        )
 
     def _beside(self, button: Button, under: bool = False) -> Any:
         """A button beside the done button."""
         theme, text = self._theme, sentence(f"window.{button}", self.language)
         edge, ink = (theme.accent_strong, theme.accent_strong) if under else (theme.accent, theme.accent)
-        return self._pictures.put((button, under, text), lambda: pill(text, self.letter_px, theme.background, ink, edge, theme.background))
+        return self._pictures.put(
+            (button, under, text), lambda: pill(text, self.letter_px, theme.background, ink, edge, theme.background)
+        )
 
     def _button(self, state: str, missing: int = 0, more: str = "mark") -> Any:
         """The done button; while items are ``missing``, it says how many to mark (or to enter)."""
@@ -187,15 +203,22 @@ class SurfaceView:
         }[state]
         key = "done" if not missing else f"{more}_one" if missing == 1 else f"{more}_more"
         text = sentence(f"window.{key}", self.language, n=missing)
-        return self._pictures.put(("done", state, text), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background))
+        return self._pictures.put(
+            ("done", state, text), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background)
+        )
 
     def _dial_mark(self, dial: Dial, answered: bool) -> Any:
         """The mark of a value on a dial; in another colour once it was given as the answer."""
         colours = (self._theme.accent,) if answered else ()
-        return self._pictures.put(("dial", dial.mark, answered), lambda: mark_picture(dial.mark, self.canvas_px / CANVAS, *colours), smooth=True)
+        return self._pictures.put(
+            ("dial", dial.mark, answered),
+            lambda: mark_picture(dial.mark, self.canvas_px / CANVAS, *colours),
+            smooth=True,
+        )
 
     def _grid(self, surface: Surface) -> Any:
-        """Thin outlines of all regions, see-through elsewhere: on the empty canvas, or on the part of a stimulus where one clicks."""
+        """Thin outlines of all regions, see-through elsewhere: on the empty canvas, or on the part
+        of a stimulus where one clicks."""
         regions, colour = surface.regions, (*_GRID, 130) if surface.several else (255, 255, 255, 230)
 
         def make() -> Image.Image:
@@ -210,7 +233,8 @@ class SurfaceView:
         return self._pictures.sparse(("grid", regions, colour), make)
 
     def with_buttons(self, kind: ResponseKind) -> Surface | None:
-        """Return the surface of a question that keys alone answer, with a button below the canvas for each answer.
+        """Return the surface of a question that keys alone answer, with a button below the canvas
+        for each answer.
 
         None for other questions, and where the buttons would take more than two rows.
         """
@@ -232,14 +256,17 @@ class SurfaceView:
         return replace(surface, regions=tuple(regions))
 
     def _answer_button(self, kind: ResponseKind, value: int | str, under: bool = False) -> Any:
-        """The button of an answer, with its key; filled while the pointer is on it, and when it was the answer."""
+        """The button of an answer, with its key; filled while the pointer is on it, and when it was
+        the answer."""
         theme, label = self._theme, kind.label(value)
         sign = key_label(next(key for key, stands_for in kind.surface().keys if stands_for == value), self.language)
         text = label if label.lower() == sign.lower() else f"{label}  ({sign.upper()})"
         fill, ink = (theme.accent_strong, theme.on_accent) if under else (theme.background, theme.accent_strong)
-        return self._pictures.put(("answer", text, under), lambda: pill(text, self.letter_px, fill, ink, theme.accent, theme.background))
+        return self._pictures.put(
+            ("answer", text, under), lambda: pill(text, self.letter_px, fill, ink, theme.accent, theme.background)
+        )
 
-    # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
+    # -- drawing -----------------------------------------------------------------------------------
 
     def draw_hint(self) -> None:
         """Draw how to go on, for a display that waits without a question."""
@@ -247,10 +274,24 @@ class SurfaceView:
 
     def state(self, sheet: AnswerSheet, pointer: tuple[float, float], now: float) -> Hashable:
         """Everything that changes what :meth:`draw` draws while a question is open."""
-        under = hit(sheet.surface.regions, *self.to_canvas(*pointer)) if sheet.surface.dial is None else self._marked_value(sheet, sheet.surface.dial, pointer)
+        under = (
+            hit(sheet.surface.regions, *self.to_canvas(*pointer))
+            if sheet.surface.dial is None
+            else self._marked_value(sheet, sheet.surface.dial, pointer)
+        )
         acknowledged_mark = sheet.acknowledged
-        visible = None if acknowledged_mark is None or sheet.surface.several or now - acknowledged_mark[1] >= 2 * ACKNOWLEDGE else acknowledged_mark
-        return tuple(sheet.marks), sheet.complete, under, self.button_at(*pointer) if sheet.surface.several else None, visible
+        visible = (
+            None
+            if acknowledged_mark is None or sheet.surface.several or now - acknowledged_mark[1] >= 2 * ACKNOWLEDGE
+            else acknowledged_mark
+        )
+        return (
+            tuple(sheet.marks),
+            sheet.complete,
+            under,
+            self.button_at(*pointer) if sheet.surface.several else None,
+            visible,
+        )
 
     def draw(self, sheet: AnswerSheet, number: int, pointer: tuple[float, float], now: float) -> None:
         """Everything that belongs to an open question.
@@ -281,11 +322,20 @@ class SurfaceView:
                 self._draw_marks(sheet, surface, under)
             else:
                 self._draw_order(sheet, surface, surface.ordered, under, on)
-            missing, enter = max(0, (surface.take or 0) - len(sheet.marks)), "enter" if surface.ordered is not None else "mark"
-            button = self._button("disabled", missing, enter) if not sheet.may_finish else self._button("under" if on == DONE else "enabled")
+            missing, enter = (
+                max(0, (surface.take or 0) - len(sheet.marks)),
+                "enter" if surface.ordered is not None else "mark",
+            )
+            button = (
+                self._button("disabled", missing, enter)
+                if not sheet.may_finish
+                else self._button("under" if on == DONE else "enabled")
+            )
             self._pictures.draw(button, *self._button_middle(button))
             top -= float(button.size[1]) + _AFTER_BUTTON * self.letter_px
-            if surface.take is None and surface.ordered is None:  # what is given in order is numbered where it is, or stands in its line
+            if (
+                surface.take is None and surface.ordered is None
+            ):  # what is given in order is numbered where it is, or stands in its line
                 top = self._line(self._counter(len(sheet.marks)), top)
         elif surface.dial is not None:
             self._draw_dial(sheet, surface.dial, pointer, now)
@@ -319,8 +369,11 @@ class SurfaceView:
         if under is not None and (under.value in marked or not sheet.may_finish):
             self._outline(under, line=_STRONG, inset=0.05)
 
-    def _draw_order(self, sheet: AnswerSheet, surface: Surface, ordered: Ordered, under: Region | None, on: Button) -> None:
-        """Draw the answer that was given in order: in its line, or as numbers at its places; and what it is given and taken back with."""
+    def _draw_order(
+        self, sheet: AnswerSheet, surface: Surface, ordered: Ordered, under: Region | None, on: Button
+    ) -> None:
+        """Draw the answer that was given in order: in its line, or as numbers at its places; and
+        what it is given and taken back with."""
         for button in _SIDES[: 1 + ordered.unknown]:
             self._pictures.draw(self._beside(button, on == button), *self.beside_middle(button))
         if ordered.labels:
@@ -333,12 +386,16 @@ class SurfaceView:
                     self._outline(region, fill=_MARK, inset=0.1)
                     (x0, y0), (x1, y1) = self.to_pixels(region.x0, region.y0), self.to_pixels(region.x1, region.y1)
                     side = round(min(x1 - x0, y0 - y1))
-                    number = self._pictures.put(("number", numbers, side), lambda numbers=numbers, side=side: number_picture(numbers, side))
+                    number = self._pictures.put(
+                        ("number", numbers, side), lambda numbers=numbers, side=side: number_picture(numbers, side)
+                    )
                     self._pictures.draw(number, (x0 + x1) / 2, (y0 + y1) / 2)
         if under is not None and len(sheet.marks) < ordered.most and not sheet.complete:
             self._outline(under, line=_STRONG, inset=0.05)
 
-    def _draw_line(self, sheet: AnswerSheet, surface: Surface, ordered: Ordered, line: tuple[float, float, float, float]) -> None:
+    def _draw_line(
+        self, sheet: AnswerSheet, surface: Surface, ordered: Ordered, line: tuple[float, float, float, float]
+    ) -> None:
         (x0, y0), (x1, y1) = self.to_pixels(line[0], line[1]), self.to_pixels(line[2], line[3])
         size = 2 * round((x1 - x0) / 2), 2 * round((y0 - y1) / 2)
         state = (sheet.ask.kind, tuple(sheet.marks), size)
@@ -348,7 +405,8 @@ class SurfaceView:
         self._pictures.draw(self._given_line[1], (x0 + x1) / 2, (y0 + y1) / 2)
 
     def _marked_value(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float]) -> int | None:
-        """The value whose mark is to be seen: the answer; else where keys have moved the mark; else the one in the direction of the pointer."""
+        """The value whose mark is to be seen: the answer; else where keys have moved the mark; else
+        the one in the direction of the pointer."""
         if sheet.complete:
             value = sheet.marks[0]
             return value if isinstance(value, int) else None
@@ -362,8 +420,11 @@ class SurfaceView:
         x, y, turned = mark_place(dial, value)
         self._pictures.draw(self._dial_mark(dial, sheet.complete), *self.to_pixels(x, y), turned=turned)
 
-    def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float, above: float) -> None:
-        """Draw the answer for a moment; a chip for what has no place of its own lies from ``above`` (pixels) on."""
+    def _draw_single(
+        self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float, above: float
+    ) -> None:
+        """Draw the answer for a moment; a chip for what has no place of its own lies from ``above``
+        (pixels) on."""
         acknowledged = sheet.acknowledged
         if acknowledged is not None and acknowledged[0] is not None and now - acknowledged[1] < 2 * ACKNOWLEDGE:
             region = next((region for region in surface.regions if region.value == acknowledged[0]), None)
@@ -377,14 +438,23 @@ class SurfaceView:
         elif under is not None and not sheet.complete:
             self._outline(under, line=_MARK, width=1.5, inset=0.04)
 
-    def _outline(self, region: Region, line: Colour | None = None, fill: Colour | None = None, width: float = 2.0, inset: float = 0.0) -> None:
+    def _outline(
+        self,
+        region: Region,
+        line: Colour | None = None,
+        fill: Colour | None = None,
+        width: float = 2.0,
+        inset: float = 0.0,
+    ) -> None:
         """A box on a region; ``inset`` is the margin as a part of the region's smaller side."""
         x0, y0 = self.to_pixels(region.x0, region.y0)
         x1, y1 = self.to_pixels(region.x1, region.y1)
         margin = inset * min(x1 - x0, y0 - y1)
         wide, high = (2 * max(2, round(side / 2 - margin)) for side in (x1 - x0, y0 - y1))
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
-        box = self._pictures.put(("box", wide, high, line, fill, width, x, y), lambda: outlined(wide, high, line, fill, width))
+        box = self._pictures.put(
+            ("box", wide, high, line, fill, width, x, y), lambda: outlined(wide, high, line, fill, width)
+        )
         self._pictures.draw(box, x, y)
 
 
@@ -405,7 +475,12 @@ def in_rows(widths: Sequence[float], room: float, gap: float) -> list[list[tuple
     placed: list[list[tuple[float, float]]] = []
     for row in rows:
         left = -(sum(row) + gap * (len(row) - 1)) / 2
-        placed.append([(left + sum(row[:place]) + gap * place, left + sum(row[: place + 1]) + gap * place) for place in range(len(row))])
+        placed.append(
+            [
+                (left + sum(row[:place]) + gap * place, left + sum(row[: place + 1]) + gap * place)
+                for place in range(len(row))
+            ]
+        )
     return placed
 
 
@@ -421,5 +496,7 @@ def outlined(wide: int, high: int, line: Colour | None, fill: Colour | None, wid
     large = Image.new("RGBA", (wide * fine, high * fine), (*(line or fill or BACKGROUND), 0))
     edge = None if line is None else (*line, 255)
     inside = None if fill is None else (*fill, 255)
-    ImageDraw.Draw(large).rounded_rectangle((0, 0, wide * fine - 1, high * fine - 1), min(wide, high) * fine / 12, inside, edge, max(1, round(width * fine)))
+    ImageDraw.Draw(large).rounded_rectangle(
+        (0, 0, wide * fine - 1, high * fine - 1), min(wide, high) * fine / 12, inside, edge, max(1, round(width * fine))
+    )
     return large.reduce(fine)

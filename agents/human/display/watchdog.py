@@ -1,8 +1,10 @@
-"""The watchdog: notices when the display or the keyboard goes away while a session runs, so that the session ends with a sentence and everything saved.
+"""The watchdog: notices when the display or the keyboard goes away while a session runs, so that
+the session ends with a sentence and everything saved.
 
-On Linux a thread listens to the X server (with a connection of its own, so that no frame waits for it): input devices that vanish, the output on which the
-window is, and the end of the server itself. Xlib ends the whole process when its server is gone; it is kept from that until the session has been saved.
-Elsewhere nothing is looked out for.
+On Linux a thread listens to the X server (with a connection of its own, so that no frame waits for
+it): input devices that vanish, the output on which the window is, and the end of the server itself.
+Xlib ends the whole process when its server is gone; it is kept from that until the session has been
+saved. Elsewhere nothing is looked out for.
 """
 
 from __future__ import annotations
@@ -19,8 +21,13 @@ from typing import Any
 from ....core.errors import SpanLabError
 
 DISPLAY_GONE = "the display is gone: its X server has ended (a crash, or somebody has logged out). Start it again"
-_OUTPUT_GONE = "the display was unplugged, switched off or set to another mode ({name}). Plug it in and check its settings"
-_KEYBOARD_GONE = "a keyboard was unplugged or switched off ({names}). Plug it in again: a session listens to the keyboards that are there when it begins"
+_OUTPUT_GONE = (
+    "the display was unplugged, switched off or set to another mode ({name}). Plug it in and check its settings"
+)
+_KEYBOARD_GONE = (
+    "a keyboard was unplugged or switched off ({names}). Plug it in again: a session listens to the keyboards that are"
+    " there when it begins"
+)
 _KEYBOARD = 4  # what XInput calls a slave keyboard
 
 
@@ -62,7 +69,7 @@ class Watchdog:
         """Note that there is no display any more."""
         self.trouble, self.gone = DISPLAY_GONE, True
 
-    # -- listening to the X server -----------------------------------------------------------------------------------------------------------------
+    # -- listening to the X server -----------------------------------------------------------------
 
     def _listen(self) -> None:
         """Begin to listen; a server that has not the extensions is not listened to."""
@@ -77,7 +84,9 @@ class Watchdog:
             self._keyboards = self._find_keyboards()
             self._output = self._find_output()
             if self._output:
-                root.xrandr_select_input(randr.RRScreenChangeNotifyMask | randr.RRCrtcChangeNotifyMask | randr.RROutputChangeNotifyMask)
+                root.xrandr_select_input(
+                    randr.RRScreenChangeNotifyMask | randr.RRCrtcChangeNotifyMask | randr.RROutputChangeNotifyMask
+                )
             self._server.sync()
         except Exception:  # Xlib raises its own kinds; and servers differ in what they have
             return
@@ -127,11 +136,12 @@ class Watchdog:
         return None
 
 
-# -- outliving the display ---------------------------------------------------------------------------------------------------------------------------
+# -- outliving the display -------------------------------------------------------------------------
 
 _HANDLER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _EXIT_HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-#: the watchdog of the last window; connections that Xlib is to return from; what C holds pointers to
+#: the watchdog of the last window; connections that Xlib is to return from; what C holds pointers
+#: to
 _present: list[Watchdog] = []
 _survivors: set[int] = set()
 _kept: list[Any] = []
@@ -149,26 +159,36 @@ def _outlive_display(connection: Any, watchdog: Watchdog) -> None:
             x11.XSetIOErrorHandler(_kept[0])
             atexit.register(_leave)
         x11.XSetIOErrorExitHandler(ctypes.c_void_p(address), _kept[1], None)
-    except (OSError, AttributeError, ctypes.ArgumentError):  # an Xlib from before 2020 cannot do it: then the process ends as it always did
+    except (
+        OSError,
+        AttributeError,
+        ctypes.ArgumentError,
+    ):  # an Xlib from before 2020 cannot do it: then the process ends as it always did
         return
     _survivors.add(address)
     _present[:] = [watchdog]
 
 
 def _server_ended(address: int | None) -> int:
-    """Note that the server is gone. Xlib calls this when a connection is broken, in whichever thread has noticed it."""
+    """Note that the server is gone. Xlib calls this when a connection is broken, in whichever
+    thread has noticed it."""
     for watchdog in _present:
         watchdog.display_gone()
     if threading.current_thread() is not threading.main_thread():
         threading.Event().wait()  # a thread of Psychtoolbox: were it to return, the process would end
     if address not in _survivors:
-        print(f"spanlab: {DISPLAY_GONE}, then go on with: spanlab resume SESSION (the finished trials are safe)", file=sys.stderr, flush=True)
+        print(
+            f"spanlab: {DISPLAY_GONE}, then go on with: spanlab resume SESSION (the finished trials are safe)",
+            file=sys.stderr,
+            flush=True,
+        )
         os._exit(1)
     return 0
 
 
 def _leave() -> None:
-    """At the end of the program: without a display or a keyboard, libraries crash or hang while they tidy up."""
+    """At the end of the program: without a display or a keyboard, libraries crash or hang while
+    they tidy up."""
     if any(watchdog.trouble for watchdog in _present):
         sys.stdout.flush()
         sys.stderr.flush()

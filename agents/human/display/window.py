@@ -17,7 +17,8 @@ from ....core.extras import how_to_install, need
 from ....stimuli.scene import BACKGROUND
 from .frames import NO_VSYNC_HZ, FrameGrid, Refreshes
 
-#: The clock of the computer may be set back by this (s) while a session runs: nothing waits for longer than that.
+#: The clock of the computer may be set back by this (s) while a session runs: nothing waits for
+#: longer than that.
 SET_BACK = 1.0
 
 
@@ -30,7 +31,8 @@ class Screen:
     fullscreen : cover the whole screen
     screen : number of the screen, from 0
     size_px : width and height of the window where it is not full screen
-    width_cm : visible width of the screen; None = not measured, :data:`ASSUMED_WIDTH_CM` is assumed, said and recorded
+    width_cm : visible width of the screen; None = not measured, :data:`ASSUMED_WIDTH_CM` is
+        assumed, said and recorded
     distance_cm : from the eyes to the screen
     paced_hz : rate at which flips are paced by the clock where they do not wait for the screen
     """
@@ -48,7 +50,8 @@ ASSUMED_WIDTH_CM = 53.1
 
 
 def need_display() -> None:
-    """Raise SpanLabError when there is no screen. To be called before PsychoPy is imported: listing keyboards without a screen crashes Python itself."""
+    """Raise SpanLabError when there is no screen. To be called before PsychoPy is imported: listing
+    keyboards without a screen crashes Python itself."""
     if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
         raise SpanLabError(
             "there is no display (DISPLAY is not set), so no window can be opened; "
@@ -57,7 +60,8 @@ def need_display() -> None:
 
 
 def need_window() -> None:
-    """Check that a window can be opened, before anything begins: the packages first, then the display, and that it answers. PsychoPy is not imported.
+    """Check that a window can be opened, before anything begins: the packages first, then the
+    display, and that it answers. PsychoPy is not imported.
 
     Raises
     ------
@@ -103,7 +107,10 @@ def import_psychopy() -> Any:
 
 def _unreachable(error: Exception) -> str:
     where = f"the display '{os.environ['DISPLAY']}'" if os.environ.get("DISPLAY") else "the display"
-    return f"no window can be opened on {where} ({type(error).__name__}: {error}); check that the display is running and that OpenGL works on it"
+    return (
+        f"no window can be opened on {where} ({type(error).__name__}: {error}); check that the display is running and"
+        " that OpenGL works on it"
+    )
 
 
 def screen_size(screen: Screen) -> tuple[int, int]:
@@ -118,13 +125,18 @@ def screen_size(screen: Screen) -> tuple[int, int]:
 
     screens = pyglet.canvas.get_display().get_screens()
     if screen.screen >= len(screens):
-        available = ", ".join(f"{number} ({one.width} × {one.height} at {one.x}, {one.y})" for number, one in enumerate(screens))
-        raise SpanLabError(f"there is no screen {screen.screen}: this display has {available}; choose one of these with --screen")
+        available = ", ".join(
+            f"{number} ({one.width} × {one.height} at {one.x}, {one.y})" for number, one in enumerate(screens)
+        )
+        raise SpanLabError(
+            f"there is no screen {screen.screen}: this display has {available}; choose one of these with --screen"
+        )
     return int(screens[screen.screen].width), int(screens[screen.screen].height)
 
 
 def need_screen(number: int) -> None:
-    """Check that there is a screen with this number, before anything begins. PsychoPy is imported unless it is the first one, which is always there.
+    """Check that there is a screen with this number, before anything begins. PsychoPy is imported
+    unless it is the first one, which is always there.
 
     Raises
     ------
@@ -181,28 +193,31 @@ class LabWindow:
         self.size: tuple[int, int] = (int(self.win.size[0]), int(self.win.size[1]))
         if screen.width_cm is None:
             say(
-                f"The width of the screen was not given: {ASSUMED_WIDTH_CM} cm is assumed, so sizes in degrees of visual angle are only as accurate as that; "
-                "measure the screen and give its width in cm."
+                f"The width of the screen was not given: {ASSUMED_WIDTH_CM} cm is assumed, so sizes in degrees of"
+                " visual angle are only as accurate as that; measure the screen and give its width in cm."
             )
-        #: by how many s the picture of the last flip can have come on before its time stamp, at most
+        #: by how many s the picture of the last flip can have come on before its time stamp, at
+        #: most
         self.stamp_late = 0.0
         self._swapping = self.now()
         self._stamp_swaps()
-        #: the rate at which flips come (Hz), and why it is not that of the screen (empty when it is)
+        #: the rate at which flips come (Hz), and why it is not that of the screen (empty when it
+        #: is)
         self.measured_hz, self.trouble = self._measure()
         self.vsync = not self.trouble
         if self.vsync:
             self.grid = FrameGrid(self.measured_hz)
         else:
             say(
-                f"Flips do not wait for the screen ({self.trouble}): they are paced by the clock at {screen.paced_hz:g} Hz. "
-                "Do not trust single frames on this display."
+                f"Flips do not wait for the screen ({self.trouble}): they are paced by the clock at {screen.paced_hz:g}"
+                " Hz. Do not trust single frames on this display."
             )
             self.grid = FrameGrid(screen.paced_hz, paced=True)
         self._refreshes = Refreshes(self.grid.period)
 
     def _stamp_swaps(self) -> None:
-        """Have it noted when the buffers are handed over: PsychoPy does other things before and after."""
+        """Have it noted when the buffers are handed over: PsychoPy does other things before and
+        after."""
         window, swap = self.win.winHandle, self.win.winHandle.flip
 
         def stamped() -> None:
@@ -222,10 +237,11 @@ class LabWindow:
         return [later - earlier for earlier, later in itertools.pairwise(times)]
 
     def _measure(self) -> tuple[float, str]:
-        """The rate at which flips come (Hz), and why it is not that of the screen (empty when it is).
+        """The rate at which flips come (Hz), and why it is not that of the screen (empty when it
+        is).
 
-        Flips that wait for the screen come steadily, and come no later when there is half a frame of work before each; flips that do not wait come later by
-        just that.
+        Flips that wait for the screen come steadily, and come no later when there is half a frame
+        of work before each; flips that do not wait come later by just that.
         """
         self._intervals(20)
         free = statistics.median(intervals := self._intervals(60))
@@ -249,7 +265,8 @@ class LabWindow:
         return self.screen_px[0] / self.width_cm
 
     def pixels(self, degrees: float) -> int:
-        """The even number of pixels that ``degrees`` of visual angle take at the middle of the screen: 2 d tan(angle / 2), in cm, times pixels per cm."""
+        """The even number of pixels that ``degrees`` of visual angle take at the middle of the
+        screen: 2 d tan(angle / 2), in cm, times pixels per cm."""
         cm = 2 * self.screen.distance_cm * math.tan(math.radians(degrees) / 2)
         return max(2, 2 * round(cm * self.px_per_cm / 2))
 
@@ -264,7 +281,8 @@ class LabWindow:
         return getattr(self.win.winHandle, "_x_display", None)
 
     def wait(self, guard: float, poll: Callable[[], object] | None) -> None:
-        """Wait until ``guard`` seconds before the next refresh is due, calling ``poll`` about once a millisecond.
+        """Wait until ``guard`` seconds before the next refresh is due, calling ``poll`` about once
+        a millisecond.
 
         Raises
         ------
@@ -285,7 +303,8 @@ class LabWindow:
         Returns
         -------
         time : when it appeared, in seconds on PsychoPy's clock
-        refreshes : how many refreshes have passed since the flip before; more than one means that some were missed
+        refreshes : how many refreshes have passed since the flip before; more than one means that
+            some were missed
         """
         if self.grid.paced:
             self._sleep()
@@ -301,7 +320,8 @@ class LabWindow:
         self.win.callOnFlip(call)
 
     def skip(self) -> int:
-        """Let a refresh pass at which nothing changes, where flips are paced by the clock anyway; returns the refreshes since the last one."""
+        """Let a refresh pass at which nothing changes, where flips are paced by the clock anyway;
+        returns the refreshes since the last one."""
         self._sleep()
         return self.grid.tick(self.now())
 
@@ -311,13 +331,13 @@ class LabWindow:
             time.sleep(left - 0.0004 if left > 0.0008 else 0)
 
     def _left(self) -> float:
-        """Seconds until the next refresh. It is never far; where it is, the window would stand still, and take no press, until the clock is again where it
-        was."""
+        """Seconds until the next refresh. It is never far; where it is, the window would stand
+        still, and take no press, until the clock is again where it was."""
         left = self.grid.due - self.now()
         if left > SET_BACK + 2 * self.grid.period:
             raise SpanLabError(
-                f"the computer's clock was set back by {left:.0f} s while the session ran, and presses can no longer be timed; "
-                "leave the clock alone, and resume the session"
+                f"the computer's clock was set back by {left:.0f} s while the session ran, and presses can no longer be"
+                " timed; leave the clock alone, and resume the session"
             )
         return left
 
@@ -347,7 +367,11 @@ class LabWindow:
     def _opengl() -> dict[str, str]:
         from pyglet.gl import gl_info
 
-        return {"vendor": str(gl_info.get_vendor()), "renderer": str(gl_info.get_renderer()), "version": str(gl_info.get_version())}
+        return {
+            "vendor": str(gl_info.get_vendor()),
+            "renderer": str(gl_info.get_renderer()),
+            "version": str(gl_info.get_version()),
+        }
 
     def close(self) -> None:
         """Close the window."""

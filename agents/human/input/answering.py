@@ -1,4 +1,5 @@
-"""From presses and clicks to the answer to one question and its reaction time. This module knows nothing of screens."""
+"""From presses and clicks to the answer to one question and its reaction time. This module knows
+nothing of screens."""
 
 from __future__ import annotations
 
@@ -13,12 +14,14 @@ from ...base import Response
 CONFIRM_KEYS = ("return", "enter", "num_enter")
 #: Keys that move the mark on a dial, each with by how many values, clockwise.
 TURN_KEYS: Mapping[str, int] = {"left": -1, "right": 1, "down": -10, "up": 10}
-#: Keys that take the last of several values in order back, and those that stand for "don't know" in the place of one, where no value has them.
+#: Keys that take the last of several values in order back, and those that stand for "don't know" in
+#: the place of one, where no value has them.
 UNDO_KEYS = ("backspace", "delete")
 UNKNOWN_KEYS = ("minus", "num_subtract")
 #: The buttons below the canvas.
 Button = Literal["", "done", "undo", "unknown"]
-#: The value of a click on the done button, and of the buttons beside it where values are given in order.
+#: The value of a click on the done button, and of the buttons beside it where values are given in
+#: order.
 DONE: Button = "done"
 UNDO: Button = "undo"
 UNKNOWN: Button = "unknown"
@@ -35,7 +38,8 @@ class Press:
     key : the key's name, as PsychoPy calls it
     x, y : where the click was, in canvas units (it may lie outside the canvas)
     done : whether the click hit the done button
-    button : which button below the canvas the click hit, where values are given in order; those beside the done button mean nothing elsewhere
+    button : which button below the canvas the click hit, where values are given in order; those
+        beside the done button mean nothing elsewhere
     held : whether the key was down already, so that only its repetition makes a press of it
     """
 
@@ -63,7 +67,8 @@ class Press:
 
 
 def hit(regions: tuple[Region, ...], x: float, y: float) -> Region | None:
-    """The region under a point; a point on a common border belongs to the region on its right or below."""
+    """The region under a point; a point on a common border belongs to the region on its right or
+    below."""
     return next((region for region in regions if region.x0 <= x < region.x1 and region.y0 <= y < region.y1), None)
 
 
@@ -75,7 +80,8 @@ class AnswerSheet:
     ----------
     ask : the question
     onset : when it came on, in seconds on PsychoPy's clock
-    answered_on : its surface with a button for each answer; without, it is answered as its kind declares
+    answered_on : its surface with a button for each answer; without, it is answered as its kind
+        declares
 
     Attributes
     ----------
@@ -93,7 +99,8 @@ class AnswerSheet:
     answered_at: float | None = None
     #: the press that gave the answer
     answered_by: Press | None = None
-    #: where keys have moved the mark on a dial, as the number of a value; None before the first of them
+    #: where keys have moved the mark on a dial, as the number of a value; None before the first of
+    #: them
     turned_to: int | None = None
     #: the value acknowledged last, and when
     acknowledged: tuple[int | str | None, float] | None = None
@@ -124,8 +131,8 @@ class AnswerSheet:
         return self.ask.kind.allows(self.ask.kind.answer_of(self.marks))
 
     def take(self, press: Press) -> str:
-        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``turn``, ``full``, ``used``, ``not yet``, ``extra``, ``late``
-        or ``nothing``."""
+        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``,
+        ``turn``, ``full``, ``used``, ``not yet``, ``extra``, ``late`` or ``nothing``."""
         if press.done and self.buttons:  # they lie where other questions have the done button
             press = replace(press, done=False, button="")
         entry = press.record(self.onset)
@@ -170,7 +177,8 @@ class AnswerSheet:
         return "answer"
 
     def _on_dial(self, dial: Dial, press: Press, entry: dict[str, Any]) -> str:
-        """A click answers with the value in its direction; keys move the mark, and Return answers with the value where it is."""
+        """A click answers with the value in its direction; keys move the mark, and Return answers
+        with the value where it is."""
         if self.complete and self.ask.counts == "first":
             return "extra"
         if press.device == "click":
@@ -247,14 +255,16 @@ class AnswerSheet:
         return "mark"
 
     def answer(self) -> Answer | None:
-        """The answer as it stands: None when there is none. Marks of exactly the right number count even where the window closed before they were confirmed."""
+        """The answer as it stands: None when there is none. Marks of exactly the right number count
+        even where the window closed before they were confirmed."""
         if self.surface.several:
             return self.ask.kind.answer_of(self.marks) if self.complete or self.may_finish else None
         return self.marks[0] if self.complete else None
 
     @property
     def reaction_time_ms(self) -> float | None:
-        """The time from the onset of the question to its answer, in ms; None without an answer, and after a pause, which such a time would contain."""
+        """The time from the onset of the question to its answer, in ms; None without an answer, and
+        after a pause, which such a time would contain."""
         return None if self.answered_at is None or self.paused else round((self.answered_at - self.onset) * 1000.0, 3)
 
     def response(self, notes: dict[str, Any]) -> Response:

@@ -1,7 +1,9 @@
-"""Button boxes: ``button_1`` ... in place of keys. A box that is not there stops a session before it begins.
+"""Button boxes: ``button_1`` ... in place of keys. A box that is not there stops a session before
+it begins.
 
-Most USB boxes type keys and need no driver: ``keys:1+2+3+4``. Others send a byte for every press over a serial port: ``serial:PORT@BAUD``. Whatever else
-PsychoPy knows (or a plug-in of it) is reached through its device layer: ``psychopy:CLASS``.
+Most USB boxes type keys and need no driver: ``keys:1+2+3+4``. Others send a byte for every press
+over a serial port: ``serial:PORT@BAUD``. Whatever else PsychoPy knows (or a plug-in of it) is
+reached through its device layer: ``psychopy:CLASS``.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class BoxAddress:
 
     Parameters
     ----------
-    where : the keys that it types, joined by ``+``; the serial port; or the class in PsychoPy's device layer
+    where : the keys that it types, joined by ``+``; the serial port; or the class in PsychoPy's
+        device layer
     baud : of a serial port
     presses : the bytes that stand for a press of button 1, 2, ...
     settings : what the class takes
@@ -72,7 +75,10 @@ def read_box(text: str) -> BoxAddress:
     where, baud = port_and_baud(where, text)
     presses = pairs.pop("presses", PRESSES)
     if pairs:
-        raise SpanLabError(f"a serial button box has no setting '{next(iter(pairs))}'; there is presses=BYTES, such as presses=abcd or presses=0x01+0x02")
+        raise SpanLabError(
+            f"a serial button box has no setting '{next(iter(pairs))}'; there is presses=BYTES, such as presses=abcd or"
+            " presses=0x01+0x02"
+        )
     return BoxAddress(cast(Kind, kind), where, baud, _bytes(presses, text))
 
 
@@ -82,7 +88,10 @@ def _bytes(presses: str, text: str) -> bytes:
     else:
         codes = presses.encode("latin-1", "ignore")
     if not codes or len(set(codes)) < len(codes):
-        raise SpanLabError(f"presses= gives the byte of each button, all different, such as presses=abcd or presses=0x01+0x02; found '{text}'")
+        raise SpanLabError(
+            "presses= gives the byte of each button, all different, such as presses=abcd or presses=0x01+0x02; found"
+            f" '{text}'"
+        )
     return codes
 
 
@@ -123,7 +132,10 @@ class TypingBox:
         """Do nothing: a keyboard does not tell whether a box is there."""
 
     def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
-        return [replace(press, key=self._names.get(press.key, press.key)) if press.device == "key" else press for press in presses]
+        return [
+            replace(press, key=self._names.get(press.key, press.key)) if press.device == "key" else press
+            for press in presses
+        ]
 
     def facts(self) -> dict[str, Any]:
         return {"box": "keys", "keys": list(self._names), "timed_by": "the keyboard"}
@@ -133,7 +145,8 @@ class TypingBox:
 
 
 class SerialBox:
-    """A box that sends a byte for every press over a serial port. A thread waits for the bytes, so that each is dated when it arrives.
+    """A box that sends a byte for every press over a serial port. A thread waits for the bytes, so
+    that each is dated when it arrives.
 
     Raises
     ------
@@ -145,7 +158,9 @@ class SerialBox:
         try:
             import serial
         except ImportError as error:
-            raise SpanLabError("a serial button box needs pyserial; install it with: pip install 'spanlab[triggers]'") from error
+            raise SpanLabError(
+                "a serial button box needs pyserial; install it with: pip install 'spanlab[triggers]'"
+            ) from error
         self._address, self._now = address, now
         self._names = {byte: f"button_{n}" for n, byte in enumerate(address.presses, start=1)}
         self._lost: str = ""
@@ -156,7 +171,10 @@ class SerialBox:
             self._port: Any = serial.Serial(address.where, address.baud, timeout=0.05)
             self._port.reset_input_buffer()
         except (OSError, ValueError, serial.SerialException) as error:
-            raise SpanLabError(f"the button box at {address.where} cannot be opened ({error}); check its cable, its name and your permissions") from None
+            raise SpanLabError(
+                f"the button box at {address.where} cannot be opened ({error}); check its cable, its name and your"
+                " permissions"
+            ) from None
         self._thread = threading.Thread(target=self._listen, name="buttons", daemon=True)
         self._thread.start()
 
@@ -185,10 +203,18 @@ class SerialBox:
         if not arrived:
             return list(presses)
         offset = self._now() - time.perf_counter()
-        return [*presses, *(Press("key", at + offset, key=self._names[byte]) for at, byte in arrived if byte in self._names)]
+        return [
+            *presses,
+            *(Press("key", at + offset, key=self._names[byte]) for at, byte in arrived if byte in self._names),
+        ]
 
     def facts(self) -> dict[str, Any]:
-        return {"box": "serial", "port": self._address.where, "baud": self._address.baud, "timed_by": "arrival of the byte"}
+        return {
+            "box": "serial",
+            "port": self._address.where,
+            "baud": self._address.baud,
+            "timed_by": "arrival of the byte",
+        }
 
     def close(self) -> None:
         self._open = False
@@ -197,8 +223,9 @@ class SerialBox:
 
 
 class PsychopyBox:
-    """A button group of PsychoPy's device layer. Its presses are dated when they are read (about a millisecond apart while an answer is awaited): clocks of
-    the devices differ, and are not relied on.
+    """A button group of PsychoPy's device layer. Its presses are dated when they are read (about a
+    millisecond apart while an answer is awaited): clocks of the devices differ, and are not relied
+    on.
 
     Raises
     ------
@@ -215,11 +242,20 @@ class PsychopyBox:
             DeviceManager.activatePlugins()
             device: Any = DeviceManager.addDevice(address.where, "spanlab button box", **dict(address.settings))
         except Exception as error:  # drivers raise whatever they like
-            raise SpanLabError(f"the button box '{address.where}' cannot be opened ({error or type(error).__name__}); check its cable and its driver") from None
+            raise SpanLabError(
+                f"the button box '{address.where}' cannot be opened ({error or type(error).__name__}); check its cable"
+                " and its driver"
+            ) from None
         if isinstance(device, KeyboardButtonBox):
-            raise SpanLabError("PsychoPy's KeyboardButtonBox would take keys away from the keyboard, and loses short ones; write keys:1+2+3+4 instead")
+            raise SpanLabError(
+                "PsychoPy's KeyboardButtonBox would take keys away from the keyboard, and loses short ones; write"
+                " keys:1+2+3+4 instead"
+            )
         if not isinstance(device, BaseButtonGroup):
-            raise SpanLabError(f"'{address.where}' is not a button box that PsychoPy knows; it must be a class of button groups (BaseButtonGroup)")
+            raise SpanLabError(
+                f"'{address.where}' is not a button box that PsychoPy knows; it must be a class of button groups"
+                " (BaseButtonGroup)"
+            )
         self._device = device
         self._device.dispatchMessages()
         self._device.responses.clear()
@@ -228,7 +264,9 @@ class PsychopyBox:
         try:
             self._device.dispatchMessages()
         except Exception as error:
-            raise SpanLabError(f"the button box '{self._address.where}' has gone ({error or type(error).__name__}); plug it in again") from None
+            raise SpanLabError(
+                f"the button box '{self._address.where}' has gone ({error or type(error).__name__}); plug it in again"
+            ) from None
 
     def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
         self.check()
@@ -237,7 +275,10 @@ class PsychopyBox:
             return list(presses)
         self._device.responses.clear()
         now = self._now()
-        return [*presses, *(Press("key", now, key=f"button_{response.channel + 1}") for response in responses if response.value)]
+        return [
+            *presses,
+            *(Press("key", now, key=f"button_{response.channel + 1}") for response in responses if response.value),
+        ]
 
     def facts(self) -> dict[str, Any]:
         return {"box": "psychopy", "class": self._address.where, "timed_by": "reading"}

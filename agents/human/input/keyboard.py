@@ -1,8 +1,10 @@
-"""The keyboard: Psychtoolbox's queue, which stamps every press when it happens, or, with a warning, something less precise.
+"""The keyboard: Psychtoolbox's queue, which stamps every press when it happens, or, with a warning,
+something less precise.
 
-Two things in PsychoPy's ``Keyboard`` are worked around. Its back end falls back in silence, so it is asked which one it is and whether it listens to any
-device. And its ``getKeys`` forgets presses that were released before the poll, so the responses are read from the device itself, and each press is taken
-once, when it is first seen.
+Two things in PsychoPy's ``Keyboard`` are worked around. Its back end falls back in silence, so it
+is asked which one it is and whether it listens to any device. And its ``getKeys`` forgets presses
+that were released before the poll, so the responses are read from the device itself, and each press
+is taken once, when it is first seen.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ Backend = Literal["ptb", "event"]
 #: Seconds within which a key that is kept down repeats itself, on systems where it does.
 _REPEATS_WITHIN = 1.0
 
-#: The event module names the keys of a keypad by what they do when Num Lock is off; Psychtoolbox, and we, by where they lie.
+#: The event module names the keys of a keypad by what they do when Num Lock is off; Psychtoolbox,
+#: and we, by where they lie.
 _KEYPAD = {
     "num_home": "num_7",
     "num_up": "num_8",
@@ -60,8 +63,9 @@ class Keyboard:
             problem = self._open_ptb()
             if problem:
                 say(
-                    f"The keyboard is read through PsychoPy's event module, because {problem}: reaction times of keys are precise to one frame only, "
-                    "not to a millisecond. Installing psychtoolbox fixes this; the session records which one was used."
+                    f"The keyboard is read through PsychoPy's event module, because {problem}: reaction times of keys"
+                    " are precise to one frame only, not to a millisecond. Installing psychtoolbox fixes this; the"
+                    " session records which one was used."
                 )
         if self.backend == "event":
             from psychopy import event
@@ -76,7 +80,7 @@ class Keyboard:
             return "psychtoolbox cannot be loaded"
         try:
             opened = keyboard.Keyboard(deviceName="spanlab", backend="ptb")
-            opened.start()  # PsychoPy gives the same device again when a window was closed before, and leaves it stopped
+            opened.start()  # PsychoPy gives the same device again when a window was closed before, and leaves it stopped  # noqa: E501
         except Exception as error:  # PsychHID raises bare exceptions of several sorts
             return f"psychtoolbox found no usable keyboard ({error})"
         if opened.getBackend() != "ptb":
@@ -120,14 +124,17 @@ class Keyboard:
                     self._down.pop(response.code, None)
                 continue
             self._seen.append(mark)
-            # A key whose release was never told is taken for released once it has been silent for a second.
+            # A key whose release was never told is taken for released once it has been silent for a
+            # second.
             held = response.tDown - self._down.get(response.code, -math.inf) < _REPEATS_WITHIN
             if released:
                 self._down.pop(response.code, None)
             else:
                 self._down[response.code] = response.tDown
             if response.tDown + zero >= self._cleared:
-                presses.append(Press("key", response.tDown + zero, key=self.keymap.name(response.code, response.name), held=held))
+                presses.append(
+                    Press("key", response.tDown + zero, key=self.keymap.name(response.code, response.name), held=held)
+                )
         return sorted(presses, key=lambda press: press.time)
 
     def _poll_event(self) -> list[Press]:

@@ -1,4 +1,5 @@
-"""The signs on the keys: Psychtoolbox names a key by its place on a US keyboard, but people look for the sign that they were told to press."""
+"""The signs on the keys: Psychtoolbox names a key by its place on a US keyboard, but people look
+for the sign that they were told to press."""
 
 from __future__ import annotations
 
@@ -10,8 +11,27 @@ from typing import Any
 #: Signs by their code in X (Latin 1), as PsychoPy calls them.
 _SIGNS = {
     **{ord(sign): sign for sign in ascii_lowercase + digits},
-    **{ord(sign): name for sign, name in (("-", "minus"), ("+", "plus"), ("=", "equal"), (",", "comma"), (".", "period"), ("/", "slash"))},
-    **{ord(sign): name for sign, name in ((";", "semicolon"), ("'", "apostrophe"), ("[", "bracketleft"), ("]", "bracketright"), ("\\", "backslash"))},
+    **{
+        ord(sign): name
+        for sign, name in (
+            ("-", "minus"),
+            ("+", "plus"),
+            ("=", "equal"),
+            (",", "comma"),
+            (".", "period"),
+            ("/", "slash"),
+        )
+    },
+    **{
+        ord(sign): name
+        for sign, name in (
+            (";", "semicolon"),
+            ("'", "apostrophe"),
+            ("[", "bracketleft"),
+            ("]", "bracketright"),
+            ("\\", "backslash"),
+        )
+    },
 }
 _DIGITS = frozenset(digits)
 #: Where signs are on a US keyboard, by Psychtoolbox's codes under X.
@@ -35,10 +55,12 @@ _ABOVE_X = 1
 
 
 class Keymap:
-    """The signs on the keys of this computer's keyboard, as far as they can be known: under X on Linux.
+    """The signs on the keys of this computer's keyboard, as far as they can be known: under X on
+    Linux.
 
-    A key that has a digit with the shift key counts as that digit where it has none without (French keyboards). Keys whose signs have no name here (those of
-    other alphabets, the keypad, arrows) keep the name that Psychtoolbox gives them.
+    A key that has a digit with the shift key counts as that digit where it has none without (French
+    keyboards). Keys whose signs have no name here (those of other alphabets, the keypad, arrows)
+    keep the name that Psychtoolbox gives them.
     """
 
     def __init__(self) -> None:
@@ -80,9 +102,11 @@ class Keymap:
         return self._names.get(code, place)
 
     def delivers(self, name: str) -> bool:
-        """Return whether a press of the key of this name can come, without the shift key, as far as that can be known.
+        """Return whether a press of the key of this name can come, without the shift key, as far as
+        that can be known.
 
-        On a keyboard with Latin letters every sign has to be on a key of its own. On others, keys whose signs have no name here count by their places.
+        On a keyboard with Latin letters every sign has to be on a key of its own. On others, keys
+        whose signs have no name here count by their places.
         """
         if not self.known:
             return name not in _NEVER_NAMED.get(sys.platform, ())
@@ -94,6 +118,7 @@ class Keymap:
 
 
 def named(plain: int, shifted: int) -> str:
-    """The name of a key from the signs on it (as X numbers them), without and with the shift key; empty when there is none."""
+    """The name of a key from the signs on it (as X numbers them), without and with the shift key;
+    empty when there is none."""
     without, with_shift = _SIGNS.get(plain, ""), _SIGNS.get(shifted, "")
     return with_shift if with_shift in _DIGITS and without not in _DIGITS else without

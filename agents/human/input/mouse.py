@@ -12,17 +12,20 @@ from .answering import DONE, Button, Press
 
 #: An X server stamps what happens with its own time: whole ms, in this many bits.
 _SERVER_MS, _BITS = 0.001, 32
-#: A stamp further from the time at which it is read than this (s, beyond the time since the poll before) is of another clock than this computer's.
+#: A stamp further from the time at which it is read than this (s, beyond the time since the poll
+#: before) is of another clock than this computer's.
 _OTHER_CLOCK = 2.0
 
 
 class Mouse:
     """The clicks of the participant in the window.
 
-    Clicks are taken from the window's own events, so that none is lost, however short. A click happened between the poll before and the moment at which its
-    event is read, and is dated half way between them (half way back at most :attr:`LONGEST_GAP`), but within the millisecond that the X server has stamped it
-    with, where there is one on this computer: a program that was busy meanwhile reads several clicks at once, and only the server knows when and in which order
-    with keys they came.
+    Clicks are taken from the window's own events, so that none is lost, however short. A click
+    happened between the poll before and the moment at which its event is read, and is dated half
+    way between them (half way back at most :attr:`LONGEST_GAP`), but within the millisecond that
+    the X server has stamped it with, where there is one on this computer: a program that was busy
+    meanwhile reads several clicks at once, and only the server knows when and in which order with
+    keys they came.
 
     Parameters
     ----------
@@ -50,7 +53,8 @@ class Mouse:
             self._read_stamps(win.winHandle)
 
     def _read_stamps(self, window: Any) -> None:
-        """Have the X server's time of each press at hand while it is read: pyglet keeps it to itself."""
+        """Have the X server's time of each press at hand while it is read: pyglet keeps it to
+        itself."""
         from pyglet.libs.x11 import xlib
 
         read = window._view_event_handlers[xlib.ButtonPress]
@@ -96,7 +100,8 @@ class Mouse:
         self.at = self._centred(x, y)
 
     def poll(self, button_at: Callable[[float, float], Button] = lambda x, y: "") -> list[Press]:
-        """Every click of the left button since the last poll; ``button_at`` says which button of the window is at a place (pixels)."""
+        """Every click of the left button since the last poll; ``button_at`` says which button of
+        the window is at a place (pixels)."""
         self._win.winHandle.dispatch_events()
         self._polled = self._now()
         clicks, self._clicks = self._clicks, []

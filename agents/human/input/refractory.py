@@ -1,6 +1,8 @@
-"""The refractory times after a press that ended a self-paced step: what follows at once is the rest of the same movement, and no answer to the next question.
+"""The refractory times after a press that ended a self-paced step: what follows at once is the rest
+of the same movement, and no answer to the next question.
 
-They hold at the border of two self-paced steps alone. Within one question every press counts, and so it does in a window that the clock opens and closes.
+They hold at the border of two self-paced steps alone. Within one question every press counts, and
+so it does in a window that the clock opens and closes.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ _LONGEST_MS = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Refractory:
-    """Times after its onset from which a self-paced step takes presses, where a press has ended the step before.
+    """Times after its onset from which a self-paced step takes presses, where a press has ended the
+    step before.
 
     Parameters
     ----------
@@ -37,7 +40,10 @@ class Refractory:
 
     def __post_init__(self) -> None:
         if not all(0 <= ms <= _LONGEST_MS for ms in (self.same_ms, self.other_ms)):
-            raise SpanLabError(f"refractory times are from 0 to {_LONGEST_MS:g} ms; found {self.same_ms:g} (same key) and {self.other_ms:g} (another key)")
+            raise SpanLabError(
+                f"refractory times are from 0 to {_LONGEST_MS:g} ms; found {self.same_ms:g} (same key) and"
+                f" {self.other_ms:g} (another key)"
+            )
 
     def divided(self, by: float) -> Refractory:
         """The times of somebody who is so many times as fast; never longer ones."""
@@ -71,7 +77,8 @@ def _same(one: Press, other: Press) -> bool:
 
 
 def read_refractory(text: str) -> Refractory:
-    """Refractory times as they are typed: ``200,100`` (the same key, another key), or ``0`` for none.
+    """Refractory times as they are typed: ``200,100`` (the same key, another key), or ``0`` for
+    none.
 
     Raises
     ------
@@ -83,7 +90,8 @@ def read_refractory(text: str) -> Refractory:
         (other_ms,) = other or ([0.0] if same == 0 else [])
     except ValueError:
         raise SpanLabError(
-            f"refractory times are two numbers of ms, for the same key and for another one, such as 200,100, or 0 for none; found '{text}'"
+            "refractory times are two numbers of ms, for the same key and for another one, such as 200,100, or 0 for"
+            f" none; found '{text}'"
         ) from None
     return Refractory(same, other_ms)
 

@@ -1,4 +1,5 @@
-"""The input of the simulated participant: real key presses and mouse clicks, made through the X server's own test extension (XTEST) from a thread."""
+"""The input of the simulated participant: real key presses and mouse clicks, made through the X
+server's own test extension (XTEST) from a thread."""
 
 from __future__ import annotations
 
@@ -32,7 +33,11 @@ _NAMED = {
     "pagedown": "Next",
     "insert": "Insert",
     "delete": "Delete",
-    **{f"{side}{name}": f"{sign}_{side.upper()}" for side in "lr" for name, sign in (("shift", "Shift"), ("ctrl", "Control"), ("alt", "Alt"))},
+    **{
+        f"{side}{name}": f"{sign}_{side.upper()}"
+        for side in "lr"
+        for name, sign in (("shift", "Shift"), ("ctrl", "Control"), ("alt", "Alt"))
+    },
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
     **{f"num_{name.lower()}": f"KP_{name}" for name in ("Enter", "Add", "Subtract", "Multiply", "Divide", "Decimal")},
 }
@@ -70,21 +75,32 @@ class XTestInput:
         where there is no X server with XTEST, or python-xlib is not installed.
     """
 
-    def __init__(self, now: Callable[[], float], size_px: tuple[int, int], corner: Callable[[], tuple[int, int]]) -> None:
+    def __init__(
+        self, now: Callable[[], float], size_px: tuple[int, int], corner: Callable[[], tuple[int, int]]
+    ) -> None:
         if not sys.platform.startswith("linux"):
-            raise SpanLabError("the simulated participant presses keys through X11, which this system does not have; run it on Linux (or take another agent)")
+            raise SpanLabError(
+                "the simulated participant presses keys through X11, which this system does not have; run it on Linux"
+                " (or take another agent)"
+            )
         try:
             from Xlib import XK, X, display
             from Xlib.ext import xtest
         except ImportError as error:
-            raise SpanLabError("the simulated participant needs python-xlib; install it with: pip install 'spanlab[lab]'") from error
+            raise SpanLabError(
+                "the simulated participant needs python-xlib; install it with: pip install 'spanlab[lab]'"
+            ) from error
         self._x, self._keysyms, self._xtest = X, XK, xtest
         try:
             self._display: Any = display.Display()
         except Exception as error:  # Xlib raises its own kinds
-            raise SpanLabError(f"the display '{os.environ.get('DISPLAY', '')}' cannot be reached ({error}); check that it is running") from error
+            raise SpanLabError(
+                f"the display '{os.environ.get('DISPLAY', '')}' cannot be reached ({error}); check that it is running"
+            ) from error
         if not self._display.has_extension("XTEST"):
-            raise SpanLabError("this X server has no XTEST extension, so no keys can be pressed; use a virtual screen (Xvfb)")
+            raise SpanLabError(
+                "this X server has no XTEST extension, so no keys can be pressed; use a virtual screen (Xvfb)"
+            )
         self._now, self._size, self._corner = now, size_px, corner
         self._due: list[tuple[float, int, InputEvent, tuple[int, int]]] = []
         self._count = itertools.count()
@@ -99,8 +115,9 @@ class XTestInput:
     def at(self, when: float, event: InputEvent) -> None:
         """Do something at a time (s on the clock of ``now``)."""
         self.check()
-        # The thread waits on the system's monotonic clock and is told where the window is, so that only one thread ever asks PsychoPy's clock and the
-        # window's connection: the latter is not made for two at a time everywhere.
+        # The thread waits on the system's monotonic clock and is told where the window is, so that
+        # only one thread ever asks PsychoPy's clock and the window's connection: the latter is not
+        # made for two at a time everywhere.
         due = when - apart(self._now, time.perf_counter)[0]
         corner = (0, 0) if event.key else self._corner()
         with self._change:
@@ -125,9 +142,13 @@ class XTestInput:
             self._display.close()
 
     def check(self) -> None:
-        """Raise SpanLabError when an event could not be made: the rest would not be made either, and a question would wait for ever."""
+        """Raise SpanLabError when an event could not be made: the rest would not be made either,
+        and a question would wait for ever."""
         if self._error is not None:
-            raise SpanLabError(f"the simulated participant cannot press keys any more ({self._error}); check that the virtual screen is still running")
+            raise SpanLabError(
+                f"the simulated participant cannot press keys any more ({self._error}); check that the virtual screen"
+                " is still running"
+            )
 
     def _work(self) -> None:
         try:
@@ -137,7 +158,8 @@ class XTestInput:
             self._error = error
 
     def _next(self) -> tuple[InputEvent, tuple[int, int]] | None:
-        """Wait until the next event is due, and tell where the window's corner is; None when it is over."""
+        """Wait until the next event is due, and tell where the window's corner is; None when it is
+        over."""
         with self._change:
             while self._open:
                 left = self._due[0][0] - time.perf_counter() if self._due else None
@@ -153,7 +175,11 @@ class XTestInput:
             down, up, detail = x.KeyPress, x.KeyRelease, code
         else:
             left, top = corner
-            self._fake(x.MotionNotify, x=round(left + self._size[0] / 2 + event.x - 0.5), y=round(top + self._size[1] / 2 - event.y - 0.5))
+            self._fake(
+                x.MotionNotify,
+                x=round(left + self._size[0] / 2 + event.x - 0.5),
+                y=round(top + self._size[1] / 2 - event.y - 0.5),
+            )
             down, up, detail = x.ButtonPress, x.ButtonRelease, 1
         before = time.perf_counter()
         self._fake(down, detail)
@@ -173,6 +199,7 @@ class XTestInput:
         return code
 
     def done_since(self, number: int) -> list[tuple[InputEvent, float]]:
-        """Return the events that were made from the ``number``-th event on, with times on the clock of ``now``."""
+        """Return the events that were made from the ``number``-th event on, with times on the clock
+        of ``now``."""
         ahead = apart(self._now, time.perf_counter)[0]
         return [(event, when + ahead) for event, when in self.done[number:]]

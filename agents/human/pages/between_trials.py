@@ -13,14 +13,21 @@ from ..input.answering import Press
 from ..stage import Stage
 from .sheets import COLUMN, PageSheet, lay_out, page_letter
 
-#: Seconds for which a page stays at least, so that the press that ended the step before does not end it too.
+#: Seconds for which a page stays at least, so that the press that ended the step before does not
+#: end it too.
 LEAST = 0.3
 
 
 def show(
-    room: Stage, page: PageContent, language: str, seconds: float | None = None, meanwhile: Callable[[], object] | None = None, clicks: bool = True
+    room: Stage,
+    page: PageContent,
+    language: str,
+    seconds: float | None = None,
+    meanwhile: Callable[[], object] | None = None,
+    clicks: bool = True,
 ) -> str:
-    """Show a text, on as many pages as it needs, until the participant goes on (space bar or click; left arrow for the page before).
+    """Show a text, on as many pages as it needs, until the participant goes on (space bar or click;
+    left arrow for the page before).
 
     A page with options ends with one of them, and with nothing else.
 
@@ -40,13 +47,26 @@ def show(
         when the participant presses Escape and leaves.
     """
     empty = not (page.title or page.text)
-    sheets = lay_out(page, language, room.window.size, room.letter_px, room.theme, room.renderer.look, footers=seconds is None)
+    sheets = lay_out(
+        page, language, room.window.size, room.letter_px, room.theme, room.renderer.look, footers=seconds is None
+    )
     number, end = 0, ""
     while number < len(sheets):
         last = number == len(sheets) - 1
         least = page.least if last else 0.0
         options = page.options if last else ()
-        end = _wait(room, language, sheets[number], options, clicks, back=number > 0, seconds=seconds, least=least, empty=empty, meanwhile=meanwhile)
+        end = _wait(
+            room,
+            language,
+            sheets[number],
+            options,
+            clicks,
+            back=number > 0,
+            seconds=seconds,
+            least=least,
+            empty=empty,
+            meanwhile=meanwhile,
+        )
         number += -1 if end == "back" else 1
     if seconds is None:
         room.note_aside()
@@ -68,7 +88,8 @@ def _wait(
     empty: bool,
     meanwhile: Callable[[], object] | None,
 ) -> str:
-    """One sheet on the screen; ``on``, ``back`` or the name of an option. How to go on is said when one can."""
+    """One sheet on the screen; ``on``, ``back`` or the name of an option. How to go on is said when
+    one can."""
     body = None if empty else room.pictures.once(sheet.body)
     footer = None if sheet.footer is None else room.pictures.once(sheet.footer)
     waits = [least > LEAST]
@@ -94,9 +115,15 @@ def _wait(
             if press.device == "key":
                 return next((option.name for option in options if option.key == press.key), "")
             x, y = room.surface.to_pixels(press.x, press.y)
-            hits = (option.name for option, (x0, y0, x1, y1) in zip(options, sheet.buttons, strict=True) if x0 <= x <= x1 and y0 <= y <= y1)
+            hits = (
+                option.name
+                for option, (x0, y0, x1, y1) in zip(options, sheet.buttons, strict=True)
+                if x0 <= x <= x1 and y0 <= y <= y1
+            )
             return next(hits, "") if clicks else ""
-        return "on" if press.device == "click" or press.key in ("space", "return", "right") or is_button(press.key) else ""
+        return (
+            "on" if press.device == "click" or press.key in ("space", "return", "right") or is_button(press.key) else ""
+        )
 
     return _until(room, language, draw, decide, seconds, meanwhile=meanwhile, waits="choice" if options else "page")
 
@@ -113,7 +140,8 @@ def _until(
 ) -> str:
     """Keep something on the screen until a press decides, or for some time.
 
-    Escape counts whenever it is pressed, also between what was there before and this: it ends nothing by itself, and who has pressed it once waits.
+    Escape counts whenever it is pressed, also between what was there before and this: it ends
+    nothing by itself, and who has pressed it once waits.
     """
 
     def offer_pause() -> None:
@@ -152,7 +180,9 @@ def _until(
                 room.aside.append(press)
         room.ready(draw, id(draw))
         room.again()
-    if may_pause and any(press.escapes for press in room.set_aside()):  # while the last refresh was waited for, or what was done meanwhile took longer
+    if may_pause and any(
+        press.escapes for press in room.set_aside()
+    ):  # while the last refresh was waited for, or what was done meanwhile took longer
         offer_pause()
     return "on"
 
@@ -173,14 +203,32 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
     text = set_text(
         (
             TextBlock(sentence("window.pause", language), round(letter * 1.7), weight="semibold", after=letter),
-            *((TextBlock(sentence("window.pause_replaces", language), round(letter * 1.15), after=letter),) if replaces else ()),
+            *(
+                (TextBlock(sentence("window.pause_replaces", language), round(letter * 1.15), after=letter),)
+                if replaces
+                else ()
+            ),
             TextBlock(sentence("window.pause_more", language), round(letter * 1.15)),
         ),
         min(room.window.size[0] - 3 * letter, COLUMN * letter),
         theme=theme,
     )
-    go_on = pill(sentence("window.continue", language), round(letter * 1.1), theme.accent, theme.on_accent, theme.accent, theme.background)
-    leave = pill(sentence("window.leave", language), round(letter * 1.1), theme.background, theme.muted, theme.muted, theme.background)
+    go_on = pill(
+        sentence("window.continue", language),
+        round(letter * 1.1),
+        theme.accent,
+        theme.on_accent,
+        theme.accent,
+        theme.background,
+    )
+    leave = pill(
+        sentence("window.leave", language),
+        round(letter * 1.1),
+        theme.background,
+        theme.muted,
+        theme.muted,
+        theme.background,
+    )
     gap = round(0.8 * letter)
     left = -(go_on.width + gap + leave.width) // 2
     row = -round(text.height / 2 + 0.4 * letter)

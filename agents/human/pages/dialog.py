@@ -1,6 +1,8 @@
-"""The dialog before a session: questions about the participant, checked before it closes; whatever is wrong is named beside its field.
+"""The dialog before a session: questions about the participant, checked before it closes; whatever
+is wrong is named beside its field.
 
-It knows nothing of studies: questions come in, typed answers go out, and a function says what is wrong with them.
+It knows nothing of studies: questions come in, typed answers go out, and a function says what is
+wrong with them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from ....core.errors import SpanLabError
 from ....core.locale import sentence
 from ..display.window import need_display
 
-#: libraries of the system without which Qt ends the whole process instead of complaining, with the packages that bring them
+#: libraries of the system without which Qt ends the whole process instead of complaining, with the
+#: packages that bring them
 _QT_NEEDS = {
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",
@@ -41,7 +44,7 @@ QComboBox QAbstractItemView { color: #222; background: white; selection-backgrou
 QPushButton { color: #222; background: #eee; border: 1px solid #aaa; border-radius: 4px; padding: 7px 20px; font-size: 11pt; }
 QPushButton:default { color: white; background: #0072b2; border-color: #0072b2; }
 QPushButton:focus { border: 2px solid #222; padding: 6px 19px; }
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,18 @@ Propose = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
 def ask(
-    title: str, questions: Sequence[Question], check: Check, language: str = "en", propose: Mapping[str, Propose] = MappingProxyType({})
+    title: str,
+    questions: Sequence[Question],
+    check: Check,
+    language: str = "en",
+    propose: Mapping[str, Propose] = MappingProxyType({}),
 ) -> dict[str, str] | None:
     """Show the dialog until all answers are valid, or somebody cancels it (None).
 
     Parameters
     ----------
-    propose : by question: once its answer is another one, what is put into others, where it can still be changed
+    propose : by question: once its answer is another one, what is put into others, where it can
+        still be changed
 
     Raises
     ------
@@ -94,12 +102,15 @@ def ask(
 
 
 def _qt() -> Any:
-    """PyQt6's widgets, and a running application. Whatever would make Qt end the process is looked for first."""
+    """PyQt6's widgets, and a running application. Whatever would make Qt end the process is looked
+    for first."""
     need_display()
     try:
         from PyQt6 import QtWidgets
     except ImportError as error:
-        raise SpanLabError(f"the dialog needs PyQt6, which cannot be loaded ({error}); install it with: pip install 'spanlab[lab]'") from error
+        raise SpanLabError(
+            f"the dialog needs PyQt6, which cannot be loaded ({error}); install it with: pip install 'spanlab[lab]'"
+        ) from error
     if QtWidgets.QApplication.instance() is None:
         if sys.platform.startswith("linux") and os.environ.get("QT_QPA_PLATFORM", "xcb") == "xcb":
             _check_x11()
@@ -116,7 +127,10 @@ _kept: list[Any] = []
 def _check_x11() -> None:
     missing = [package for library, package in _QT_NEEDS.items() if not _loads(library)]
     if missing:
-        raise SpanLabError(f"the dialog needs libraries of the system that are missing; install them with: sudo apt-get install {' '.join(missing)}")
+        raise SpanLabError(
+            "the dialog needs libraries of the system that are missing; install them with: sudo apt-get install"
+            f" {' '.join(missing)}"
+        )
     xcb = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
     xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
@@ -124,7 +138,9 @@ def _check_x11() -> None:
     failed = xcb.xcb_connection_has_error(connection)
     xcb.xcb_disconnect(connection)
     if failed:
-        raise SpanLabError(f"no window can be opened on the display '{os.environ['DISPLAY']}'; check that the display is running")
+        raise SpanLabError(
+            f"no window can be opened on the display '{os.environ['DISPLAY']}'; check that the display is running"
+        )
 
 
 def _loads(library: str) -> bool:
@@ -138,7 +154,15 @@ def _loads(library: str) -> bool:
 class _Dialog:
     """The dialog on the screen."""
 
-    def __init__(self, widgets: Any, title: str, questions: Sequence[Question], check: Check, language: str, propose: Mapping[str, Propose]) -> None:
+    def __init__(
+        self,
+        widgets: Any,
+        title: str,
+        questions: Sequence[Question],
+        check: Check,
+        language: str,
+        propose: Mapping[str, Propose],
+    ) -> None:
         self._questions, self._check, self._language, self._propose = questions, check, language, propose
         self._proposed_for: dict[str, str] = {}
         self._answers: dict[str, str] | None = None
@@ -174,7 +198,10 @@ class _Dialog:
         outside.addWidget(note)
         buttons = widgets.QHBoxLayout()
         buttons.addStretch()
-        for text, act, default in ((sentence("dialog.cancel", language), self._dialog.reject, False), (sentence("dialog.begin", language), self._accept, True)):
+        for text, act, default in (
+            (sentence("dialog.cancel", language), self._dialog.reject, False),
+            (sentence("dialog.begin", language), self._accept, True),
+        ):
             button = widgets.QPushButton(text)
             button.setAutoDefault(default)
             button.setDefault(default)

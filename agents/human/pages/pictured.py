@@ -1,4 +1,5 @@
-"""Pictures of a trial for the instructions: its displays side by side, with arrows from one to the next, drawn at the size at which they are shown."""
+"""Pictures of a trial for the instructions: its displays side by side, with arrows from one to the
+next, drawn at the size at which they are shown."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from ....stimuli.scene import CANVAS, Scene
 from ..display.pad import draw_keys
 from ..display.theme import STANDARD, Theme
 
-#: Space between two displays, and width of a large display, in letters' heights; and of one on which answers are shown at small places.
+#: Space between two displays, and width of a large display, in letters' heights; and of one on
+#: which answers are shown at small places.
 _GAP, _LARGEST, _LARGEST_FINE = 2.4, 9.0, 13.0
 #: Places of answers are small up to so many canvas units: a mark then hides most of what is there.
 _SMALL = 33
@@ -48,8 +50,11 @@ class Strip:
     left_out: bool = False
 
     @classmethod
-    def within(cls, displays: Sequence[ExampleDisplay], room: tuple[int, int], letter: int, smallest: float = 3.0) -> Strip | None:
-        """The strip of the largest displays in a room; None when there is nothing to show, or no room for it.
+    def within(
+        cls, displays: Sequence[ExampleDisplay], room: tuple[int, int], letter: int, smallest: float = 3.0
+    ) -> Strip | None:
+        """The strip of the largest displays in a room; None when there is nothing to show, or no
+        room for it.
 
         Parameters
         ----------
@@ -67,7 +72,11 @@ class Strip:
             across, down = (room[0] - strip.width) // columns, (room[1] - strip.height) // strip.rows
             return replace(strip, side=min(across, down, largest))
 
-        strip = max((fitting(columns) for columns in range(1, len(displays) + 1)), key=lambda strip: (strip.side, strip.columns), default=None)
+        strip = max(
+            (fitting(columns) for columns in range(1, len(displays) + 1)),
+            key=lambda strip: (strip.side, strip.columns),
+            default=None,
+        )
         if strip is None or strip.side < smallest * letter:
             return None
         columns = -(-strip.many // strip.rows)  # rows of about the same length
@@ -99,7 +108,11 @@ class Strip:
         return self.rows * (self.side + self.caption + self.letter // 2) + 2 + self.left_out * self.caption
 
     def draw(
-        self, displays: Sequence[ExampleDisplay], language: str, theme: Theme = STANDARD, look: Callable[[Scene], Scene] = lambda scene: scene
+        self,
+        displays: Sequence[ExampleDisplay],
+        language: str,
+        theme: Theme = STANDARD,
+        look: Callable[[Scene], Scene] = lambda scene: scene,
     ) -> Image.Image:
         """Draw the displays.
 
@@ -117,7 +130,13 @@ class Strip:
             image.paste(picture(look(display.stimulus.scene()), side), (left, top))
             if display.asks is not None:
                 _question(image, draw, display, display.asks, left, top, side)
-                draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, size, "semibold"), anchor="mm")
+                draw.text(
+                    (left + side / 2, top + side + caption / 2),
+                    words,
+                    theme.accent,
+                    face(words, size, "semibold"),
+                    anchor="mm",
+                )
             colour, wide = (theme.muted, edge) if display.asks is None else (theme.accent, 2 * edge)
             draw.rectangle((left, top, left + side - 1, top + side - 1), None, colour, wide)
             if self._leads_on(number) and not display.marks:
@@ -125,11 +144,14 @@ class Strip:
         if any(display.more and self._leads_on(number) for number, display in enumerate(displays)):
             words, room = sentence("window.left_out", language), self.width
             size = _fitting(words, round(self.letter * 0.85), room)
-            draw.text((room / 2, self.height - caption / 2), words, theme.muted, face(words, size, "semibold"), anchor="mm")
+            draw.text(
+                (room / 2, self.height - caption / 2), words, theme.muted, face(words, size, "semibold"), anchor="mm"
+            )
         return image
 
     def _leads_on(self, number: int) -> bool:
-        """Return whether there is an arrow from a display to the next one: not from the last one of a row."""
+        """Return whether there is an arrow from a display to the next one: not from the last one of
+        a row."""
         return number + 1 < self.many and number % self.columns != self.columns - 1
 
     def _corner(self, number: int) -> tuple[int, int]:
@@ -138,7 +160,15 @@ class Strip:
         return column * (self.side + self.gap) + 1, row * (self.side + self.caption + self.letter // 2) + 1
 
 
-def _question(image: Image.Image, draw: ImageDraw.ImageDraw, display: ExampleDisplay, asks: ResponseKind, left: int, top: int, side: int) -> None:
+def _question(
+    image: Image.Image,
+    draw: ImageDraw.ImageDraw,
+    display: ExampleDisplay,
+    asks: ResponseKind,
+    left: int,
+    top: int,
+    side: int,
+) -> None:
     """Draw the way in which a question is answered, and its right answers."""
     _cells(draw, asks, left, top, side)
     draw_keys(draw, asks.surface(), left, top, side)
@@ -159,23 +189,33 @@ def heading(displays: Sequence[ExampleDisplay], language: str) -> str:
     """Return the words above an example, or above pictures of somebody's own answer."""
     marks = [(mark, display) for display in displays for mark in display.marks]
     if not marks:
-        return sentence("window.example" if sum(len(display.questions) for display in displays) == 1 else "window.examples", language)
+        return sentence(
+            "window.example" if sum(len(display.questions) for display in displays) == 1 else "window.examples",
+            language,
+        )
     if any(mark.number is not None for mark, _ in marks):
         return sentence("window.own_order", language)
     if any(display.asks is not None and display.asks.surface().dial is not None for _, display in marks):
         return sentence("window.own_dial", language)
-    return sentence("window.own_missed" if any(mark.verdict == "missed" for mark, _ in marks) else "window.own", language)
+    return sentence(
+        "window.own_missed" if any(mark.verdict == "missed" for mark, _ in marks) else "window.own", language
+    )
 
 
 def fine(displays: Sequence[ExampleDisplay]) -> bool:
     """Return whether an example shows answers at places so small that it must be large to be read."""
-    places = [region for display in displays if display.asks is not None and display.questions for region in display.asks.surface().regions]
+    places = [
+        region
+        for display in displays
+        if display.asks is not None and display.questions
+        for region in display.asks.surface().regions
+    ]
     return any(min(region.x1 - region.x0, region.y1 - region.y0) < _SMALL for region in places)
 
 
 def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, room: int) -> list[tuple[str, int]]:
-    """Return the words below each display, and their size: the right answer, with its number where there are several. All have the longest form for which there
-    is room below each of them."""
+    """Return the words below each display, and their size: the right answer, with its number where
+    there are several. All have the longest form for which there is room below each of them."""
     several = sum(len(display.questions) for display in displays) > 1
     tries: list[list[str]] = []
     number = 0
@@ -194,14 +234,22 @@ def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, 
 
 
 def _forms(answer: str, number: int | None, language: str) -> list[str]:
-    """Return three forms of a right answer, from the longest to the shortest; an answer without words is marked in the picture."""
+    """Return three forms of a right answer, from the longest to the shortest; an answer without
+    words is marked in the picture."""
     plain = answer.rpartition(" (")[0] or answer
     if number is None:
         marked = [sentence("window.right_marked", language)] * 3
         return [sentence("window.right", language, answer=answer), answer, plain] if answer else marked
     if not answer:
-        return [sentence("window.marked_number", language, n=number), *[sentence("window.marked_short", language, n=number)] * 2]
-    return [sentence("window.right_number", language, n=number, answer=answer), f"{number}: {answer}", f"{number}: {plain}"]
+        return [
+            sentence("window.marked_number", language, n=number),
+            *[sentence("window.marked_short", language, n=number)] * 2,
+        ]
+    return [
+        sentence("window.right_number", language, n=number, answer=answer),
+        f"{number}: {answer}",
+        f"{number}: {plain}",
+    ]
 
 
 def _fitting(words: str, size: int, room: float) -> int:
@@ -214,9 +262,11 @@ def _pixels(words: str, size: int) -> float:
     return face(words, size, "semibold").getlength(words)
 
 
-def _own(draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind, left: int, top: int, side: int) -> None:
-    """Somebody's own marks: filled and ticked where they were right, crossed where not, with two arrows where they belong elsewhere in the order; and empty
-    frames around what was missed."""
+def _own(
+    draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind, left: int, top: int, side: int
+) -> None:
+    """Somebody's own marks: filled and ticked where they were right, crossed where not, with two
+    arrows where they belong elsewhere in the order; and empty frames around what was missed."""
     where = {region.value: region for region in asks.surface().regions}
     factor, thick = side / CANVAS, max(2, round(side / 90))
     for mark in marks:
@@ -236,17 +286,24 @@ def _own(draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind
             draw.line([(x + a * unit, y + b * unit) for a, b in line], ink, thick)
 
 
-#: The strokes of a tick, a cross, and two arrows that point away from each other, around the middle of a mark.
+#: The strokes of a tick, a cross, and two arrows that point away from each other, around the middle
+#: of a mark.
 _SIGNS: Mapping[str, tuple[tuple[tuple[float, float], ...], ...]] = {
     "right": (((-2.2, 0), (-0.8, 2), (2.2, -2)),),
     "wrong": (((-2, -2), (2, 2)), ((-2, 2), (2, -2))),
-    "elsewhere": (((-2.2, -1.2), (2.2, -1.2)), ((1, -2.4), (2.2, -1.2), (1, 0)), ((2.2, 1.6), (-2.2, 1.6)), ((-1, 0.4), (-2.2, 1.6), (-1, 2.8))),
+    "elsewhere": (
+        ((-2.2, -1.2), (2.2, -1.2)),
+        ((1, -2.4), (2.2, -1.2), (1, 0)),
+        ((2.2, 1.6), (-2.2, 1.6)),
+        ((-1, 0.4), (-2.2, 1.6), (-1, 2.8)),
+    ),
     "missed": (),
 }
 
 
 def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, left: int, top: int, side: int) -> None:
-    """A right answer, where it is a place: a frame that hides nothing of what is there; several places in order are filled with their numbers."""
+    """A right answer, where it is a place: a frame that hides nothing of what is there; several
+    places in order are filled with their numbers."""
     surface = asks.surface()
     if surface.ordered is not None and surface.ordered.labels:
         return  # what is given in order is said below the picture
@@ -263,14 +320,26 @@ def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, l
         draw.rectangle(box, STANDARD.accent if surface.several else None, STANDARD.accent, edge)
         if surface.ordered is not None:
             size = max(7, round(0.75 * min(box[2] - box[0], box[3] - box[1])))
-            draw.text(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), str(number), (255, 255, 255), face(str(number), size, "semibold"), anchor="mm")
+            draw.text(
+                ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2),
+                str(number),
+                (255, 255, 255),
+                face(str(number), size, "semibold"),
+                anchor="mm",
+            )
 
 
-def _frames(draw: ImageDraw.ImageDraw, frames: Sequence[tuple[float, float, float, float]], left: int, top: int, side: int) -> None:
-    """A frame around each area that the reason of an answer is about, at a little distance from what is there."""
+def _frames(
+    draw: ImageDraw.ImageDraw, frames: Sequence[tuple[float, float, float, float]], left: int, top: int, side: int
+) -> None:
+    """A frame around each area that the reason of an answer is about, at a little distance from
+    what is there."""
     factor, thick = side / CANVAS, max(2, round(side / 60))
     for area in frames:
-        x0, y0, x1, y1 = (min(CANVAS - 1.5, max(1.5, value)) for value in (area[0] - _AROUND, area[1] - _AROUND, area[2] + _AROUND, area[3] + _AROUND))
+        x0, y0, x1, y1 = (
+            min(CANVAS - 1.5, max(1.5, value))
+            for value in (area[0] - _AROUND, area[1] - _AROUND, area[2] + _AROUND, area[3] + _AROUND)
+        )
         box = (left + x0 * factor, top + y0 * factor, left + x1 * factor, top + y1 * factor)
         draw.rounded_rectangle(box, 3 * factor, None, STANDARD.accent, thick)
 
@@ -292,7 +361,9 @@ def _arrow(image: Image.Image, left: int, middle: int, gap: int, more: bool, let
 
 
 @lru_cache(maxsize=8)
-def _arrow_picture(gap: int, letter: int, more: bool, ink: tuple[int, int, int], ground: tuple[int, int, int]) -> Image.Image:
+def _arrow_picture(
+    gap: int, letter: int, more: bool, ink: tuple[int, int, int], ground: tuple[int, int, int]
+) -> Image.Image:
     """An arrow in the gap between two displays; with dots before it where something is left out."""
     fine = 4
     image = Image.new("RGB", (gap * fine, letter * fine), ground)

@@ -1,4 +1,5 @@
-"""Layout of a page of text and pictures for a window of any size: on as many sheets as it takes, with nothing cut off. Needs no window."""
+"""Layout of a page of text and pictures for a window of any size: on as many sheets as it takes,
+with nothing cut off. Needs no window."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from .pictured import Strip, fine, heading, progress_bar
 
 #: Width of a column of text, in letters' heights.
 COLUMN = 34
-#: Width of a display, in letters' heights, from which on an example shares a sheet with the text; and where answers are shown at small places.
+#: Width of a display, in letters' heights, from which on an example shares a sheet with the text;
+#: and where answers are shown at small places.
 _WELL_SEEN, _WELL_SEEN_FINE = 5.5, 9.0
 #: And at least.
 _SEEN = 3.0
@@ -38,9 +40,11 @@ Item = TextBlock | PagePicture
 
 @dataclass(frozen=True, slots=True)
 class PageSheet:
-    """Content of one screen: a picture of the text with its middle ``y`` pixels above that of the window, and the same of the footer.
+    """Content of one screen: a picture of the text with its middle ``y`` pixels above that of the
+    window, and the same of the footer.
 
-    ``buttons`` are the boxes of the page's options (x0, y0, x1, y1), in pixels from the middle of the window (y up).
+    ``buttons`` are the boxes of the page's options (x0, y0, x1, y1), in pixels from the middle of
+    the window (y up).
     """
 
     body: Image.Image
@@ -51,7 +55,8 @@ class PageSheet:
 
 
 def page_letter(letter: int, window: tuple[int, int]) -> int:
-    """The height of letters on pages: that of the window's other letters, where a page then still holds a few sentences."""
+    """The height of letters on pages: that of the window's other letters, where a page then still
+    holds a few sentences."""
     return max(8, min(letter, window[0] // 38, window[1] // 26))
 
 
@@ -63,7 +68,8 @@ def blocks(page: PageContent, letter: int) -> list[TextBlock]:
 
 #: before a key in parentheses and around the sign between a key and its meaning, no line is broken
 _TOGETHER = re.compile(r" (?=\(\S{1,3}\))| (?== )|(?<= =) ")
-#: between items of a list, where a line is rather broken than within an item of at most so many letters
+#: between items of a list, where a line is rather broken than within an item of at most so many
+#: letters
 _BETWEEN, _ITEM = " · ", 50
 
 
@@ -74,21 +80,24 @@ def _paragraphs(text: str, letter: int) -> list[TextBlock]:
     for paragraph in text.split("\n\n"):
         for line in paragraph.strip().split("\n"):
             if line.startswith("# "):
-                items.append(TextBlock(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2)))
+                items.append(
+                    TextBlock(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2))
+                )
             elif line.strip():
                 items.append(TextBlock(line.strip(), round(letter * 1.15), after=round(letter * 0.8)))
     return items
 
 
 def _whole(item: str) -> str:
-    """An item of a list in which no line is broken, unless it is long: then only after what is before a colon, where there is one."""
+    """An item of a list in which no line is broken, unless it is long: then only after what is
+    before a colon, where there is one."""
     before, colon, after = ("", "", item) if len(item) <= _ITEM else item.rpartition(": ")
     return before + colon + (after.replace(" ", "\u00a0") if len(after) <= _ITEM else after)
 
 
 def paginate(items: Sequence[Item], room: int, height: int) -> list[list[Item]]:
-    """Distribute text and pictures over sheets no higher than ``height`` pixels; a block of text that is higher alone is broken between lines, and headings
-    stay with what follows."""
+    """Distribute text and pictures over sheets no higher than ``height`` pixels; a block of text
+    that is higher alone is broken between lines, and headings stay with what follows."""
 
     def height_of(item: Item) -> int:
         return _height(item, room)
@@ -115,7 +124,9 @@ def paginate(items: Sequence[Item], room: int, height: int) -> list[list[Item]]:
 
 def _height(item: Item, room: int) -> int:
     """Of an item and the space below it."""
-    return (item.image.height if isinstance(item, PagePicture) else len(_lines(item, room)) * line_height(item.size)) + item.after
+    return (
+        item.image.height if isinstance(item, PagePicture) else len(_lines(item, room)) * line_height(item.size)
+    ) + item.after
 
 
 def _lines(block: TextBlock, room: int) -> list[str]:
@@ -142,7 +153,11 @@ def lay_out(
     """
     letter = page_letter(letter, window)
     column = min(window[0] - 3 * letter, COLUMN * letter)
-    onward = (sentence("window.next_first", language), sentence("window.next", language), page.footer or sentence("window.go_on", language))
+    onward = (
+        sentence("window.next_first", language),
+        sentence("window.next", language),
+        page.footer or sentence("window.go_on", language),
+    )
     below = onward if footers else ()
     feet = [_text(foot, window[0] - 2 * letter, letter, theme) for foot in below]
     boxes: list[tuple[int, int, int, int]] = []
@@ -159,13 +174,23 @@ def lay_out(
         y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
         low = -window[1] // 2 + letter + foot // 2
         last = number == len(contents) - 1
-        sheets.append(PageSheet(body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()))
+        sheets.append(
+            PageSheet(
+                body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()
+            )
+        )
     return sheets
 
 
-def _buttons(options: Sequence[Option], room: int, letter: int, theme: Theme) -> tuple[list[Image.Image], list[tuple[int, int, int, int]]]:
-    """The options as buttons that look alike, side by side where there is room: a picture (the only one of a list), and their boxes from its middle (y up)."""
-    pills = [pill(option.label, round(letter * 1.1), theme.background, theme.accent_strong, theme.accent, theme.background) for option in options]
+def _buttons(
+    options: Sequence[Option], room: int, letter: int, theme: Theme
+) -> tuple[list[Image.Image], list[tuple[int, int, int, int]]]:
+    """The options as buttons that look alike, side by side where there is room: a picture (the only
+    one of a list), and their boxes from its middle (y up)."""
+    pills = [
+        pill(option.label, round(letter * 1.1), theme.background, theme.accent_strong, theme.accent, theme.background)
+        for option in options
+    ]
     gap, high = 2 * letter, pills[0].height
     beside = sum(pill.width + gap for pill in pills) - gap <= room
     rows = [pills] if beside else [[pill] for pill in pills]
@@ -176,7 +201,14 @@ def _buttons(options: Sequence[Option], room: int, letter: int, theme: Theme) ->
         left, top = (wide - sum(pill.width + gap for pill in row) + gap) // 2, number * (high + letter)
         for one in row:
             stack.paste(one, (left, top))
-            boxes.append((left - wide // 2, stack.height // 2 - top - high, left - wide // 2 + one.width, stack.height // 2 - top))
+            boxes.append(
+                (
+                    left - wide // 2,
+                    stack.height // 2 - top - high,
+                    left - wide // 2 + one.width,
+                    stack.height // 2 - top,
+                )
+            )
             left += one.width + gap
     return [stack], boxes
 
@@ -185,18 +217,29 @@ def _text(text: str, room: int, letter: int, theme: Theme) -> Image.Image:
     return set_text((TextBlock(text, letter, theme.muted),), room, theme=theme)
 
 
-def _items(page: PageContent, language: str, room: tuple[int, int], column: int, letter: int, theme: Theme, look: Callable[[Scene], Scene]) -> list[Item]:
+def _items(
+    page: PageContent,
+    language: str,
+    room: tuple[int, int],
+    column: int,
+    letter: int,
+    theme: Theme,
+    look: Callable[[Scene], Scene],
+) -> list[Item]:
     items: list[Item] = [*blocks(replace(page, after=""), letter)]
     if page.progress is not None:
         items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
     after = _paragraphs(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
-    above = TextBlock(heading(page.example, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
+    above = TextBlock(
+        heading(page.example, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4)
+    )
 
     def height(some: Sequence[Item]) -> int:
         return sum(_height(item, column) for item in some) + letter
 
-    # All on one sheet if displays are still large enough then; else the example and what is below it have a sheet of their own, or it alone.
+    # All on one sheet if displays are still large enough then; else the example and what is below
+    # it have a sheet of their own, or it alone.
     drawn, alone = None, False
     well_seen = _WELL_SEEN_FINE if fine(page.example) else _WELL_SEEN
     together: tuple[Sequence[Item], ...] = ([*items, above, *after], [above, *after], [above, *worked], [above])

@@ -1,4 +1,5 @@
-"""Names of trigger ports: ``serial:/dev/ttyUSB0@115200``, ``parallel:0x378``, ``lsl:spanlab``, ``dry``; each with settings after commas."""
+"""Names of trigger ports: ``serial:/dev/ttyUSB0@115200``, ``parallel:0x378``, ``lsl:spanlab``,
+``dry``; each with settings after commas."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ Kind = Literal["serial", "parallel", "lsl", "dry"]
 #: What becomes of the session when the port dies in it.
 Lost = Literal["stop", "go_on"]
 
-#: Width of a pulse: two samples or more of a recorder that takes 500 a second, and less than a frame.
+#: Width of a pulse: two samples or more of a recorder that takes 500 a second, and less than a
+#: frame.
 PULSE_MS = 5.0
 BAUD = 115_200
 TEST = 255
@@ -30,12 +32,15 @@ class Address:
 
     Parameters
     ----------
-    kind : serial, parallel, lsl or dry (nothing is connected; codes are recorded as if they had been sent)
-    where : the serial port, the address of the parallel port, the name of the LSL stream, or the file that a dry run writes
+    kind : serial, parallel, lsl or dry (nothing is connected; codes are recorded as if they had
+        been sent)
+    where : the serial port, the address of the parallel port, the name of the LSL stream, or the
+        file that a dry run writes
     baud : of a serial port
     pulse_ms : how long a code stands before the line is put back to 0; 0 = it is not put back
     test : code of the pulse that is sent when the port is opened; 0 = none
-    lost : whether a port that dies in the session stops it after the trial, or the session goes on without codes
+    lost : whether a port that dies in the session stops it after the trial, or the session goes on
+        without codes
     readback : whether a parallel port has to give back what was written to it
     """
 
@@ -63,7 +68,9 @@ def read_address(text: str) -> Address:
     where, baud = port_and_baud(where, text) if kind == "serial" else (where, BAUD)
     if kind in ("serial", "parallel") and not where:
         raise SpanLabError(f"which {kind} port? Write {_EXAMPLES}")
-    return Address(cast(Kind, kind), where or (STREAM if kind == "lsl" else ""), baud, **_settings(text, kind, settings))  # type: ignore[arg-type]
+    return Address(
+        cast(Kind, kind), where or (STREAM if kind == "lsl" else ""), baud, **_settings(text, kind, settings)
+    )  # type: ignore[arg-type]
 
 
 def port_and_baud(where: str, text: str) -> tuple[str, int]:
@@ -91,7 +98,10 @@ def _settings(text: str, kind: str, settings: list[str]) -> dict[str, float | in
     for setting in settings:
         name, _, value = setting.strip().partition("=")
         if name not in _SETTINGS:
-            raise SpanLabError(f"a trigger port has no setting '{name}'{nearest(name, _SETTINGS) or '; there are ' + ', '.join(_SETTINGS)} (in '{text}')")
+            raise SpanLabError(
+                "a trigger port has no setting"
+                f" '{name}'{nearest(name, _SETTINGS) or '; there are ' + ', '.join(_SETTINGS)} (in '{text}')"
+            )
         if name == "pulse" and kind != "lsl" and re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", value):
             values["pulse_ms"] = float(value)
         elif name == "test" and re.fullmatch(r"[0-9]{1,3}", value) and int(value) <= 255:

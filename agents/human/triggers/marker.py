@@ -1,4 +1,5 @@
-"""The trigger codes of one trial at the window: which one is due when, and the record of those sent."""
+"""The trigger codes of one trial at the window: which one is due when, and the record of those
+sent."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from ....paradigms import Verdict
 from ....paradigms.triggers import DONE, Triggers
 from .sender import Sending, TriggerSender
 
-#: A code that need not come at once is held back where a flip is nearer than this (s): so no pulse is cut shorter than it.
+#: A code that need not come at once is held back where a flip is nearer than this (s): so no pulse
+#: is cut shorter than it.
 SHORTEST = 0.002
 
 For = Literal["trial_start", "phase", "response", "verdict", "trial_end"]
@@ -20,8 +22,8 @@ For = Literal["trial_start", "phase", "response", "verdict", "trial_end"]
 
 @dataclass(slots=True)
 class _Mark:
-    """A code that was asked for. ``flip`` is the onset of the step; ``since`` is when that happened for which the code stands (both s, on the window's
-    clock)."""
+    """A code that was asked for. ``flip`` is the onset of the step; ``since`` is when that happened
+    for which the code stands (both s, on the window's clock)."""
 
     sending: Sending
     is_for: For
@@ -60,10 +62,11 @@ class Marker:
         self._step = 0
         self._soon(codes.trial_start, "trial_start", 0, None, now())
 
-    # -- what happens ----------------------------------------------------------------------------------------------------------------------------
+    # -- what happens ------------------------------------------------------------------------------
 
     def arm(self, phase: str, step: int) -> Callable[[], None] | None:
-        """The next flip brings a step on: what is to be called within that flip, if it has a code. ``step`` counts from 1."""
+        """The next flip brings a step on: what is to be called within that flip, if it has a code.
+        ``step`` counts from 1."""
         if step == 1:
             self._sender.settle()  # the code of the trial's beginning has its whole pulse
         self._step = step
@@ -104,7 +107,7 @@ class Marker:
             self._marks.append(_Mark(sending, is_for, what, step, flip, since))
             self._sender.soon(sending)
 
-    # -- the record ------------------------------------------------------------------------------------------------------------------------------
+    # -- the record --------------------------------------------------------------------------------
 
     def record(self) -> None:
         """Return the codes sent so far in their order, and report it if the port has failed."""
@@ -118,7 +121,8 @@ class Marker:
             self._write(self._to_record(mark, clock))
 
     def _beside(self) -> float:
-        """The window's clock minus that of the sender, read together: again where something came between."""
+        """The window's clock minus that of the sender, read together: again where something came
+        between."""
         read: list[tuple[float, float]] = []
         while len(read) < 3 and (not read or min(read)[0] > 0.00005):
             before = time.perf_counter()

@@ -26,7 +26,8 @@ class Port(Protocol):
     def heard(self) -> bool: ...
 
     def write(self, code: int) -> float | None:
-        """Send a code (0 puts the line back). Never waits. Gives the time that was sent along with it, where the port has such a time.
+        """Send a code (0 puts the line back). Never waits. Gives the time that was sent along with
+        it, where the port has such a time.
 
         Raises
         ------
@@ -36,7 +37,8 @@ class Port(Protocol):
         ...
 
     def check(self) -> None:
-        """Check that the port is still there, as far as can be told without sending anything. Asked between trials, never between frames.
+        """Check that the port is still there, as far as can be told without sending anything. Asked
+        between trials, never between frames.
 
         Raises
         ------

@@ -1,8 +1,9 @@
 """All kinds of ports; the software of each is loaded when a port is opened.
 
-Serial ports (USB adapters included) send codes as single bytes. Parallel ports put them on their eight data lines, through PsychoPy's driver (ppdev on Linux,
-inpout32 or inpoutx64 on Windows). A stream of LSL (Lab Streaming Layer) takes them as samples: irregular, one channel of whole numbers, each with LSL's own
-time.
+Serial ports (USB adapters included) send codes as single bytes. Parallel ports put them on their
+eight data lines, through PsychoPy's driver (ppdev on Linux, inpout32 or inpoutx64 on Windows). A
+stream of LSL (Lab Streaming Layer) takes them as samples: irregular, one channel of whole numbers,
+each with LSL's own time.
 """
 
 from __future__ import annotations
@@ -40,19 +41,28 @@ class SerialPort:
         try:
             import serial
         except ImportError as error:
-            raise SpanLabError("triggers over a serial port need pyserial; install it with: pip install 'spanlab[triggers]'") from error
+            raise SpanLabError(
+                "triggers over a serial port need pyserial; install it with: pip install 'spanlab[triggers]'"
+            ) from error
         self.name = f"serial port {device}"
         self._baud = baud
         self._lost = (OSError, serial.SerialException)
         try:
-            self._serial: Any = serial.Serial(device, baud, timeout=0, write_timeout=0, exclusive=True if os.name == "posix" else None)
+            self._serial: Any = serial.Serial(
+                device, baud, timeout=0, write_timeout=0, exclusive=True if os.name == "posix" else None
+            )
         except (OSError, ValueError, serial.SerialException) as error:
             raise SpanLabError(f"the {self.name} cannot be opened ({_reason(error)}); {_advice(device)}") from None
 
     def write(self, code: int) -> None:
         try:
-            # pyserial tries for ever where the system takes no byte at once, so on POSIX the byte goes straight to the system
-            written = os.write(self._serial.fileno(), bytes([code])) if os.name == "posix" else self._serial.write(bytes([code]))
+            # pyserial tries for ever where the system takes no byte at once, so on POSIX the byte
+            # goes straight to the system
+            written = (
+                os.write(self._serial.fileno(), bytes([code]))
+                if os.name == "posix"
+                else self._serial.write(bytes([code]))
+            )
         except BlockingIOError:
             written = 0
         except self._lost as error:
@@ -106,7 +116,8 @@ class ParallelPort:
 
     Parameters
     ----------
-    readback : whether what is written has to be there when it is read back: Windows writes to addresses where no port is, and says nothing
+    readback : whether what is written has to be there when it is read back: Windows writes to
+        addresses where no port is, and says nothing
 
     Raises
     ------
@@ -125,7 +136,9 @@ class ParallelPort:
             self._port: Any = driver(address=_address(where))
             self._port.setData(0)
         except Exception as error:  # drivers raise whatever they like
-            raise SpanLabError(f"the {self.name} cannot be opened ({error or type(error).__name__}); {_ADVICE}") from None
+            raise SpanLabError(
+                f"the {self.name} cannot be opened ({error or type(error).__name__}); {_ADVICE}"
+            ) from None
         self._standing = 0
 
     def write(self, code: int) -> None:
@@ -143,7 +156,10 @@ class ParallelPort:
         except Exception as error:
             raise PortLost(str(error) or type(error).__name__) from None
         if read != self._standing:
-            raise PortLost(f"{self._standing} was written to it and {read} read back; where a card cannot give back what it sends, add ,readback=off")
+            raise PortLost(
+                f"{self._standing} was written to it and {read} read back; where a card cannot give back what it sends,"
+                " add ,readback=off"
+            )
 
     def facts(self) -> dict[str, Any]:
         return {"readback": self._readback}
@@ -166,7 +182,9 @@ def _driver() -> Any:
     try:
         from psychopy import parallel
     except ImportError as error:
-        raise SpanLabError(f"triggers over a parallel port need PsychoPy ({error}); install it with: pip install 'spanlab[lab]'") from error
+        raise SpanLabError(
+            f"triggers over a parallel port need PsychoPy ({error}); install it with: pip install 'spanlab[lab]'"
+        ) from error
     if parallel.ParallelPort is None:
         raise SpanLabError("PsychoPy finds no driver for parallel ports; put inpoutx64.dll beside python.exe")
     return parallel.ParallelPort
@@ -197,14 +215,22 @@ class LslOutlet:
         try:
             import pylsl
         except (ImportError, RuntimeError, OSError) as error:  # without its library, pylsl raises RuntimeError
-            raise SpanLabError(f"triggers over LSL need pylsl ({str(error).splitlines()[0]}); install it with: pip install 'spanlab[triggers]'") from error
+            raise SpanLabError(
+                f"triggers over LSL need pylsl ({str(error).splitlines()[0]}); install it with: pip install"
+                " 'spanlab[triggers]'"
+            ) from error
         self._now = pylsl.local_clock
         try:
-            # the same source whenever it comes back on this computer, so that recorders take up the stream again
-            info = pylsl.StreamInfo(stream, "Markers", 1, pylsl.IRREGULAR_RATE, pylsl.cf_int32, f"spanlab-{stream}-{socket.gethostname()}")
+            # the same source whenever it comes back on this computer, so that recorders take up the
+            # stream again
+            info = pylsl.StreamInfo(
+                stream, "Markers", 1, pylsl.IRREGULAR_RATE, pylsl.cf_int32, f"spanlab-{stream}-{socket.gethostname()}"
+            )
             self._outlet: Any = pylsl.StreamOutlet(info)
         except Exception as error:  # pylsl raises its own kinds
-            raise SpanLabError(f"the {self.name} cannot be opened ({error}); check the network and lsl_api.cfg") from None
+            raise SpanLabError(
+                f"the {self.name} cannot be opened ({error}); check the network and lsl_api.cfg"
+            ) from None
         self._version = str(pylsl.library_version())
 
     def write(self, code: int) -> float:
@@ -216,7 +242,11 @@ class LslOutlet:
         """A stream does not die: whoever records it may come and go."""
 
     def facts(self) -> dict[str, Any]:
-        return {"liblsl": self._version, "configuration": os.environ.get("LSLAPICFG", ""), "recorded_by_somebody": self.heard}
+        return {
+            "liblsl": self._version,
+            "configuration": os.environ.get("LSLAPICFG", ""),
+            "recorded_by_somebody": self.heard,
+        }
 
     @property
     def heard(self) -> bool:
@@ -228,7 +258,8 @@ class LslOutlet:
 
 
 class DryPort:
-    """Takes every code and sends none; with a file, every byte that would have gone out is a line of it, with its time."""
+    """Takes every code and sends none; with a file, every byte that would have gone out is a line
+    of it, with its time."""
 
     pulses = True
     heard = True
@@ -241,7 +272,9 @@ class DryPort:
         try:
             self.check()
         except PortLost as error:
-            raise SpanLabError(f"a dry run cannot write what it would have sent ({error}); choose another file") from None
+            raise SpanLabError(
+                f"a dry run cannot write what it would have sent ({error}); choose another file"
+            ) from None
 
     def write(self, code: int) -> None:
         if self._path:

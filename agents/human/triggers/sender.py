@@ -25,7 +25,10 @@ VERDICTS = (
         name="all trigger codes went out",
         says=("takes no more trigger codes (…)",),
         rests_on="what the port took of each code, with its time",
-        says_no_when="the port failed: the session stops after the trial, or goes on if it was meant to, and the record says which codes are lost",
+        says_no_when=(
+            "the port failed: the session stops after the trial, or goes on if it was meant to, and the record says"
+            " which codes are lost"
+        ),
         tests=(
             "tests/agents/human/triggers/test_ports.py::test_every_code_is_on_the_wire_once_in_the_order_told",
             "tests/agents/human/triggers/test_ports.py::test_a_port_that_dies_loses_codes_and_says_so_once",
@@ -110,7 +113,8 @@ class TriggerSender:
         self._thread.start()
 
     def _test(self) -> None:
-        """A pulse with the test code: it shows that the port takes codes, and to whoever watches the recorder that they arrive."""
+        """A pulse with the test code: it shows that the port takes codes, and to whoever watches
+        the recorder that they arrive."""
         try:
             if self.address.test:
                 self.port.write(self.address.test)
@@ -122,7 +126,8 @@ class TriggerSender:
         except PortLost as error:
             self.port.close()
             raise SpanLabError(
-                f"the {self.port.name} does not take trigger codes ({error}), so nothing was begun; repair it, or rehearse with --triggers dry"
+                f"the {self.port.name} does not take trigger codes ({error}), so nothing was begun; repair it, or"
+                " rehearse with --triggers dry"
             ) from None
 
     @property
@@ -130,7 +135,7 @@ class TriggerSender:
         """Seconds for which a code stands on the line; 0 where the port has no pulses."""
         return self.address.pulse_ms / 1000.0 if self.port.pulses else 0.0
 
-    # -- sending ---------------------------------------------------------------------------------------------------------------------------------
+    # -- sending -----------------------------------------------------------------------------------
 
     def at_once(self, sending: Sending) -> None:
         """Send a code now, whatever stands on the line."""
@@ -150,7 +155,8 @@ class TriggerSender:
             self._change.notify_all()
 
     def settle(self, most: float = 0.2) -> None:
-        """Wait until nothing stands on the line and nothing waits for it, at most for so many seconds."""
+        """Wait until nothing stands on the line and nothing waits for it, at most for so many
+        seconds."""
         with self._change:
             self._change.wait_for(lambda: self._idle, most)
 
@@ -178,7 +184,7 @@ class TriggerSender:
         if self._pulse:
             self._standing = sending
 
-    # -- the thread ------------------------------------------------------------------------------------------------------------------------------
+    # -- the thread --------------------------------------------------------------------------------
 
     def _work(self) -> None:
         with self._change:
@@ -186,7 +192,8 @@ class TriggerSender:
                 self._change.wait(self._due())
 
     def _due(self) -> float | None:
-        """Do what is due, and tell in how many seconds there is more to do; None when nothing is foreseen."""
+        """Do what is due, and tell in how many seconds there is more to do; None when nothing is
+        foreseen."""
         while True:
             now = time.perf_counter()
             if self._standing is not None:
@@ -214,13 +221,17 @@ class TriggerSender:
         if standing.at is not None:
             self.counts.longest = max(self.counts.longest, now - standing.at)
 
-    # -- the port --------------------------------------------------------------------------------------------------------------------------------
+    # -- the port ----------------------------------------------------------------------------------
 
     def tell(self) -> None:
         """Report once that the port has failed. Never called from the thread."""
         if self.lost and not self._loss_reported:
             self._loss_reported = True
-            then = "The session stops when this trial is over, at the latest." if self.address.lost == "stop" else "The session goes on without them."
+            then = (
+                "The session stops when this trial is over, at the latest."
+                if self.address.lost == "stop"
+                else "The session goes on without them."
+            )
             self._say(f"The {self.port.name} takes no more trigger codes ({self.lost}). {then}")
 
     def need(self) -> None:
@@ -234,7 +245,10 @@ class TriggerSender:
         if self.lost:
             self.tell()
             if self.address.lost == "stop":
-                raise SpanLabError(f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; repair it before you continue")
+                raise SpanLabError(
+                    f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; repair"
+                    " it before you continue"
+                )
 
     def over(self) -> None:
         """Report that the port has failed after the last trial, when there is nothing left to stop."""
@@ -245,7 +259,8 @@ class TriggerSender:
             sent, unsent = self.counts.sent, self.counts.unsent
             missing = f"{unsent} of {sent + unsent} codes did not go out" if unsent else "all codes had gone out before"
             self._say(
-                f"The {self.port.name} takes no more trigger codes ({self.lost}): {missing}. All trials are finished; the record says which codes were sent."
+                f"The {self.port.name} takes no more trigger codes ({self.lost}): {missing}. All trials are finished;"
+                " the record says which codes were sent."
             )
 
     def _look(self) -> None:
@@ -275,11 +290,19 @@ class TriggerSender:
         self.need()
 
     def facts(self) -> dict[str, Any]:
-        """The port and how many codes were sent, cut or lost, fit for JSON. ``delay_ms``: from the time of a flip to the
-        moment at which the port had taken its code."""
+        """The port and how many codes were sent, cut or lost, fit for JSON. ``delay_ms``: from the
+        time of a flip to the moment at which the port had taken its code."""
         address, counts = self.address, self.counts
-        pulses = {"pulse_ms": address.pulse_ms, "longest_pulse_ms": round(counts.longest * 1000, 3), "cut_short": counts.cut} if self._pulse else {}
-        delays = {"median": round(statistics.median(counts.delays), 3), "longest": round(max(counts.delays), 3)} if counts.delays else {}
+        pulses = (
+            {"pulse_ms": address.pulse_ms, "longest_pulse_ms": round(counts.longest * 1000, 3), "cut_short": counts.cut}
+            if self._pulse
+            else {}
+        )
+        delays = (
+            {"median": round(statistics.median(counts.delays), 3), "longest": round(max(counts.delays), 3)}
+            if counts.delays
+            else {}
+        )
         return {
             "port": self.port.name,
             "kind": address.kind,

@@ -1,4 +1,5 @@
-"""Files of trained networks: SpanLab's own and those of the WorM benchmark, and the card that goes with each."""
+"""Files of trained networks: SpanLab's own and those of the WorM benchmark, and the card that goes
+with each."""
 
 from ....core.doors import door
 

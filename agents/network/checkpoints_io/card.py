@@ -41,18 +41,30 @@ def write(
         **times,
         "test": [row.as_json() for row in rows],
     }
-    write_atomically(folder / f"{config.name}.json", (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
-    write_atomically(folder / f"{config.name}.md", _text(config, kept, rows, state, times, why, command).encode("utf-8"))
+    write_atomically(
+        folder / f"{config.name}.json", (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+    )
+    write_atomically(
+        folder / f"{config.name}.md", _text(config, kept, rows, state, times, why, command).encode("utf-8")
+    )
 
 
 def _text(
-    config: TrainingConfig, kept: Checkpoint, rows: Sequence[ConditionAccuracy], state: TrainingState, times: Mapping[str, float], why: str, command: str
+    config: TrainingConfig,
+    kept: Checkpoint,
+    rows: Sequence[ConditionAccuracy],
+    state: TrainingState,
+    times: Mapping[str, float],
+    why: str,
+    command: str,
 ) -> str:
     trained = _trained(kept)
-    seen = ", ".join(f"{count:,} trials of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items())
+    seen = ", ".join(
+        f"{count:,} trials of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items()
+    )
     reads = (
         f"""It reads one vector per step in {", ".join(sorted(kept.network.reading))}: that of the word that is shown, brought to one length, and zeros
-        where no single word is shown. The vectors: {kept.vectors.name}{_sha256(kept.vectors.sha256)}."""
+        where no single word is shown. The vectors: {kept.vectors.name}{_sha256(kept.vectors.sha256)}."""  # noqa: E501
         if kept.vectors is not None
         else ""
     )
@@ -63,22 +75,22 @@ def _text(
         config.about,
         "## What it is",
         f"""{_article(config.model.architecture)} with {config.model.hidden} units{_noise(kept)}, with one linear head per {_heads(kept)}:
-        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {wired(config)}""",
+        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {wired(config)}""",  # noqa: E501
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
         ({why}). {_recipe(config)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
         The whole run took, with compiling the trials and the test, {times["wall_s"] / 60:.1f} minutes by the clock and
         {times["cpu_s"] / 60:.1f} minutes of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
-        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`. {remade(config, why)}""",
+        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`. {remade(config, why)}""",  # noqa: E501
         "## Held-out accuracy",
         """On test trials that come from a stream of seeds of their own, read out from the weights in the file. Accuracy is the share of
         items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
-        scored on these. A star marks levels that were kept from training.""",
+        scored on these. A star marks levels that were kept from training.""",  # noqa: E501
         as_markdown(rows),
         "## What it is not",
         f"""{_no_other(config)} It knows only the tasks above and their published stimuli. Conditions near the blind guess are ones that it has not
         learned. Some answers can be guessed better than blindly by somebody who sees the frames and remembers nothing (in vsr, only positions
-        that hold a pattern: 1 / list length; in sfr, only squares that were shown: list length / 30), so compare with that as well.""",
+        that hold a pattern: 1 / list length; in sfr, only squares that were shown: list length / 30), so compare with that as well.""",  # noqa: E501
         f"SHA-256 `{kept.sha256}`",
     ]
     # Paragraphs are flowed; tables and headings keep their lines.
@@ -103,12 +115,19 @@ def _noise(kept: Checkpoint) -> str:
     if not isinstance(memory, NoisyLstm):
         return ""
     size = f"{memory.noise:g} times what the cell holds" if memory.relative else f"{memory.noise:g}"
-    return f" (in training and in the test, normal noise with a standard deviation of {size} is added to the cell of every unit at each step)"
+    return (
+        f" (in training and in the test, normal noise with a standard deviation of {size} is added to the cell of every"
+        " unit at each step)"
+    )
 
 
 def _stored(kept: Checkpoint) -> str:
     """Return how its weights are kept."""
-    return "in half precision" if kept.store == "half" else "(its matrices as bytes with one scale for every 32 numbers, the rest in half precision)"
+    return (
+        "in half precision"
+        if kept.store == "half"
+        else "(its matrices as bytes with one scale for every 32 numbers, the rest in half precision)"
+    )
 
 
 def _heads(kept: Checkpoint) -> str:
@@ -122,28 +141,44 @@ def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
     if not kept.network.seeing:
         return ""
     if isinstance(model, WormSettings):
-        return "It sees one 32 x 32 frame per step and nothing else, through the four convolutional layers of the published benchmark networks."
-    match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match else ""
+        return (
+            "It sees one 32 x 32 frame per step and nothing else, through the four convolutional layers of the"
+            " published benchmark networks."
+        )
+    match = (
+        "Before the heads, a template made from the state is compared with each window of the present frame."
+        if model.match
+        else ""
+    )
     if model.match and model.aligned:
         match += " Answers that are places start out as what matches there."
     if model.products:
         match += f" {model.products} products of the state with the present frame tell same from different."
     return f"""It sees one 32 x 32 frame per step and nothing else: {model.components} decorrelated components of the pixels (found on the frames of training
         trials, then left as they are), and a small convolutional eye that reads {model.windows} x {model.windows} windows and an overview with the same
-        {model.filters} filters; positions are kept. {match}"""
+        {model.filters} filters; positions are kept. {match}"""  # noqa: E501
 
 
 def wired(config: TrainingConfig) -> str:
     """Return where its weights started, and what was wired in before any training."""
     model, taken = config.model, ""
     if config.start_from is not None:
-        taken = f"Its weights start as those of the checkpoint `{Path(config.start_from).name}`; the log has its SHA-256. "
+        taken = (
+            f"Its weights start as those of the checkpoint `{Path(config.start_from).name}`; the log has its SHA-256. "
+        )
     if isinstance(model, WormSettings):
         return taken or "Its weights start as those of the published networks do."
     if model.start != "delay_line":
-        return taken or ("Its recurrent weights start orthogonal." if model.start == "orthogonal" else "Its weights start as PyTorch has it.")
+        return taken or (
+            "Its recurrent weights start orthogonal."
+            if model.start == "orthogonal"
+            else "Its weights start as PyTorch has it."
+        )
     line = model.delay_line
-    queue = f"a queue of {line.slots} places with {line.width} units each (a delay line), beside {model.hidden - line.slots * line.width} integrating units"
+    queue = (
+        f"a queue of {line.slots} places with {line.width} units each (a delay line), beside"
+        f" {model.hidden - line.slots * line.width} integrating units"
+    )
     if model.compared:
         queue += ", and products that compare what each place of the queue holds with what is seen now"
     return f"{taken}**Wired in before training: {queue}.** All of its weights are then learned."
@@ -168,10 +203,11 @@ def _no_other(config: TrainingConfig) -> str:
     """With what it is not to be confused."""
     if isinstance(config.model, WormSettings):
         return (
-            "It has the architecture of the published benchmark networks and is none of them: it was trained as told above. It is not a model of human memory."
+            "It has the architecture of the published benchmark networks and is none of them: it was trained as told"
+            " above. It is not a model of human memory."
         )
     return """It is a small network made for trying things out: not a model of human memory, not one of the published benchmark networks, and not trained as
-        long as they were."""
+        long as they were."""  # noqa: E501
 
 
 def _sha256(digest: str | None) -> str:
@@ -185,14 +221,21 @@ def _sentence(text: str) -> str:
 
 def _selected(config: TrainingConfig) -> str:
     """By what the weights were chosen."""
-    return "mean validation accuracy" if config.selection == "published" else "mean gain over the best blind guess in validation"
+    return (
+        "mean validation accuracy"
+        if config.selection == "published"
+        else "mean gain over the best blind guess in validation"
+    )
 
 
 def _recipe(config: TrainingConfig) -> str:
     """Return how it was trained, by the names of the settings."""
     by_phase = [Path(task.paradigm).stem for task in config.tasks if task.loss_over == "phases"]
     phases = f" The loss of {', '.join(by_phase)} is the mean over phases." if by_phase else ""
-    return f"Loss {config.loss}, schedule {config.schedule}, validation {config.validation}, selection {config.selection}.{phases}"
+    return (
+        f"Loss {config.loss}, schedule {config.schedule}, validation {config.validation}, selection"
+        f" {config.selection}.{phases}"
+    )
 
 
 def _pool(config: TrainingConfig, name: str) -> int:

@@ -1,4 +1,5 @@
-"""Checkpoints: weights and what they are, in one file without code. SpanLab's own, in half precision or bytes, and those of the WorM benchmark."""
+"""Checkpoints: weights and what they are, in one file without code. SpanLab's own, in half
+precision or bytes, and those of the WorM benchmark."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from ..models import Network
 
 FORMAT = "spanlab network"
-#: 2 is for files whose weights are bytes; all others stay 1, so that older versions of SpanLab can read them
+#: 2 is for files whose weights are bytes; all others stay 1, so that older versions of SpanLab can
+#: read them
 VERSIONS = (1, 2)
 Store = Literal["half", "bytes"]
 #: A network that ships as a comparison: its task was solved before training by what was wired in.
@@ -48,7 +50,8 @@ class TrainedOn(BaseModel):
 
 
 class Vectors(BaseModel):
-    """Vectors of words that a network reads. Random ones are made again from their seed; those of a file are kept with the weights, as they were."""
+    """Vectors of words that a network reads. Random ones are made again from their seed; those of a
+    file are kept with the weights, as they were."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -103,11 +106,16 @@ class Checkpoint:
 def shipped() -> list[str]:
     """The names of the checkpoints that ship."""
     folder = resources.files("spanlab.agents.network") / "checkpoints"
-    return sorted(entry.name.removesuffix(".pt") for entry in folder.iterdir() if entry.name.endswith(".pt")) if folder.is_dir() else []
+    return (
+        sorted(entry.name.removesuffix(".pt") for entry in folder.iterdir() if entry.name.endswith(".pt"))
+        if folder.is_dir()
+        else []
+    )
 
 
 def family_of(name: str) -> list[str]:
-    """The networks that a name stands for: of those that ship, ``laptop`` stands for all whose names begin with ``laptop-``, too, and for :data:`WIRED`."""
+    """The networks that a name stands for: of those that ship, ``laptop`` stands for all whose
+    names begin with ``laptop-``, too, and for :data:`WIRED`."""
     members = [name, *(one for one in shipped() if one.startswith(f"{name}-"))] if name in shipped() else [name]
     return [*members, WIRED] if name == "laptop" else members
 
@@ -122,7 +130,8 @@ def member_for(name: str, tasks: Collection[str]) -> str:
     Returns
     -------
     str
-        of the family the one that knows all tasks and the fewest beside them, and the name itself where none does or it has no family.
+        of the family the one that knows all tasks and the fewest beside them, and the name itself
+        where none does or it has no family.
     """
     family = family_of(name)
     if len(family) == 1 or not tasks:
@@ -142,24 +151,39 @@ def locate(spec: str | Path) -> Path:
     text = str(spec).removeprefix("network:")
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-        raise SpanLabError(f"{path} describes a network that was made without SpanLab, and this is for SpanLab's own and for those of the WorM benchmark")
+        raise SpanLabError(
+            f"{path} describes a network that was made without SpanLab, and this is for SpanLab's own and for those of"
+            " the WorM benchmark"
+        )
     looks_like_path = isinstance(spec, Path) or path.suffix in _ENDINGS or "/" in text or "\\" in text
     if not looks_like_path:
         if text in shipped():
             return Path(str(resources.files("spanlab.agents.network") / "checkpoints" / f"{text}.pt"))
         names = ", ".join(shipped()) or "none"
         raise SpanLabError(
-            f"there is no network '{text}'{nearest(text, shipped())} (those that ship: {names}; your own is given by its file, ending in {', '.join(_ENDINGS)})"
+            f"there is no network '{text}'{nearest(text, shipped())} (those that ship: {names}; your own is given by"
+            f" its file, ending in {', '.join(_ENDINGS)})"
         )
     if path.is_dir():
         raise SpanLabError(f"{path} is a folder, and a checkpoint is a file: give one of the files in it")
     if not path.is_file():
-        raise SpanLabError(f"there is no checkpoint at {path}; spanlab train writes one, and these ship with SpanLab: {', '.join(shipped()) or 'none'}")
+        raise SpanLabError(
+            f"there is no checkpoint at {path}; spanlab train writes one, and these ship with SpanLab:"
+            f" {', '.join(shipped()) or 'none'}"
+        )
     return path
 
 
-def save(path: Path, network: Network, name: str, trained: TrainedOn, vectors: WordVectors | None = None, store: Store = "half") -> str:
-    """Write a checkpoint, atomically; returns its SHA-256. The vectors of words from a file are kept in full precision."""
+def save(
+    path: Path,
+    network: Network,
+    name: str,
+    trained: TrainedOn,
+    vectors: WordVectors | None = None,
+    store: Store = "half",
+) -> str:
+    """Write a checkpoint, atomically; returns its SHA-256. The vectors of words from a file are
+    kept in full precision."""
     import torch
 
     assert (vectors is None) == (not network.reading), "a network that reads words comes with their vectors"
@@ -190,12 +214,14 @@ def save(path: Path, network: Network, name: str, trained: TrainedOn, vectors: W
 
 
 def load(spec: str | Path) -> Checkpoint:
-    """Load a checkpoint by its name in the package (``laptop``) or from a file of SpanLab or of the WorM benchmark.
+    """Load a checkpoint by its name in the package (``laptop``) or from a file of SpanLab or of the
+    WorM benchmark.
 
     Raises
     ------
     SpanLabError
-        when torch or the file is missing, or the file is no such checkpoint, or its weights do not fit.
+        when torch or the file is missing, or the file is no such checkpoint, or its weights do not
+        fit.
     """
     path = locate(spec)
     data, content = read_torch(path, "checkpoint")
@@ -204,19 +230,36 @@ def load(spec: str | Path) -> Checkpoint:
         try:
             found = understand(data)
             network = _filled(found.settings, found.tasks, found.weights, size, {})
-        except (NotPublishedError, SpanLabError, ValidationError, KeyError, ValueError, TypeError, RuntimeError, IndexError) as error:
-            raise SpanLabError(f"{path} looks like a checkpoint of the WorM benchmark, but {_first(error)}; give one that its training wrote") from None
+        except (
+            NotPublishedError,
+            SpanLabError,
+            ValidationError,
+            KeyError,
+            ValueError,
+            TypeError,
+            RuntimeError,
+            IndexError,
+        ) as error:
+            raise SpanLabError(
+                f"{path} looks like a checkpoint of the WorM benchmark, but {_first(error)}; give one that its training"
+                " wrote"
+            ) from None
         return Checkpoint(found.facts.get("run") or path.stem, network, digest, size, None, published=found)
     if data.get("format") != FORMAT:
         raise SpanLabError(
-            f"{path} is not a checkpoint that SpanLab knows: it has neither SpanLab's mark ('{FORMAT}') nor the weights of a network of the WorM benchmark; "
-            "give a file that spanlab train or that benchmark has written"
+            f"{path} is not a checkpoint that SpanLab knows: it has neither SpanLab's mark ('{FORMAT}') nor the weights"
+            " of a network of the WorM benchmark; give a file that spanlab train or that benchmark has written"
         )
     if data.get("version") not in VERSIONS:
         shown = data.get("version") if isinstance(data.get("version"), int) else "of another kind"
-        raise SpanLabError(f"{path} has checkpoint format {shown}, and this SpanLab reads 1 and 2; use the SpanLab that wrote it, or a newer one")
+        raise SpanLabError(
+            f"{path} has checkpoint format {shown}, and this SpanLab reads 1 and 2; use the SpanLab that wrote it, or a"
+            " newer one"
+        )
     try:
-        header = Header.model_validate({key: value for key, value in data.items() if key not in ("weights", "scales", "vector_table")})
+        header = Header.model_validate(
+            {key: value for key, value in data.items() if key not in ("weights", "scales", "vector_table")}
+        )
         tasks = tasks_from(header.tasks, header.heads, header.vectors.tasks if header.vectors is not None else ())
         scales = data["scales"] if header.version == 2 else {}
         network = _filled(header.settings, tasks, data["weights"], size, scales)
@@ -226,8 +269,15 @@ def load(spec: str | Path) -> Checkpoint:
     return Checkpoint(header.name, network, digest, size, header.trained, vectors, store="bytes" if scales else "half")
 
 
-def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], weights: Mapping[str, Any], size: int, scales: Mapping[str, Any]) -> Network:
-    """A network with these weights, in float32. Names and shapes are compared before any memory is taken for it.
+def _filled(
+    settings: CompactSettings | WormSettings,
+    tasks: Mapping[str, Task],
+    weights: Mapping[str, Any],
+    size: int,
+    scales: Mapping[str, Any],
+) -> Network:
+    """A network with these weights, in float32. Names and shapes are compared before any memory is
+    taken for it.
 
     Parameters
     ----------
@@ -250,16 +300,24 @@ def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task],
             raise SpanLabError(f"the weights {name} are missing")
         in_bytes = tensor.dtype == torch.int8
         if tensor.layout != torch.strided or not (in_bytes or tensor.is_floating_point()) or tensor.shape != shape:
-            raise SpanLabError(f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}")
+            raise SpanLabError(
+                f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}"
+            )
         if in_bytes != isinstance(scale, torch.Tensor) or (scale is not None and not _scales_fit(scale, shape.numel())):
             raise SpanLabError(f"the scales of the weights {name} do not fit")
     for known in (weights, scales):
         if more := [name for name in known if name not in expected]:
             raise SpanLabError(f"it has weights that this network has no place for ({str(more[0])[:60]!r})")
     if sum(tensor.numel() * tensor.element_size() for tensor in (*weights.values(), *scales.values())) > size:
-        raise SpanLabError("its weights are larger than the file that they come from")  # one number that stands for many takes no space until it is copied
+        raise SpanLabError(
+            "its weights are larger than the file that they come from"
+        )  # one number that stands for many takes no space until it is copied
     full = {
-        name: unpack(weights[name], scales[name]) if name in scales else weights[name].to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+        name: (
+            unpack(weights[name], scales[name])
+            if name in scales
+            else weights[name].to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+        )
         for name in expected
     }
     if not all(torch.isfinite(tensor).all() for tensor in full.values()):
@@ -282,7 +340,10 @@ def _first(error: Exception) -> str:
     """The first line of what is wrong."""
     if isinstance(error, ValidationError):
         found = error.errors(include_url=False, include_input=False)[0]
-        return f"its description does not fit ({'.'.join(str(part)[:40] for part in found['loc'][:4])}: {found['msg'][:120]})"
+        return (
+            f"its description does not fit ({'.'.join(str(part)[:40] for part in found['loc'][:4])}:"
+            f" {found['msg'][:120]})"
+        )
     if isinstance(error, KeyError):
         return "a part of it is missing"
     return str(error).split("\n")[0][:300] or "it cannot be understood"
@@ -303,7 +364,8 @@ _LARGEST = 127
 
 
 def pack(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Weights as they are written, and the scales of those that are bytes: matrices. Others (biases, scales of the network's own) are in half precision."""
+    """Weights as they are written, and the scales of those that are bytes: matrices. Others
+    (biases, scales of the network's own) are in half precision."""
     import torch
 
     stored, scales = {}, {}
@@ -315,7 +377,14 @@ def pack(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Te
         scale = (blocks.abs().amax(1) / _LARGEST).to(torch.float16)
         # Of a scale that is too small for half precision nothing is left.
         whole = torch.nan_to_num(blocks / scale.float()[:, None], nan=0.0, posinf=0.0, neginf=0.0)
-        stored[name] = whole.round().clamp(-_LARGEST, _LARGEST).to(torch.int8).flatten()[: tensor.numel()].reshape(tensor.shape).clone()
+        stored[name] = (
+            whole.round()
+            .clamp(-_LARGEST, _LARGEST)
+            .to(torch.int8)
+            .flatten()[: tensor.numel()]
+            .reshape(tensor.shape)
+            .clone()
+        )
         scales[name] = scale
     return stored, scales
 

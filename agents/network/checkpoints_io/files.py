@@ -1,4 +1,5 @@
-"""Files of weights: read without running anything in them, written so that a kill leaves the old file or the whole new one."""
+"""Files of weights: read without running anything in them, written so that a kill leaves the old
+file or the whole new one."""
 
 from __future__ import annotations
 
@@ -17,10 +18,12 @@ from ..settings import need_torch
 
 #: Larger files are not read: a network of the largest allowed sizes is far smaller.
 MAX_BYTES = 2_000_000_000
-#: Largest description of what is in a file; a network's has some thousand bytes, an optimizer's some ten thousand.
+#: Largest description of what is in a file; a network's has some thousand bytes, an optimizer's
+#: some ten thousand.
 _MAX_DESCRIPTION = 50_000_000
 
-#: The only things that a file may name: what tensors, dictionaries and numbers are put together from. All of it is inert.
+#: The only things that a file may name: what tensors, dictionaries and numbers are put together
+#: from. All of it is inert.
 _STORAGES = ("Double", "Float", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
 _NUMBERS = {"numpy.core.multiarray scalar", "numpy._core.multiarray scalar", "numpy dtype", "_codecs encode"}
 _MAY_NAME = {
@@ -66,16 +69,21 @@ def read_content(path: Path, what: str) -> bytes:
     """
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise SpanLabError(f"{path} is larger than any {what} that SpanLab takes ({MAX_BYTES // 10**9} GB); check that it is the right file")
+            raise SpanLabError(
+                f"{path} is larger than any {what} that SpanLab takes ({MAX_BYTES // 10**9} GB); check that it is the"
+                " right file"
+            )
         return path.read_bytes()
     except OSError as error:
         raise SpanLabError(f"cannot read the {what} {path}: {error.strerror or error}") from None
 
 
 def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
-    """The dictionary in a file that torch saved, read without running any code in it, and the file's bytes.
+    """The dictionary in a file that torch saved, read without running any code in it, and the
+    file's bytes.
 
-    The file is looked through before torch reads it: what it names, and that it does not grow when it is unpacked. Then torch reads weights only.
+    The file is looked through before torch reads it: what it names, and that it does not grow when
+    it is unpacked. Then torch reads weights only.
 
     Raises
     ------
@@ -95,8 +103,15 @@ def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
             raise RefusedError("it holds something else")
     except RefusedError as refused:
         raise SpanLabError(f"{path} is not a {what} that SpanLab can use: {refused}; {_ADVICE}") from None
-    except (Exception, RecursionError) as error:  # torch raises many kinds for a file that is none; all mean the same to the user
-        reason = "it holds code or objects, which are not loaded" if "weights_only" in str(error) or "Unsupported" in str(error) else _DAMAGED
+    except (
+        Exception,
+        RecursionError,
+    ) as error:  # torch raises many kinds for a file that is none; all mean the same to the user
+        reason = (
+            "it holds code or objects, which are not loaded"
+            if "weights_only" in str(error) or "Unsupported" in str(error)
+            else _DAMAGED
+        )
         raise SpanLabError(f"{path} is not a {what} that SpanLab can use: {reason}; {_ADVICE}") from None
     return data, content
 
@@ -135,7 +150,8 @@ def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
     Parameters
     ----------
     size : of the file
-    packed : how many bytes may come of what is compressed; PyTorch compresses the code of programs and nothing else
+    packed : how many bytes may come of what is compressed; PyTorch compresses the code of programs
+        and nothing else
 
     Raises
     ------
@@ -143,15 +159,23 @@ def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
         when it would grow as it is unpacked.
     """
     entries = archive.infolist()
-    smaller = [entry for entry in entries if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size]
+    smaller = [
+        entry
+        for entry in entries
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size
+    ]
     if smaller and not packed:
         raise RefusedError("it is compressed, which PyTorch's files never are")
-    if sum(entry.file_size for entry in entries if entry not in smaller) > size or sum(entry.file_size for entry in smaller) > packed:
+    if (
+        sum(entry.file_size for entry in entries if entry not in smaller) > size
+        or sum(entry.file_size for entry in smaller) > packed
+    ):
         raise RefusedError("it says that it holds more than its size")
 
 
 def _why_no_archive(content: bytes) -> str:
-    """Return why a file that is not a zip archive is none of PyTorch's: pickles are told from the rest, though neither is loaded."""
+    """Return why a file that is not a zip archive is none of PyTorch's: pickles are told from the
+    rest, though neither is loaded."""
     if content[:1] != b"\x80":
         return _DAMAGED
     try:
@@ -164,7 +188,8 @@ def _why_no_archive(content: bytes) -> str:
 
 
 def _check_names(description: bytes, also: Collection[str] = ()) -> None:
-    """Read through a pickle, as text and without following it, for the names of things that it would call."""
+    """Read through a pickle, as text and without following it, for the names of things that it
+    would call."""
     for code, argument, _ in pickletools.genops(description):
         if code.name == "GLOBAL":
             name = str(argument)
@@ -180,7 +205,8 @@ def _is_number_type(name: str) -> bool:
 
 
 def _numbers() -> list[Any]:
-    """Return the functions that numpy's numbers are put together by, under the names that older and newer numpy give it."""
+    """Return the functions that numpy's numbers are put together by, under the names that older and
+    newer numpy give it."""
     import numpy as np
 
     scalar = np.float64(0).__reduce__()[0]  # type: ignore[index]

@@ -1,4 +1,5 @@
-"""Networks with a limited memory: those that ship, with noise in their memory; how much of it follows from a rule (``scripts/limited.py``)."""
+"""Networks with a limited memory: those that ship, with noise in their memory; how much of it
+follows from a rule (``scripts/limited.py``)."""
 
 from __future__ import annotations
 
@@ -45,17 +46,22 @@ class NoiseLimit(BaseModel):
     paradigm: str = Field(description="paradigm for whose trials the noise was chosen")
     tasks: list[str] = Field(description="tasks of networks in which it is used")
     network: str = Field(description="name of the network that ships")
-    noise: Annotated[float, Field(ge=0)] = Field(description="standard deviation of the noise in each cell at each step, as a share of what the cell holds")
+    noise: Annotated[float, Field(ge=0)] = Field(
+        description="standard deviation of the noise in each cell at each step, as a share of what the cell holds"
+    )
 
 
 def limits() -> list[NoiseLimit]:
     """The limits that ship, in the order of their file."""
     file = resources.files("spanlab.agents.network") / "checkpoints" / f"{LIMITED}.yaml"
-    return TypeAdapter(list[NoiseLimit]).validate_python(yaml_source.parse(file.read_text(encoding="utf-8"), f"{LIMITED}.yaml").data)
+    return TypeAdapter(list[NoiseLimit]).validate_python(
+        yaml_source.parse(file.read_text(encoding="utf-8"), f"{LIMITED}.yaml").data
+    )
 
 
 def name_and_noise(name: str) -> tuple[str, MemoryNoise | None]:
-    """A network's name and the noise that is given with it: ``laptop@0.2`` adds 0.2 to ``laptop``, ``laptop@20%`` has 20% of what a cell holds.
+    """A network's name and the noise that is given with it: ``laptop@0.2`` adds 0.2 to ``laptop``,
+    ``laptop@20%`` has 20% of what a cell holds.
 
     Examples
     --------
@@ -83,5 +89,12 @@ def limit_for(tasks: Collection[str]) -> NoiseLimit:
         return found[0]
     names = ", ".join(limit.paradigm for limit in known)
     task = ", ".join(sorted(tasks)) or "(none)"
-    problem = "these trials have several tasks with different limits" if len(found) > 1 else f"no strength of noise is known for the task {task}"
-    raise SpanLabError(f"network:{LIMITED} takes one of {names} at a time, and {problem}; choose one of these, or another network with noise (laptop@20%)")
+    problem = (
+        "these trials have several tasks with different limits"
+        if len(found) > 1
+        else f"no strength of noise is known for the task {task}"
+    )
+    raise SpanLabError(
+        f"network:{LIMITED} takes one of {names} at a time, and {problem}; choose one of these, or another network with"
+        " noise (laptop@20%)"
+    )

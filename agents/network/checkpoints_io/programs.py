@@ -1,8 +1,10 @@
-"""Networks as programs: what ``torch.export.save`` and ``torch.jit.save`` write, looked through before PyTorch opens it.
+"""Networks as programs: what ``torch.export.save`` and ``torch.jit.save`` write, looked through
+before PyTorch opens it.
 
-A program is more than weights: whoever runs it does what its author wrote. PyTorch's own loaders follow pickles and evaluate texts in such files, so that a
-prepared file could do anything at all while it is only being loaded. Here a file is opened when it holds nothing but tensors, the calculations of PyTorch and
-plain names; everything else is refused.
+A program is more than weights: whoever runs it does what its author wrote. PyTorch's own loaders
+follow pickles and evaluate texts in such files, so that a prepared file could do anything at all
+while it is only being loaded. Here a file is opened when it holds nothing but tensors, the
+calculations of PyTorch and plain names; everything else is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ _EXPORTED = re.compile(
 _EXAMPLES = frozenset({"torch._tensor _rebuild_from_type_v2", "torch Tensor"})
 #: Functions that an exported program may call, and those of them that reach beyond numbers.
 _CALLS = re.compile(r"(torch\.ops\.(aten|higher_order)\.\w+(\.\w+)?|_operator\.\w+|math\.\w+|torch\.sym_\w+)")
-_BEYOND = re.compile(r"(from_file|save|load|open|call_method|methodcaller|attrgetter|itemgetter|_print|call_torchbind|triton|run_with_rng_state|print)")
+_BEYOND = re.compile(
+    r"(from_file|save|load|open|call_method|methodcaller|attrgetter|itemgetter|_print|call_torchbind|triton|run_with_rng_state|print)"
+)
 #: Texts in an exported program that are evaluated: sums and comparisons of sizes.
 _SIZES = re.compile(r"[\w\s+\-*/%<>=!&|~,.()\[\]']*")
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
@@ -42,8 +46,11 @@ _MAY_BE_CALLED = re.compile(
 )
 #: A plain name, also with dots and numbers.
 _NAME = re.compile(r"[\w.\-+:<>, ]{0,300}")
-#: What a TorchScript program may not say: it would reach for files or for code outside of itself, or do something while it is being read.
-_SCRIPTED_BEYOND = re.compile(r"\b(ops\.(?!prim\b|aten\b)\w+|from_file|__setstate__|torch\.(save|load|classes|hub|ops)|__torch__\.torch\.classes|__del__)\b")
+#: What a TorchScript program may not say: it would reach for files or for code outside of itself,
+#: or do something while it is being read.
+_SCRIPTED_BEYOND = re.compile(
+    r"\b(ops\.(?!prim\b|aten\b)\w+|from_file|__setstate__|torch\.(save|load|classes|hub|ops)|__torch__\.torch\.classes|__del__)\b"
+)
 
 
 class Program:
@@ -92,11 +99,15 @@ def read_program(path: Path, sha256: str | None) -> Program:
     Raises
     ------
     SpanLabError
-        when the file cannot be read, is another one or no program, or holds more than a program of numbers.
+        when the file cannot be read, is another one or no program, or holds more than a program of
+        numbers.
     """
     need_torch()
     if path.is_dir() or not path.is_file():
-        raise SpanLabError(f"there is no program at {path}; 'program' in a network's description names the file, seen from the description")
+        raise SpanLabError(
+            f"there is no program at {path}; 'program' in a network's description names the file, seen from the"
+            " description"
+        )
     content = read_content(path, "program")
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256:
@@ -117,8 +128,8 @@ def read_program(path: Path, sha256: str | None) -> Program:
 
 
 _ADVICE = (
-    "give one that torch.export.save or torch.jit.save has written, of nothing but tensors and PyTorch's own calculations; a network that needs more comes as "
-    "a package (entry point spanlab.networks)"
+    "give one that torch.export.save or torch.jit.save has written, of nothing but tensors and PyTorch's own"
+    " calculations; a network that needs more comes as a package (entry point spanlab.networks)"
 )
 
 
@@ -185,7 +196,8 @@ def _every_dict(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def _check_graph(data: Any, key: str = "") -> None:
-    """Look at every text in the description of an exported program; remarks of the compiler (where a line came from) are never evaluated."""
+    """Look at every text in the description of an exported program; remarks of the compiler (where
+    a line came from) are never evaluated."""
     if isinstance(data, dict):
         for name, part in data.items():
             if not _NAME.fullmatch(str(name)):
@@ -208,7 +220,10 @@ def _check_text(text: str, key: str) -> None:
         if not _SIZES.fullmatch(text) or "__" in text or any(not _MAY_BE_CALLED.fullmatch(one) for one in called):
             raise RefusedError(f"it wants a text evaluated ({text[:60]!r})")
     elif key in ("in_spec", "out_spec"):
-        if "__" in text or re.search(r'"type":\s*"(?!builtins\.(tuple|list|dict)"|collections\.(OrderedDict|defaultdict|deque|namedtuple)")', text):
+        if "__" in text or re.search(
+            r'"type":\s*"(?!builtins\.(tuple|list|dict)"|collections\.(OrderedDict|defaultdict|deque|namedtuple)")',
+            text,
+        ):
             raise RefusedError("it takes or gives objects instead of tensors")
     elif not _NAME.fullmatch(text):
         raise RefusedError(f"it holds a text that is not a name ({text[:40]!r})")

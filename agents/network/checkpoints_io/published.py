@@ -1,4 +1,5 @@
-"""Checkpoints that the WorM benchmark's own training wrote: recognised, understood from the shapes of their weights, and told of."""
+"""Checkpoints that the WorM benchmark's own training wrote: recognised, understood from the shapes
+of their weights, and told of."""
 
 from __future__ import annotations
 
@@ -11,7 +12,18 @@ from ....paradigms.network_view import WORM_TASKS
 from ..settings import FRAME, Task, WormSettings, model_settings
 
 #: heads in the order in which the published code makes them, with their sizes
-HEADS: dict[str, int] = {"sc": 1, "sfr": 100, "si": 1, "smu": 9, "sts": 3, "vir": 1, "vsr": 9, "vsrec": 1, "cd": 1, "cs": 21}
+HEADS: dict[str, int] = {
+    "sc": 1,
+    "sfr": 100,
+    "si": 1,
+    "smu": 9,
+    "sts": 3,
+    "vir": 1,
+    "vsr": 9,
+    "vsrec": 1,
+    "cd": 1,
+    "cs": 21,
+}
 #: older names of heads, from before the code was published
 _ALIASES = {"stsc": "sts", "virec_2c": "vir", "virec": "vir", "vir_2c": "vir", "complex_wm": "cs", "complex_span": "cs"}
 _MEMORIES = {1: "rnn", 3: "gru", 4: "lstm"}
@@ -44,21 +56,30 @@ class PublishedCheckpoint:
     def lines(self, name: str, parameters: int) -> list[str]:
         """A line with the facts, and another one with deviations from the published ones."""
         layers = self.settings.options.get("layers", 1)
-        size = f"{self.settings.architecture} with {self.settings.hidden} units" + (f" in {layers} layers" if layers > 1 else "")
+        size = f"{self.settings.architecture} with {self.settings.hidden} units" + (
+            f" in {layers} layers" if layers > 1 else ""
+        )
         made = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in self.facts.items() if key != "run")
-        found = f"{name}: a checkpoint of the WorM benchmark, {size}, {parameters:,} parameters, {len(self.tasks)} tasks" + (f"; {made}" if made else "")
+        found = (
+            f"{name}: a checkpoint of the WorM benchmark, {size}, {parameters:,} parameters, {len(self.tasks)} tasks"
+            + (f"; {made}" if made else "")
+        )
         return [found, *(["; ".join(self.notes)] if self.notes else [])]
 
 
 def worm_tasks() -> dict[str, Task]:
-    """The fourteen tasks in the order of the published task embedding; the five of change detection share a head."""
+    """The fourteen tasks in the order of the published task embedding; the five of change detection
+    share a head."""
     heads = {name: "cd" if name.startswith("cd_") else name for name in WORM_TASKS}
     return {name: Task(HEADS[head], head) for name, head in heads.items()}
 
 
 def is_published(data: Mapping[str, Any]) -> bool:
-    """Return whether this is, or means to be, a checkpoint of the benchmark: with its keys, or only its weights."""
-    return isinstance(data.get("model_state_dict"), Mapping) or any(isinstance(key, str) and "CNN_Encoder." in key for key in data)
+    """Return whether this is, or means to be, a checkpoint of the benchmark: with its keys, or only
+    its weights."""
+    return isinstance(data.get("model_state_dict"), Mapping) or any(
+        isinstance(key, str) and "CNN_Encoder." in key for key in data
+    )
 
 
 def understand(data: Mapping[str, Any]) -> PublishedCheckpoint:
@@ -76,7 +97,12 @@ def understand(data: Mapping[str, Any]) -> PublishedCheckpoint:
     given = data["model_state_dict"] if isinstance(data.get("model_state_dict"), Mapping) else data
     weights: dict[str, Any] = {}
     for key, tensor in given.items():
-        if not isinstance(key, str) or not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or not tensor.is_floating_point():
+        if (
+            not isinstance(key, str)
+            or not isinstance(tensor, torch.Tensor)
+            or tensor.layout != torch.strided
+            or not tensor.is_floating_point()
+        ):
             raise NotPublishedError("its state holds something that is not a weight")
         weights[key.removeprefix("module.")] = tensor  # written by several GPUs at once
     if "ProjectionHead.weight" not in weights or "CNN_Encoder.0.weight" not in weights:
@@ -95,10 +121,15 @@ def understand(data: Mapping[str, Any]) -> PublishedCheckpoint:
 
 
 def _heads(weights: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
-    """Our names of heads by those in the file: the same, older ones, or (with a note) by their order and sizes."""
+    """Our names of heads by those in the file: the same, older ones, or (with a note) by their
+    order and sizes."""
     sizes: dict[str, int] = {}
     for key, tensor in weights.items():
-        if key.endswith(("_head.weight", "_classifier.weight")) and not key.startswith("ProjectionHead") and tensor.ndim == 2:
+        if (
+            key.endswith(("_head.weight", "_classifier.weight"))
+            and not key.startswith("ProjectionHead")
+            and tensor.ndim == 2
+        ):
             sizes[key.removesuffix(".weight")] = tensor.shape[0]
     known = {name: _known_head(name) for name in sizes}
     if all(known.values()) and len(set(known.values())) == len(known):
@@ -145,10 +176,16 @@ def _settings(weights: Mapping[str, Any]) -> WormSettings:
         architecture = "transformer"
         layers = sum(key.startswith("MEM.layers.") and key.endswith(".norm1.weight") for key in weights)
         forward, _ = _shape(weights, "MEM.layers.0.linear1.weight")
-        options |= {"layers": layers, "feedforward": forward, "positions": _shape(weights, "positional_encoding.weight")[0]}
+        options |= {
+            "layers": layers,
+            "feedforward": forward,
+            "positions": _shape(weights, "positional_encoding.weight")[0],
+        }
     if architecture is None:
         raise NotPublishedError("its memory is not an RNN, GRU, LSTM or transformer")
-    settings = model_settings(encoder="worm", architecture=architecture, hidden=hidden, options=options, inputs=inputs, embedding=named)
+    settings = model_settings(
+        encoder="worm", architecture=architecture, hidden=hidden, options=options, inputs=inputs, embedding=named
+    )
     assert isinstance(settings, WormSettings)
     return settings
 
@@ -188,9 +225,17 @@ def _compare(config: Mapping[str, Any], settings: WormSettings, notes: list[str]
         configured = _NAMES.get(configured.lower(), configured) if isinstance(configured, str) else configured
         if configured != value:
             notes.append(f"its configuration says {key} {_plain(configured)}, its weights {value}, which counts")
-    for key, wanted in (("rs_img_size", FRAME), ("num_input_channels", 3), ("task_embedding_given", "All_TS"), ("use_cnn", 1)):
+    for key, wanted in (
+        ("rs_img_size", FRAME),
+        ("num_input_channels", 3),
+        ("task_embedding_given", "All_TS"),
+        ("use_cnn", 1),
+    ):
         if config.get(key, wanted) != wanted:
-            raise NotPublishedError(f"its configuration says {key} {_plain(config[key])}, and SpanLab gives networks what goes with {wanted}")
+            raise NotPublishedError(
+                f"its configuration says {key} {_plain(config[key])}, and SpanLab gives networks what goes with"
+                f" {wanted}"
+            )
 
 
 def _our_name(key: str, heads: Mapping[str, str]) -> str:
@@ -198,7 +243,11 @@ def _our_name(key: str, heads: Mapping[str, str]) -> str:
     place, _, last = key.rpartition(".")
     if place in heads:
         return f"heads.{heads[place]}.{last}"
-    for theirs, ours in (("CNN_Encoder.", "eye.layers."), ("ProjectionHead.", "eye.projection."), ("positional_encoding.", "memory.positions.")):
+    for theirs, ours in (
+        ("CNN_Encoder.", "eye.layers."),
+        ("ProjectionHead.", "eye.projection."),
+        ("positional_encoding.", "memory.positions."),
+    ):
         if key.startswith(theirs):
             return ours + key.removeprefix(theirs)
     if key.startswith("MEM."):
@@ -213,7 +262,8 @@ def _rows(embedding: Any, tasks: Mapping[str, Task]) -> Any:
 
 
 def _facts(data: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the file says of its own making; anything but short texts and finite numbers is left out."""
+    """Return what the file says of its own making; anything but short texts and finite numbers is
+    left out."""
     facts: dict[str, Any] = {}
     for name, value in (
         ("run", config.get("run_name")),

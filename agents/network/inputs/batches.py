@@ -29,7 +29,8 @@ class Wanted:
     task : whose head answers
     places : int64 (n,): rows among the hidden states, which are flat, group after group
     targets : int64 (n,) classes, or bool (n, head) outputs
-    weights : float32 (n,): what each step counts, with a mean of 1 over the part in the whole batch; None where all count the same
+    weights : float32 (n,): what each step counts, with a mean of 1 over the part in the whole
+        batch; None where all count the same
     """
 
     task: str
@@ -67,7 +68,8 @@ class TrainingBatch:
     words : float32 (m, 300): vectors; their numbers come after those of the frames
     numbers : int64 (trials, steps): what is shown; after the end of a trial its last frame again
     tasks : of each trial
-    groups : (first trial, last trial + 1, steps): trials that go through the memory together, without padding to the longest of all
+    groups : (first trial, last trial + 1, steps): trials that go through the memory together,
+        without padding to the longest of all
     parts : what is wanted, by paradigm
     """
 
@@ -92,7 +94,8 @@ def assemble(
 
     Parameters
     ----------
-    chosen : for each paradigm its number in the config, the trials, and all that it may show (frames, uint8, or vectors, float32)
+    chosen : for each paradigm its number in the config, the trials, and all that it may show
+        (frames, uint8, or vectors, float32)
     share : which of how many processes this is: it gets every so many-th trial of each paradigm
     patches : whether to take the frames apart
     grouped : whether trials of about one length go through the memory together; all together if not
@@ -105,11 +108,23 @@ def assemble(
     spans: list[tuple[int, int, Rows, int]] = []
     for number, rows, shown in chosen:
         mine = slice(first, None, of)
-        own = Rows(rows.tasks[mine], rows.frames[mine], rows.lengths[mine], rows.trained[mine], rows.targets[mine], rows.phases[mine])
+        own = Rows(
+            rows.tasks[mine],
+            rows.frames[mine],
+            rows.lengths[mine],
+            rows.trained[mine],
+            rows.targets[mine],
+            rows.phases[mine],
+        )
         spans.append((number, len(tasks), own, int(rows.trained.sum())))
         tasks += own.tasks
         lengths.append(own.lengths)
-        numbers.append((frames if shown.dtype == np.uint8 else words, (frames if shown.dtype == np.uint8 else words).add(own.frames, shown)))
+        numbers.append(
+            (
+                frames if shown.dtype == np.uint8 else words,
+                (frames if shown.dtype == np.uint8 else words).add(own.frames, shown),
+            )
+        )
     length = np.concatenate(lengths)
     steps = int(length.max(initial=1))
     table = np.zeros((len(length), steps), np.int64)
@@ -136,11 +151,14 @@ def assemble(
             wanted.append(Wanted(task, place[start + trial, step], own.targets[trial, step], each))
         parts.append(BatchPart(number, len(rows.tasks), count, tuple(wanted)))
     apart = take_apart(seen, gradients) if patches and len(seen) else None
-    return TrainingBatch(seen, apart, words.different(), table[order], [tasks[row] for row in order.tolist()], groups, parts)
+    return TrainingBatch(
+        seen, apart, words.different(), table[order], [tasks[row] for row in order.tolist()], groups, parts
+    )
 
 
 class _Distinct:
-    """Things that some trials show, each different one once, numbered in the order in which they show it."""
+    """Things that some trials show, each different one once, numbered in the order in which they
+    show it."""
 
     def __init__(self) -> None:
         self._tables: dict[int, tuple[np.ndarray, dict[int, int]]] = {}
@@ -150,7 +168,9 @@ class _Distinct:
         known = self._tables.setdefault(table.__array_interface__["data"][0], (table, {}))[1]
         _, first, places = np.unique(numbers, return_index=True, return_inverse=True)
         mine = np.empty(len(first), np.int64)
-        for at in np.argsort(first):  # in the order in which they come, whatever their numbers, so that the same trials always make the same batch
+        for at in np.argsort(
+            first
+        ):  # in the order in which they come, whatever their numbers, so that the same trials always make the same batch  # noqa: E501
             number = int(numbers.flat[first[at]])
             if number not in known:
                 known[number] = len(self._found)
@@ -174,13 +194,19 @@ def _groups(lengths: np.ndarray, grouped: bool) -> list[tuple[int, int, int]]:
 Made = TypeVar("Made")
 
 
-def process_pool(count: int, prepare: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()) -> ProcessPoolExecutor:
-    """Processes that each begin with ``prepare`` (a function that can be sent to them) and end with this one.
+def process_pool(
+    count: int, prepare: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
+) -> ProcessPoolExecutor:
+    """Processes that each begin with ``prepare`` (a function that can be sent to them) and end with
+    this one.
 
-    Ctrl-C in a terminal goes to all processes of a program. This one decides what is done then; a helper that it ended while it waits for work
-    would keep the lock of the queue, and this one would wait for it for ever.
+    Ctrl-C in a terminal goes to all processes of a program. This one decides what is done then; a
+    helper that it ended while it waits for work would keep the lock of the queue, and this one
+    would wait for it for ever.
     """
-    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin_process, initargs=(prepare, arguments))
+    return ProcessPoolExecutor(
+        count, mp_context=get_context("spawn"), initializer=_begin_process, initargs=(prepare, arguments)
+    )
 
 
 def _begin_process(prepare: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
@@ -190,7 +216,8 @@ def _begin_process(prepare: Callable[..., None] | None, arguments: tuple[Any, ..
 
 
 class Ahead(Generic[Made]):
-    """Makes what the next steps need while the present one is worked on, in a thread, or in processes.
+    """Makes what the next steps need while the present one is worked on, in a thread, or in
+    processes.
 
     Parameters
     ----------
@@ -199,10 +226,20 @@ class Ahead(Generic[Made]):
     prepare : what a process does first (a function that can be sent to it), with its arguments
     """
 
-    def __init__(self, make: Callable[[int], Made], processes: int = 0, prepare: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        make: Callable[[int], Made],
+        processes: int = 0,
+        prepare: Callable[..., None] | None = None,
+        arguments: tuple[Any, ...] = (),
+    ) -> None:
         self._make = make
         self._ahead = max(1, processes) + 1
-        self._pool: Executor = process_pool(processes, prepare, arguments) if processes else ThreadPoolExecutor(1, thread_name_prefix="batches")
+        self._pool: Executor = (
+            process_pool(processes, prepare, arguments)
+            if processes
+            else ThreadPoolExecutor(1, thread_name_prefix="batches")
+        )
         self._waiting: dict[int, Future[Made]] = {}
 
     def get(self, step: int, end: int) -> Made:
@@ -215,5 +252,7 @@ class Ahead(Generic[Made]):
     def __enter__(self) -> Ahead[Made]:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)

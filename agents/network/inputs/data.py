@@ -1,4 +1,5 @@
-"""Trials for networks: compiled, rendered to frames, and laid out in arrays, one block per combination of factor levels."""
+"""Trials for networks: compiled, rendered to frames, and laid out in arrays, one block per
+combination of factor levels."""
 
 from __future__ import annotations
 
@@ -29,12 +30,15 @@ class TrialBlock:
     ----------
     levels : the combination
     task : row of the task embedding
-    frames : int64 (trials, steps): numbers of frames (or words) in the store; steps after the end of a trial repeat its last frame
+    frames : int64 (trials, steps): numbers of frames (or words) in the store; steps after the end
+        of a trial repeat its last frame
     lengths : int64 (trials,): steps of each trial
     trained : bool (trials, steps): steps that enter the loss
     targets : int64 (trials, steps) classes, or bool (trials, steps, head) outputs
-    phases : int64 (trials, steps): number of the phase whose question a step asks, from 1; 0 where none is asked
-    questions : for each trial, (step, question, correct answer) of each question; only kept for validation and test
+    phases : int64 (trials, steps): number of the phase whose question a step asks, from 1; 0 where
+        none is asked
+    questions : for each trial, (step, question, correct answer) of each question; only kept for
+        validation and test
     """
 
     levels: dict[str, Any]
@@ -65,8 +69,8 @@ class Rows(NamedTuple):
 
 
 def phase_weights(trained: np.ndarray, phases: np.ndarray) -> np.ndarray:
-    """Return the weight of each step if the loss is the mean over phases of their mean losses: float32 (trials, steps), with a sum of as many as are
-    trained."""
+    """Return the weight of each step if the loss is the mean over phases of their mean losses:
+    float32 (trials, steps), with a sum of as many as are trained."""
     counts = np.bincount(phases[trained])
     there = np.flatnonzero(counts)
     each = np.zeros(max(1, int(phases.max(initial=0)) + 1), np.float32)
@@ -101,13 +105,19 @@ class Pool:
         for at, (block, row) in enumerate(places):
             own = min(steps, block.frames.shape[1])
             frames[at, :own], frames[at, own:] = block.frames[row, :own], block.frames[row, own - 1]
-            trained[at, :own], targets[at, :own], phases[at, :own] = block.trained[row, :own], block.targets[row, :own], block.phases[row, :own]
+            trained[at, :own], targets[at, :own], phases[at, :own] = (
+                block.trained[row, :own],
+                block.targets[row, :own],
+                block.phases[row, :own],
+            )
         return Rows([block.task for block, _ in places], frames, lengths, trained, targets, phases)
 
 
 def arrays_of(view: NetworkView, trials: Sequence[Trial]) -> NetworkArrays:
     """Return trials of one task as arrays with as many steps as the longest of them has."""
-    return network_arrays(view, trials, max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials))
+    return network_arrays(
+        view, trials, max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials)
+    )
 
 
 class Compiled(NamedTuple):
@@ -127,7 +137,10 @@ def view_of(paradigm: Paradigm) -> NetworkView:
         when it has none.
     """
     if paradigm.network is None:
-        raise SpanLabError(f"networks cannot be trained on {paradigm.name}: it has no 'network' section that says its task and head; add one to the file")
+        raise SpanLabError(
+            f"networks cannot be trained on {paradigm.name}: it has no 'network' section that says its task and head;"
+            " add one to the file"
+        )
     return paradigm.network
 
 
@@ -148,7 +161,8 @@ def make_pool(
     generator: Literal["corrected", "published"],
     advance: Callable[[int], None] = lambda count: None,
 ) -> Pool:
-    """Compile and render ``trials`` trials of one split, an equal share of each combination of factor levels.
+    """Compile and render ``trials`` trials of one split, an equal share of each combination of
+    factor levels.
 
     Parameters
     ----------
@@ -163,7 +177,13 @@ def make_pool(
         when the paradigm has no network section, or asks what its head cannot answer.
     """
     planned = plan_dataset(paradigm, seed, split, trials, factors)
-    return pool_of(paradigm, store, paradigm.combinations(factors), compile_all(paradigm, store, planned, generator, advance), keep=split != "train")
+    return pool_of(
+        paradigm,
+        store,
+        paradigm.combinations(factors),
+        compile_all(paradigm, store, planned, generator, advance),
+        keep=split != "train",
+    )
 
 
 def compile_all(
@@ -179,7 +199,10 @@ def compile_all(
     waiting: list[Trial] = []
 
     def render() -> None:
-        stimuli = [[step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)] for trial in waiting]
+        stimuli = [
+            [step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)]
+            for trial in waiting
+        ]
         index = store.add([stimulus for own in stimuli for stimulus in own])
         ends = np.cumsum([len(own) for own in stimuli])
         for trial, part in zip(waiting, np.split(index, ends[:-1]), strict=True):
@@ -203,11 +226,20 @@ def rows_of(paradigm: Paradigm, compiled: Sequence[Compiled]) -> Rows:
     lengths = np.array([len(trial.frames) for trial in compiled], np.int64)
     steps = int(lengths.max())
     phases = _phases(compiled, steps, _phase_numbers(compiled))
-    return Rows([trial.task for trial in compiled], _frames(compiled, lengths), lengths, *_labels(compiled, steps, view, loss), phases)
+    return Rows(
+        [trial.task for trial in compiled],
+        _frames(compiled, lengths),
+        lengths,
+        *_labels(compiled, steps, view, loss),
+        phases,
+    )
 
 
-def pool_of(paradigm: Paradigm, store: Store, combinations: Sequence[dict[str, Any]], compiled: Sequence[Compiled], keep: bool) -> Pool:
-    """Compiled trials, which go round the combinations, as a pool; questions are kept for scoring when ``keep``."""
+def pool_of(
+    paradigm: Paradigm, store: Store, combinations: Sequence[dict[str, Any]], compiled: Sequence[Compiled], keep: bool
+) -> Pool:
+    """Compiled trials, which go round the combinations, as a pool; questions are kept for scoring
+    when ``keep``."""
     view = view_of(paradigm)
     loss = _loss(view, compiled[: len(combinations)])
     numbers = _phase_numbers(compiled)
@@ -217,17 +249,25 @@ def pool_of(paradigm: Paradigm, store: Store, combinations: Sequence[dict[str, A
         if not own:
             continue
         if any(trial.task != own[0].task for trial in own):
-            raise SpanLabError(f"{paradigm.name}: the task of its network section depends on a factor that is drawn at random; give that factor's level")
+            raise SpanLabError(
+                f"{paradigm.name}: the task of its network section depends on a factor that is drawn at random; give"
+                " that factor's level"
+            )
         lengths = np.array([len(trial.frames) for trial in own], np.int64)
         questions = [trial.labels.questions for trial in own] if keep else []
         steps = int(lengths.max())
         phases = _phases(own, steps, numbers)
-        blocks.append(TrialBlock(levels, own[0].task, _frames(own, lengths), lengths, *_labels(own, steps, view, loss), phases, questions))
+        blocks.append(
+            TrialBlock(
+                levels, own[0].task, _frames(own, lengths), lengths, *_labels(own, steps, view, loss), phases, questions
+            )
+        )
     return Pool(paradigm, view, loss, blocks, store)
 
 
 def _loss(view: NetworkView, compiled: Sequence[Compiled]) -> Loss:
-    """Questions with one answer are classes, unless there is a single output; questions with several answers are outputs."""
+    """Questions with one answer are classes, unless there is a single output; questions with
+    several answers are outputs."""
     several = any(isinstance(target, tuple) for trial in compiled for target in trial.labels.targets)
     return "outputs" if several or view.head == 1 else "classes"
 
@@ -239,7 +279,11 @@ def _frames(trials: Sequence[Compiled], lengths: np.ndarray) -> np.ndarray:
 def _labels(trials: Sequence[Compiled], steps: int, view: NetworkView, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
     """Return which steps are trained, and their targets."""
     trained = np.zeros((len(trials), steps), bool)
-    targets = np.zeros((*trained.shape, view.head), bool) if loss == "outputs" else np.full(trained.shape, view.filler, np.int64)
+    targets = (
+        np.zeros((*trained.shape, view.head), bool)
+        if loss == "outputs"
+        else np.full(trained.shape, view.filler, np.int64)
+    )
     for row, trial in enumerate(trials):
         labels = trial.labels
         trained[row, : len(labels.trained)] = labels.trained
@@ -254,7 +298,10 @@ def _labels(trials: Sequence[Compiled], steps: int, view: NetworkView, loss: Los
 
 def _phase_numbers(trials: Sequence[Compiled]) -> dict[str, int]:
     """The phases that ask questions, numbered from 1; 0 is for steps without a question."""
-    return {phase: number for number, phase in enumerate(sorted({"", *(phase for trial in trials for phase in trial.labels.asked_in)}))}
+    return {
+        phase: number
+        for number, phase in enumerate(sorted({"", *(phase for trial in trials for phase in trial.labels.asked_in)}))
+    }
 
 
 def _phases(trials: Sequence[Compiled], steps: int, numbers: Mapping[str, int]) -> np.ndarray:
@@ -264,19 +311,31 @@ def _phases(trials: Sequence[Compiled], steps: int, numbers: Mapping[str, int]) 
     return found
 
 
-def indices_at(paradigm: str, seed: int, step: int, size: int, trials: int, combinations: int, order: Order) -> np.ndarray:
+def indices_at(
+    paradigm: str, seed: int, step: int, size: int, trials: int, combinations: int, order: Order
+) -> np.ndarray:
     """The trials of one step of training, by their numbers, which go round the combinations.
 
-    A pure function of the seed and the number of the step, so that a resumed run goes on with exactly the trials that were next. With ``conditions`` the trials
-    of a step share one combination; combinations take turns in an order that is drawn anew in every round. All trials (of the combination) come once, in
-    random order, before any comes again.
+    A pure function of the seed and the number of the step, so that a resumed run goes on with
+    exactly the trials that were next. With ``conditions`` the trials of a step share one
+    combination; combinations take turns in an order that is drawn anew in every round. All trials
+    (of the combination) come once, in random order, before any comes again.
     """
     if order == "shuffled":
-        return np.array([_order(paradigm, seed, "all", at // trials, trials)[at % trials] for at in range(step * size, (step + 1) * size)], np.int64)
+        return np.array(
+            [
+                _order(paradigm, seed, "all", at // trials, trials)[at % trials]
+                for at in range(step * size, (step + 1) * size)
+            ],
+            np.int64,
+        )
     turn, place = divmod(step, combinations)
     number = int(_order(paradigm, seed, "turn", turn, combinations)[place])
     rows = len(range(number, trials, combinations))
-    chosen = [_order(paradigm, seed, f"rows:{number}", at // rows, rows)[at % rows] for at in range(turn * size, (turn + 1) * size)]
+    chosen = [
+        _order(paradigm, seed, f"rows:{number}", at // rows, rows)[at % rows]
+        for at in range(turn * size, (turn + 1) * size)
+    ]
     return np.array(chosen, np.int64) * combinations + number
 
 

@@ -29,7 +29,8 @@ class Store(Protocol):
 
 
 class WordStore:
-    """Vectors of words as float32, each word kept once and addressed by its number; number 0 is that of steps that show no single word, zeros.
+    """Vectors of words as float32, each word kept once and addressed by its number; number 0 is
+    that of steps that show no single word, zeros.
 
     Words can be added before their vectors are known, so that those are read once for all.
 
@@ -51,10 +52,13 @@ class WordStore:
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """Keep the words that are new; returns their numbers, int64 (n,)."""
         words = [stimulus.single_word() for stimulus in stimuli]
-        return np.array([0 if word is None else self._numbers.setdefault(word, len(self._numbers) + 1) for word in words], np.int64)
+        return np.array(
+            [0 if word is None else self._numbers.setdefault(word, len(self._numbers) + 1) for word in words], np.int64
+        )
 
     def take_in(self, shown: Sequence[str]) -> np.ndarray:
-        """Keep the words of another store; returns the new numbers of its numbers, of which 0 is not a word."""
+        """Keep the words of another store; returns the new numbers of its numbers, of which 0 is
+        not a word."""
         self.keep(shown)
         return np.array([0, *(self._numbers[word] for word in shown)], np.int64)
 

@@ -1,4 +1,5 @@
-"""Networks, room by room: what sees (encoders), what remembers (memories, transformer), what answers (heads), and the two kinds of whole networks.
+"""Networks, room by room: what sees (encoders), what remembers (memories, transformer), what
+answers (heads), and the two kinds of whole networks.
 
 Everything here imports torch.
 """

@@ -1,6 +1,7 @@
 """Networks from their settings.
 
-Those of the WorM benchmark (Sikarwar & Zhang, 2023, NeurIPS) have the same layers in the same order, with the same starting weights.
+Those of the WorM benchmark (Sikarwar & Zhang, 2023, NeurIPS) have the same layers in the same
+order, with the same starting weights.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ class WormNetwork(Network):
         published = architecture_and_options(settings.architecture, settings.options)[0]
         inputs = settings.inputs or published.published_inputs or settings.hidden
         if inputs <= settings.embedding:
-            raise SpanLabError(f"a memory that takes in {inputs} numbers has no room for the {settings.embedding} that name the task; make 'inputs' larger")
+            raise SpanLabError(
+                f"a memory that takes in {inputs} numbers has no room for the {settings.embedding} that name the task;"
+                " make 'inputs' larger"
+            )
         if self.seeing:
             self.eye = WormEye(inputs - settings.embedding)
         self.memory = memory(settings.architecture, settings.options, inputs, settings.hidden)
@@ -45,7 +49,8 @@ class WormNetwork(Network):
 
     @torch.no_grad()
     def _start_with_xavier(self) -> None:
-        """All weights from a normal distribution by their numbers of inputs and outputs (the gates of a cell as one matrix), all biases zero."""
+        """All weights from a normal distribution by their numbers of inputs and outputs (the gates
+        of a cell as one matrix), all biases zero."""
         for parameter in self.parameters():
             if parameter.ndim > 1:
                 nn.init.xavier_normal_(parameter)
@@ -59,7 +64,8 @@ def build(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], s
     Raises
     ------
     SpanLabError
-        for an unknown architecture, options that it does not take, or sizes that do not go together.
+        for an unknown architecture, options that it does not take, or sizes that do not go
+        together.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -84,10 +90,13 @@ def empty(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task]) -
 
 
 class _NothingDrawn(TorchFunctionMode):
-    """Starting weights are not drawn. Where there is nothing to fill, PyTorch would load its whole compiler for that, which takes a second or two."""
+    """Starting weights are not drawn. Where there is nothing to fill, PyTorch would load its whole
+    compiler for that, which takes a second or two."""
 
     @override
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         if func is torch.Tensor.normal_ or getattr(func, "__module__", "") == nn.init.__name__:
             return args[0] if args else (kwargs or {})["tensor"]
         return func(*args, **(kwargs or {}))

@@ -1,4 +1,5 @@
-"""The compact network: an eye that keeps positions, a memory, and a read-out that compares the memory with what is seen now."""
+"""The compact network: an eye that keeps positions, a memory, and a read-out that compares the
+memory with what is seen now."""
 
 from __future__ import annotations
 
@@ -20,12 +21,14 @@ from .network import Network, Place
 class Retina(nn.Module):
     """Pixels to decorrelated components of equal variance.
 
-    The components are the principal ones of the frames that a network is trained on, so that what is rare or small in a frame (a marker of one pixel) weighs
-    as much as what is large (whitening; Simoncelli & Olshausen, 2001, Annual Review of Neuroscience 24, on efficient coding). They are set before
-    training and stay as they are.
+    The components are the principal ones of the frames that a network is trained on, so that what
+    is rare or small in a frame (a marker of one pixel) weighs as much as what is large (whitening;
+    Simoncelli & Olshausen, 2001, Annual Review of Neuroscience 24, on efficient coding). They are
+    set before training and stay as they are.
     """
 
-    #: variance (of pixels from 0 to 1) that is taken for noise: the rounding of pixels to whole numbers and a margin
+    #: variance (of pixels from 0 to 1) that is taken for noise: the rounding of pixels to whole
+    #: numbers and a margin
     NOISE = 1e-5
 
     mean: Tensor
@@ -38,7 +41,8 @@ class Retina(nn.Module):
 
     @torch.no_grad()
     def fit(self, samples: Sequence[Tensor]) -> None:
-        """Set the components from frames, uint8 (n, 32, 32, 3): one sample per task, all of the same weight."""
+        """Set the components from frames, uint8 (n, 32, 32, 3): one sample per task, all of the
+        same weight."""
         pixels = torch.cat([frames.flatten(1).float() / 255 for frames in samples])
         weights = torch.cat([torch.full((len(frames), 1), 1 / (len(frames) * len(samples))) for frames in samples])
         mean = (pixels * weights).sum(0)
@@ -62,7 +66,8 @@ class Retina(nn.Module):
 
 
 def _decomposed(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of a symmetric matrix. Frames of one task may have so many equal ones that single precision does not get there."""
+    """Eigenvalues and eigenvectors of a symmetric matrix. Frames of one task may have so many equal
+    ones that single precision does not get there."""
     try:
         values, vectors = torch.linalg.eigh(matrix)
     except RuntimeError:  # LinAlgError is one
@@ -73,12 +78,15 @@ def _decomposed(matrix: Tensor) -> tuple[Tensor, Tensor]:
 class CompactEye(nn.Module):
     """Encoder of frames, before anything is remembered.
 
-    A summary of the whole frame comes from the retina. Beside it, one set of convolutional filters reads every window of the frame, and the whole frame at
-    low resolution: the kernels are as large as a window and move by whole windows, and windows keep their order, so that positions are kept. As the
-    overview and the windows are read by the same weights, a thing seen large and the same thing seen small get similar codes.
+    A summary of the whole frame comes from the retina. Beside it, one set of convolutional filters
+    reads every window of the frame, and the whole frame at low resolution: the kernels are as large
+    as a window and move by whole windows, and windows keep their order, so that positions are kept.
+    As the overview and the windows are read by the same weights, a thing seen large and the same
+    thing seen small get similar codes.
 
-    The memory takes in the overview (n, code) and the summary (n, summary). Beside these are the glimpses (n, windows ** 2, code), the windows at full
-    resolution, row by row; and the context (n, context): what kind of frame it is, from overview and glimpses.
+    The memory takes in the overview (n, code) and the summary (n, summary). Beside these are the
+    glimpses (n, windows ** 2, code), the windows at full resolution, row by row; and the context
+    (n, context): what kind of frame it is, from overview and glimpses.
     """
 
     def __init__(self, settings: CompactSettings) -> None:
@@ -97,7 +105,9 @@ class CompactEye(nn.Module):
         """``frames``: uint8 (n, 32, 32, 3); scaled to 0..1 here, and centred."""
         pixels = frames.permute(0, 3, 1, 2).float() / 255 - 0.6
         whole = functional.interpolate(pixels, size=(self.side, self.side), mode="area")
-        fine = functional.interpolate(pixels, size=(self.windows * self.side, self.windows * self.side), mode="bilinear")
+        fine = functional.interpolate(
+            pixels, size=(self.windows * self.side, self.windows * self.side), mode="bilinear"
+        )
         found = torch.cat([self.filters(whole).flatten(2), self.filters(fine).flatten(2)], 2).transpose(1, 2)
         codes = self.code_norm(self.code(functional.relu(found)))
         context = functional.relu(self.context_norm(self.context(codes.flatten(1))))
@@ -105,7 +115,8 @@ class CompactEye(nn.Module):
 
 
 class CompactReader(nn.Module):
-    """Encoder of words, before anything is remembered: its vector in the terms of the eye, as a thing seen, as a summary, and as the kind of thing.
+    """Encoder of words, before anything is remembered: its vector in the terms of the eye, as a
+    thing seen, as a summary, and as the kind of thing.
 
     There are no windows to look into.
     """
@@ -140,19 +151,27 @@ class CompactNetwork(Network):
         if self.seeing:
             self.eye = CompactEye(settings)
         self.task_embedding = nn.Embedding(len(self.tasks), settings.embedding)
-        self.memory = memory(settings.architecture, settings.options, settings.summary + settings.code + settings.embedding, settings.hidden)
+        self.memory = memory(
+            settings.architecture,
+            settings.options,
+            settings.summary + settings.code + settings.embedding,
+            settings.hidden,
+        )
         if settings.start == "delay_line":
             self.memory.start_as_delay_line(settings.delay_line, settings.code)
         elif settings.start == "orthogonal":
             self.memory.start_orthogonal()
-        # Which part of the state matters depends on what is seen now: the gate opens and closes units for the read-out, the state itself is left alone.
+        # Which part of the state matters depends on what is seen now: the gate opens and closes
+        # units for the read-out, the state itself is left alone.
         self.gate = nn.Linear(settings.context, settings.hidden)
         matches = settings.windows**2 if settings.match else 0
         if settings.match:
             self.template = nn.Linear(settings.hidden, settings.code)
             self.template_norm = nn.LayerNorm(settings.code, elementwise_affine=False)
             self.match_scale = nn.Parameter(torch.tensor(5.0))
-            if settings.start == "delay_line":  # a template starts out as something that was seen, not as a sum over the trial
+            if (
+                settings.start == "delay_line"
+            ):  # a template starts out as something that was seen, not as a sum over the trial
                 with torch.no_grad():
                     self.template.weight[:, settings.delay_line.slots * settings.delay_line.width :] *= 0.1
         if settings.products:
@@ -166,7 +185,9 @@ class CompactNetwork(Network):
         self.heads = Heads(self.tasks, settings.hidden + matches + settings.products)
         with torch.no_grad():
             for head in self.heads.values():
-                if head.out_features == matches:  # as many answers as windows: an answer starts out as the place that matches
+                if (
+                    head.out_features == matches
+                ):  # as many answers as windows: an answer starts out as the place that matches
                     head.weight[:, settings.hidden : settings.hidden + matches].zero_().fill_diagonal_(1)  # type: ignore[index, operator]
         if self.reading:
             self.reader = CompactReader(settings)
@@ -186,7 +207,8 @@ class CompactNetwork(Network):
 
     @torch.no_grad()
     def _start_aligned(self, first: int) -> None:
-        """Let products begin as what a unit holds, times what it would take in now, for the units from ``first`` on, which sum over the trial."""
+        """Let products begin as what a unit holds, times what it would take in now, for the units
+        from ``first`` on, which sum over the trial."""
         assert isinstance(self.memory, Cell), "only recurrent cells start as a delay line"
         entering = self.memory.gate("candidate", self.memory.cell.all_weights[0][0])[first:]
         entering[:, : self.settings.code] *= 0.1
@@ -195,14 +217,18 @@ class CompactNetwork(Network):
         self.factor_state.weight[:count] *= 0.1
         self.factor_state.weight[:count, first : first + count].fill_diagonal_(1)
         self.factor_seen.weight[:count] *= 0.1
-        self.factor_seen.weight[:count, self.settings.hidden :] = entering[:count, : self.settings.code + self.settings.summary]
+        self.factor_seen.weight[:count, self.settings.hidden :] = entering[
+            :count, : self.settings.code + self.settings.summary
+        ]
 
     @torch.no_grad()
     def _start_compared(self, line: DelayLine) -> None:
-        """Let products begin as what each unit of the delay line holds, times what would enter the line at that unit now.
+        """Let products begin as what each unit of the delay line holds, times what would enter the
+        line at that unit now.
 
-        Whatever was seen a number of steps ago is then compared with what is seen now, before anything is learned. The delay line takes in the summary of
-        the frame, and little else, so that what all frames share does not hide what differs.
+        Whatever was seen a number of steps ago is then compared with what is seen now, before
+        anything is learned. The delay line takes in the summary of the frame, and little else, so
+        that what all frames share does not hide what differs.
         """
         assert isinstance(self.memory, Cell), "only recurrent cells start as a delay line"
         code, units, width = self.settings.code, line.slots * line.width, line.width
@@ -223,9 +249,13 @@ class CompactNetwork(Network):
 
     @override
     def begin(
-        self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]], places: Mapping[str, Mapping[int, Place]] | None = None
+        self,
+        samples: Sequence[Tensor],
+        expected: Mapping[str, tuple[Sequence[float], bool]],
+        places: Mapping[str, Mapping[int, Place]] | None = None,
     ) -> None:
-        """Set the components of the retina; let heads begin with how often each of their outputs is wanted, and with what matches where their answers are."""
+        """Set the components of the retina; let heads begin with how often each of their outputs is
+        wanted, and with what matches where their answers are."""
         for head, (frequencies, exclusive) in expected.items():
             self.heads.expect(head, frequencies, exclusive)
         if self.settings.aligned and self.settings.match:
@@ -238,7 +268,9 @@ class CompactNetwork(Network):
             if (
                 self.settings.products and not self.settings.compared
             ):  # an empty frame is nothing, so that what was seen before an interval is what is left after it
-                self.eye.retina.mean.copy_(torch.cat([frames.flatten(1) for frames in samples]).float().div(255).median(0).values)
+                self.eye.retina.mean.copy_(
+                    torch.cat([frames.flatten(1) for frames in samples]).float().div(255).median(0).values
+                )
                 nn.init.zeros_(self.eye.summary.bias)
 
 
@@ -246,5 +278,8 @@ def _windows_at(place: Place, windows: int) -> Tensor:
     """Return how much of each window, row by row, a part of the screen covers."""
     edges = torch.arange(windows) / windows
     left, top, right, bottom = place
-    across, down = (((edges + 1 / windows).clamp(max=high) - edges.clamp(min=low)).clamp(min=0) * windows for low, high in ((left, right), (top, bottom)))
+    across, down = (
+        ((edges + 1 / windows).clamp(max=high) - edges.clamp(min=low)).clamp(min=0) * windows
+        for low, high in ((left, right), (top, bottom))
+    )
     return (down[:, None] * across).flatten()

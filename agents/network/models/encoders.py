@@ -1,4 +1,5 @@
-"""Encoders of one step, before anything is remembered: an eye for frames, a reader for the vectors of words."""
+"""Encoders of one step, before anything is remembered: an eye for frames, a reader for the vectors
+of words."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from ....paradigms.word_vectors import DIMENSIONS
 class Seen(NamedTuple):
     """Encoded frames or words.
 
-    Every frame is looked at once and addressed by its number afterwards, however often it is shown, in whichever trials.
+    Every frame is looked at once and addressed by its number afterwards, however often it is shown,
+    in whichever trials.
 
     Parameters
     ----------
@@ -30,7 +32,9 @@ class Seen(NamedTuple):
     def at(self, index: Tensor) -> Seen:
         """The frames with these numbers, in the shape of ``index``: (trials, steps) for sequences."""
         flat = index.reshape(-1)
-        parts = [part.index_select(0, flat).reshape(*index.shape, *part.shape[1:]) for part in (self.inputs, *self.beside)]
+        parts = [
+            part.index_select(0, flat).reshape(*index.shape, *part.shape[1:]) for part in (self.inputs, *self.beside)
+        ]
         return Seen(parts[0], tuple(parts[1:]))
 
     def rows(self, chosen: Tensor) -> Seen:
@@ -45,7 +49,8 @@ class Seen(NamedTuple):
 
 
 class WormEye(nn.Module):
-    """The published encoder: four convolutions over 32 × 32 pixels, the mean over positions, and a linear projection."""
+    """The published encoder: four convolutions over 32 × 32 pixels, the mean over positions, and a
+    linear projection."""
 
     def __init__(self, outputs: int) -> None:
         super().__init__()
@@ -71,7 +76,8 @@ class WormEye(nn.Module):
 
 
 class WormReader(nn.Module):
-    """The vector of a word in the place of a frame: brought to one length and projected. The benchmark published no encoder of words; this one is ours."""
+    """The vector of a word in the place of a frame: brought to one length and projected. The
+    benchmark published no encoder of words; this one is ours."""
 
     def __init__(self, outputs: int) -> None:
         super().__init__()
@@ -84,5 +90,6 @@ class WormReader(nn.Module):
 
 
 def even(vectors: Tensor) -> Tensor:
-    """Vectors brought to one length, since files differ in it by far; nothing (zeros) stays nothing."""
+    """Vectors brought to one length, since files differ in it by far; nothing (zeros) stays
+    nothing."""
     return functional.normalize(vectors, dim=1) * DIMENSIONS**0.5

@@ -24,7 +24,8 @@ class Heads(nn.ModuleDict):
 
     @torch.no_grad()
     def expect(self, head: str, frequencies: Sequence[float], exclusive: bool) -> None:
-        """Let a head begin with how often each of its outputs is wanted, so that learning need not begin with that."""
+        """Let a head begin with how often each of its outputs is wanted, so that learning need not
+        begin with that."""
         wanted: Tensor = torch.tensor(frequencies, dtype=torch.float32).clamp(1e-3, 1 - 1e-3)
         self[head].bias.copy_(wanted.log() if exclusive else wanted.logit())  # type: ignore[operator, union-attr]
 

@@ -1,5 +1,6 @@
-"""Memories: one small registered class per architecture. Here are the recurrent cells, and a transformer encoder that cannot
-look ahead: at each step it attends to that step and the earlier ones."""
+"""Memories: one small registered class per architecture. Here are the recurrent cells, and a
+transformer encoder that cannot look ahead: at each step it attends to that step and the earlier
+ones."""
 
 from __future__ import annotations
 
@@ -29,9 +30,11 @@ class Options(BaseModel):
 
 
 class Memory(nn.Module):
-    """The base of every architecture: ``forward(inputs (batch, steps, n), state)`` gives outputs (batch, steps, hidden) and the state after the last step.
+    """The base of every architecture: ``forward(inputs (batch, steps, n), state)`` gives outputs
+    (batch, steps, hidden) and the state after the last step.
 
-    Going through steps one at a time, handing the state on, must give what going through them at once gives; no output may depend on a later input.
+    Going through steps one at a time, handing the state on, must give what going through them at
+    once gives; no output may depend on a later input.
 
     Parameters
     ----------
@@ -45,7 +48,8 @@ class Memory(nn.Module):
     Options: ClassVar[type[Options]] = Options
     #: numbers that the published networks hand to it at each step; None: as many as it has units
     published_inputs: ClassVar[int | None] = 512
-    #: whether published networks with it start with Xavier-normal weights everywhere; as PyTorch has it when not
+    #: whether published networks with it start with Xavier-normal weights everywhere; as PyTorch
+    #: has it when not
     published_xavier: ClassVar[bool] = False
 
     def __init__(self, inputs: int, hidden: int, options: Any) -> None:
@@ -62,16 +66,21 @@ class Memory(nn.Module):
         raise NotImplementedError
 
     def seeded(self, state: State, seeds: Sequence[int]) -> State:
-        """The state before the first step with one seed per trial, for memories that draw random numbers; the others leave it as it is."""
+        """The state before the first step with one seed per trial, for memories that draw random
+        numbers; the others leave it as it is."""
         return state
 
     def start_orthogonal(self) -> None:
         """Let the weights from state to state start as an orthogonal matrix."""
-        raise SpanLabError(f"the architecture '{self.name}' cannot start orthogonal; write 'start: plain' in the model's settings")
+        raise SpanLabError(
+            f"the architecture '{self.name}' cannot start orthogonal; write 'start: plain' in the model's settings"
+        )
 
     def start_as_delay_line(self, line: DelayLine, overview: int) -> None:
         """Let most units start as a delay line, fed by the first ``overview`` inputs."""
-        raise SpanLabError(f"the architecture '{self.name}' cannot start as a delay line; write 'start: plain' in the model's settings")
+        raise SpanLabError(
+            f"the architecture '{self.name}' cannot start as a delay line; write 'start: plain' in the model's settings"
+        )
 
 
 ARCHITECTURES: Registry[Memory] = Registry("architecture", "spanlab.architectures")
@@ -86,7 +95,9 @@ def architecture_and_options(name: str, options: dict[str, Any]) -> tuple[type[M
         for an unknown architecture, or options that it does not take.
     """
     if name not in ARCHITECTURES:
-        raise SpanLabError(f"unknown architecture '{name}'{nearest(name, ARCHITECTURES) or '; there are ' + ', '.join(ARCHITECTURES)}")
+        raise SpanLabError(
+            f"unknown architecture '{name}'{nearest(name, ARCHITECTURES) or '; there are ' + ', '.join(ARCHITECTURES)}"
+        )
     cls = ARCHITECTURES.get(name)
     try:
         return cls, cls.Options.model_validate(options)
@@ -108,10 +119,12 @@ def memory(name: str, options: dict[str, Any], inputs: int, hidden: int) -> Memo
 
 
 class StepMemory(Memory):
-    """The base of memories that are defined by one step: what comes in and what was held make what is held, which also goes out."""
+    """The base of memories that are defined by one step: what comes in and what was held make what
+    is held, which also goes out."""
 
     def step(self, incoming: Tensor, held: Tensor) -> Tensor:
-        """Return the state after a step: (batch, hidden), from what comes in (batch, inputs) and what was held before (batch, hidden)."""
+        """Return the state after a step: (batch, hidden), from what comes in (batch, inputs) and
+        what was held before (batch, hidden)."""
         raise NotImplementedError
 
     @override
@@ -130,13 +143,16 @@ class StepMemory(Memory):
 class CellOptions(Options):
     """Options of recurrent cells."""
 
-    layers: Annotated[int, Field(ge=1, le=8)] = Field(1, description="layers, each fed by the one before; the outputs are those of the last")
+    layers: Annotated[int, Field(ge=1, le=8)] = Field(
+        1, description="layers, each fed by the one before; the outputs are those of the last"
+    )
 
 
 class Cell(Memory):
     """The base of PyTorch's recurrent cells.
 
-    ``gates`` are the blocks of their weight matrices, in order; the candidate is what may enter the state.
+    ``gates`` are the blocks of their weight matrices, in order; the candidate is what may enter the
+    state.
     """
 
     Options = CellOptions
@@ -171,7 +187,9 @@ class Cell(Memory):
     def start_orthogonal(self) -> None:
         for layer in range(self.layers):
             weights = self._without_biases(layer)
-            self.gate("candidate", weights["weight_hh"]).copy_(nn.init.orthogonal_(torch.empty(self.hidden, self.hidden)))
+            self.gate("candidate", weights["weight_hh"]).copy_(
+                nn.init.orthogonal_(torch.empty(self.hidden, self.hidden))
+            )
 
     def _without_biases(self, layer: int) -> dict[str, Tensor]:
         """The weights of a layer by their names, biases set to zero."""
@@ -203,9 +221,11 @@ class Gru(Cell):
 class Lstm(Cell):
     """A long short-term memory (Hochreiter & Schmidhuber, 1997).
 
-    All weights are learned; only where they start is chosen. As a delay line most units start with closed forget gates and with candidate weights that
-    are a shifted identity, so that the state begins as a queue (on orthogonal matrices for long memories: Henaff, Szlam & LeCun, 2016, ICML); the
-    other units start as integrators with open forget gates (Jozefowicz, Zaremba & Sutskever, 2015, ICML). With an orthogonal start forget gates are open.
+    All weights are learned; only where they start is chosen. As a delay line most units start with
+    closed forget gates and with candidate weights that are a shifted identity, so that the state
+    begins as a queue (on orthogonal matrices for long memories: Henaff, Szlam & LeCun, 2016, ICML);
+    the other units start as integrators with open forget gates (Jozefowicz, Zaremba & Sutskever,
+    2015, ICML). With an orthogonal start forget gates are open.
     """
 
     name: ClassVar[str] = "lstm"
@@ -224,14 +244,17 @@ class Lstm(Cell):
     @override
     def start_as_delay_line(self, line: DelayLine, overview: int) -> None:
         if self.layers > 1:
-            raise SpanLabError("a delay line is one layer; leave out 'layers', or write 'start: orthogonal' in the model's settings")
+            raise SpanLabError(
+                "a delay line is one layer; leave out 'layers', or write 'start: orthogonal' in the model's settings"
+            )
         weights = self._without_biases(0)
         width, end = line.width, line.slots * line.width
         recurrent = self.gate("candidate", weights["weight_hh"])
         recurrent[:end] *= 0.1
         recurrent[:end, :end] = 0
         recurrent[:end, :end].diagonal(-width).fill_(line.gain)
-        # Only the first group takes in what is seen, and mostly the overview, which comes first among the inputs.
+        # Only the first group takes in what is seen, and mostly the overview, which comes first
+        # among the inputs.
         self.gate("candidate", weights["weight_ih"])[width:end] *= 0.1
         self.gate("candidate", weights["weight_ih"])[:width, overview:] *= 0.1
         bias = weights["bias_ih"]
@@ -245,14 +268,23 @@ class TransformerOptions(Options):
     """Options of the transformer; the defaults are those of the published networks."""
 
     layers: Annotated[int, Field(ge=1, le=24)] = Field(2, description="layers")
-    heads: Annotated[int, Field(ge=1, le=64)] = Field(8, description="heads of attention; the number of units is a multiple of it")
-    feedforward: Annotated[int, Field(ge=1, le=16384)] = Field(2048, description="units of the feedforward part of a layer")
-    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="share of units that are left out in training")
-    positions: Annotated[int, Field(ge=1, le=1024)] = Field(20, description="steps that it can tell apart; trials may not be longer")
+    heads: Annotated[int, Field(ge=1, le=64)] = Field(
+        8, description="heads of attention; the number of units is a multiple of it"
+    )
+    feedforward: Annotated[int, Field(ge=1, le=16384)] = Field(
+        2048, description="units of the feedforward part of a layer"
+    )
+    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.1, description="share of units that are left out in training"
+    )
+    positions: Annotated[int, Field(ge=1, le=1024)] = Field(
+        20, description="steps that it can tell apart; trials may not be longer"
+    )
 
 
 class Layer(nn.Module):
-    """One layer: attention, then a feedforward part, each added to what came in and normalised (post-norm; Vaswani et al., 2017)."""
+    """One layer: attention, then a feedforward part, each added to what came in and normalised
+    (post-norm; Vaswani et al., 2017)."""
 
     def __init__(self, hidden: int, options: TransformerOptions) -> None:
         super().__init__()
@@ -265,15 +297,25 @@ class Layer(nn.Module):
 
     @override
     def forward(self, inputs: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Inputs (batch, steps, n), with the keys and values of the steps before; gives outputs, and the keys and values of all steps."""
+        """Inputs (batch, steps, n), with the keys and values of the steps before; gives outputs,
+        and the keys and values of all steps."""
         attention, before = self.self_attn, keys.shape[1]
         query, key, value = functional.linear(inputs, attention.in_proj_weight, attention.in_proj_bias).chunk(3, -1)
         keys, values = torch.cat([keys, key], 1), torch.cat([values, value], 1)
         steps = inputs.shape[1]
         # A step attends to itself and to what was before it.
-        mask = torch.ones(steps, before + steps, dtype=torch.bool, device=inputs.device).tril(before) if before and steps > 1 else None
+        mask = (
+            torch.ones(steps, before + steps, dtype=torch.bool, device=inputs.device).tril(before)
+            if before and steps > 1
+            else None
+        )
         found = functional.scaled_dot_product_attention(
-            self._split(query), self._split(keys), self._split(values), mask, self.dropout if self.training else 0.0, is_causal=not before
+            self._split(query),
+            self._split(keys),
+            self._split(values),
+            mask,
+            self.dropout if self.training else 0.0,
+            is_causal=not before,
         )
         attended = attention.out_proj(found.transpose(1, 2).flatten(2))
         middle = self.norm1(inputs + self._drop(attended))
@@ -290,7 +332,8 @@ class Layer(nn.Module):
 
 @ARCHITECTURES.register
 class Transformer(Memory):
-    """A causal transformer encoder with learned positions; its state are the keys and values of the steps so far, so that each step is computed once."""
+    """A causal transformer encoder with learned positions; its state are the keys and values of the
+    steps so far, so that each step is computed once."""
 
     name: ClassVar[str] = "transformer"
     Options = TransformerOptions
@@ -299,11 +342,16 @@ class Transformer(Memory):
     def __init__(self, inputs: int, hidden: int, options: TransformerOptions) -> None:
         super().__init__(inputs, hidden, options)
         if hidden % options.heads:
-            raise SpanLabError(f"a transformer with {options.heads} heads of attention has a multiple of {options.heads} units, not {hidden}; change 'hidden'")
+            raise SpanLabError(
+                f"a transformer with {options.heads} heads of attention has a multiple of {options.heads} units, not"
+                f" {hidden}; change 'hidden'"
+            )
         self.entry = nn.Linear(inputs, hidden) if inputs != hidden else nn.Identity()
         self.positions = nn.Embedding(options.positions, hidden)
         first = Layer(hidden, options)
-        self.layers = nn.ModuleList([first, *(copy.deepcopy(first) for _ in range(options.layers - 1))])  # as PyTorch's encoder: all layers start alike
+        self.layers = nn.ModuleList(
+            [first, *(copy.deepcopy(first) for _ in range(options.layers - 1))]
+        )  # as PyTorch's encoder: all layers start alike
 
     @property
     @override
@@ -320,7 +368,10 @@ class Transformer(Memory):
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         before, steps = state[0].shape[2], inputs.shape[1]
         if before + steps > self.longest:
-            raise SpanLabError(f"this transformer takes trials of up to {self.longest} steps, and this one is longer; choose a network with more positions")
+            raise SpanLabError(
+                f"this transformer takes trials of up to {self.longest} steps, and this one is longer; choose a network"
+                " with more positions"
+            )
         held = self.entry(inputs) + self.positions.weight[before : before + steps]
         keys, values = [], []
         for number, layer in enumerate(self.layers):

@@ -16,7 +16,8 @@ from .memories import Memory, State
 
 #: A part of the screen: left, top, right, bottom, from 0 to 1.
 Place = tuple[float, float, float, float]
-#: Frames that are looked at together where nothing is learned: more would need much memory and gain nothing.
+#: Frames that are looked at together where nothing is learned: more would need much memory and gain
+#: nothing.
 _TOGETHER = 256
 
 
@@ -26,7 +27,8 @@ class Passage(NamedTuple):
     Parameters
     ----------
     logits : (batch, steps, outputs of the head)
-    hidden : (batch, steps, hidden): the output of the memory at each step, its hidden state (of the last layer, where there are several), before any read-out
+    hidden : (batch, steps, hidden): the output of the memory at each step, its hidden state (of the
+        last layer, where there are several), before any read-out
     state : what the next steps go on from
     """
 
@@ -38,8 +40,8 @@ class Passage(NamedTuple):
 class Network(nn.Module):
     """The base of networks.
 
-    A network sees one 32 × 32 frame per step and nothing else (in tasks with words: it reads the vector of one word); whatever it knows of earlier frames is in
-    the state of its memory.
+    A network sees one 32 × 32 frame per step and nothing else (in tasks with words: it reads the
+    vector of one word); whatever it knows of earlier frames is in the state of its memory.
 
     Parameters
     ----------
@@ -76,14 +78,16 @@ class Network(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def see(self, frames: Tensor) -> Seen:
-        """Encode frames by the eye, uint8 (n, 32, 32, 3), or the reader of vectors, float32 (n, 300)."""
+        """Encode frames by the eye, uint8 (n, 32, 32, 3), or the reader of vectors, float32 (n,
+        300)."""
         encoder = self.eye if frames.dtype == torch.uint8 else self.reader
         if torch.is_grad_enabled() or len(frames) <= _TOGETHER:
             return encoder(frames)
         return Seen.joined([encoder(part) for part in frames.split(_TOGETHER)])
 
     def initial(self, batch: int, seeds: Sequence[int] | None = None) -> State:
-        """The state before the first step of ``batch`` trials; ``seeds``, one for each, are for memories that draw random numbers."""
+        """The state before the first step of ``batch`` trials; ``seeds``, one for each, are for
+        memories that draw random numbers."""
         state = self.memory.initial(batch, self.task_embedding.weight)
         return state if seeds is None else self.memory.seeded(state, seeds)
 
@@ -107,27 +111,35 @@ class Network(nn.Module):
         return self.memory(torch.cat(parts, -1), self.initial(batch) if state is None else state)
 
     def features(self, hidden: Tensor, seen: Seen) -> Tensor:
-        """Return the input of the linear heads (..., features) of hidden states (..., hidden) and what is seen at the same steps."""
+        """Return the input of the linear heads (..., features) of hidden states (..., hidden) and
+        what is seen at the same steps."""
         return hidden
 
     def answer(self, hidden: Tensor, seen: Seen, task: str) -> Tensor:
-        """The outputs (..., head) of a task's head for hidden states (..., hidden) and what is seen at the same steps."""
+        """The outputs (..., head) of a task's head for hidden states (..., hidden) and what is seen
+        at the same steps."""
         return self.heads[self.tasks[task].head](self.features(hidden, seen))
 
     @override
     def forward(self, seen: Seen, task: str, state: State | None = None) -> Passage:
-        """Go through steps of one task and read out each; see :meth:`remember` and :meth:`answer`, which trials of several tasks in one batch need."""
+        """Go through steps of one task and read out each; see :meth:`remember` and :meth:`answer`,
+        which trials of several tasks in one batch need."""
         hidden, after = self.remember(seen, task, state)
         return Passage(self.answer(hidden, seen, task), hidden, after)
 
     def begin(
-        self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]], places: Mapping[str, Mapping[int, Place]] | None = None
+        self,
+        samples: Sequence[Tensor],
+        expected: Mapping[str, tuple[Sequence[float], bool]],
+        places: Mapping[str, Mapping[int, Place]] | None = None,
     ) -> None:
         """Set what follows from the training trials before any learning, if there is such.
 
         Parameters
         ----------
         samples : frames, uint8 (n, 32, 32, 3), one sample per task
-        expected : for each head how often each of its outputs is wanted, and whether these exclude one another
-        places : for each head where on the screen the answers are that its outputs stand for, if they are places
+        expected : for each head how often each of its outputs is wanted, and whether these exclude
+            one another
+        places : for each head where on the screen the answers are that its outputs stand for, if
+            they are places
         """

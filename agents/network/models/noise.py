@@ -1,4 +1,5 @@
-"""An LSTM with noise in its cells: a network with it is a limited one, whether it learned with the noise or got it afterwards."""
+"""An LSTM with noise in its cells: a network with it is a limited one, whether it learned with the
+noise or got it afterwards."""
 
 from __future__ import annotations
 
@@ -21,17 +22,27 @@ class NoiseOptions(Options):
 
     noise: Annotated[float, Field(ge=0)] = Field(
         0.0,
-        description="standard deviation of the noise that is added to the cell of every unit at each step; what enters a cell at a step is between -1 and 1",
+        description=(
+            "standard deviation of the noise that is added to the cell of every unit at each step; what enters a cell"
+            " at a step is between -1 and 1"
+        ),
     )
-    relative: bool = Field(False, description="whether the noise of a unit is this many times what its cell holds: whoever holds more has more of it")
+    relative: bool = Field(
+        False,
+        description=(
+            "whether the noise of a unit is this many times what its cell holds: whoever holds more has more of it"
+        ),
+    )
 
 
 @ARCHITECTURES.register
 class NoisyLstm(Lstm):
-    """An LSTM whose cells take up normal noise at every step: what is held drifts, the more the longer it is held.
+    """An LSTM whose cells take up normal noise at every step: what is held drifts, the more the
+    longer it is held.
 
-    The noise of a trial follows from the trial's seed and the step alone, so that it is the same step by step, in a batch, and when the trial is taken again.
-    In training, the noise of a step of training follows from its number, so that every trial meets new noise.
+    The noise of a trial follows from the trial's seed and the step alone, so that it is the same
+    step by step, in a batch, and when the trial is taken again. In training, the noise of a step of
+    training follows from its number, so that every trial meets new noise.
     """
 
     name: ClassVar[str] = "noisy_lstm"
@@ -75,7 +86,8 @@ def add_noise(network: Network, noise: float, relative: bool | None = None) -> N
     Parameters
     ----------
     noise : standard deviation
-    relative : whether it is in proportion to what each cell holds; when not given, as the network was trained, and else added as it is
+    relative : whether it is in proportion to what each cell holds; when not given, as the network
+        was trained, and else added as it is
 
     Raises
     ------
@@ -84,7 +96,10 @@ def add_noise(network: Network, noise: float, relative: bool | None = None) -> N
     """
     memory = network.memory
     if not isinstance(memory, Lstm) or memory.layers > 1:
-        raise SpanLabError(f"noise can be added to an LSTM with a single layer, and this network has the memory '{memory.name}'; leave out the noise")
+        raise SpanLabError(
+            f"noise can be added to an LSTM with a single layer, and this network has the memory '{memory.name}'; leave"
+            " out the noise"
+        )
     if isinstance(memory, NoisyLstm):
         memory.noise, memory.relative = noise, memory.relative if relative is None else relative
     else:
@@ -95,7 +110,8 @@ def add_noise(network: Network, noise: float, relative: bool | None = None) -> N
 
 
 def _mixed(numbers: Tensor) -> Tensor:
-    """Other numbers, far apart for neighbours, from 0 to 2**63 - 1 (the finaliser of SplitMix64; Steele, Lea & Flood, 2014)."""
+    """Other numbers, far apart for neighbours, from 0 to 2**63 - 1 (the finaliser of SplitMix64;
+    Steele, Lea & Flood, 2014)."""
     for shift, factor in ((30, -4658895280553007687), (27, -7723592293110705685)):
         numbers = (numbers ^ ((numbers >> shift) & ((1 << (64 - shift)) - 1))) * factor
     return (numbers ^ ((numbers >> 31) & ((1 << 33) - 1))) & (2**63 - 1)
@@ -107,6 +123,7 @@ def _uniform(numbers: Tensor) -> Tensor:
 
 
 def _normal(numbers: Tensor, units: Tensor) -> Tensor:
-    """Standard normal numbers (batch, units) from a number for each trial (batch, 1) and that of each unit (Box & Muller, 1958)."""
+    """Standard normal numbers (batch, units) from a number for each trial (batch, 1) and that of
+    each unit (Box & Muller, 1958)."""
     first = _mixed(numbers + units * -7046029254386353131)
     return (-2 * _uniform(first).log()).sqrt() * torch.cos(2 * torch.pi * _uniform(_mixed(first + 1)))

@@ -1,8 +1,10 @@
-"""Small parts of frames that are the same: what a convolution makes of equal surroundings is equal, so that each different one needs to be looked at once.
+"""Small parts of frames that are the same: what a convolution makes of equal surroundings is equal,
+so that each different one needs to be looked at once.
 
-Frames of experiments repeat themselves: a grid has the same corners everywhere, most of an array of bars is empty, and a display changes little from step to
-step. In a joint batch of all tasks of the benchmark, the different surroundings are about a tenth, two fifths and three quarters of the places that the
-second, third and fourth layer of the published eye go over.
+Frames of experiments repeat themselves: a grid has the same corners everywhere, most of an array of
+bars is empty, and a display changes little from step to step. In a joint batch of all tasks of the
+benchmark, the different surroundings are about a tenth, two fifths and three quarters of the places
+that the second, third and fourth layer of the published eye go over.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ class Neighbours:
     Parameters
     ----------
     parts : int64 (n, 9) or (n, 4): rows of the layer below; -1 beyond the border of the frame
-    users, starts : the same the other way round, for gradients: ``users[starts[i]:starts[i + 1]]`` are the surroundings in which row ``i // 9`` of the layer
-        below is at place ``i % 9``. None for neighbourhoods of four, and where nothing is learned
+    users, starts : the same the other way round, for gradients: ``users[starts[i]:starts[i + 1]]``
+        are the surroundings in which row ``i // 9`` of the layer below is at place ``i % 9``. None
+        for neighbourhoods of four, and where nothing is learned
     """
 
     parts: np.ndarray
@@ -33,7 +36,8 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """Frames taken apart as the layers of the published eye see them: 3 × 3, 3 × 3, the largest of 2 × 2, 3 × 3, the largest of 2 × 2, 3 × 3, the mean.
+    """Frames taken apart as the layers of the published eye see them: 3 × 3, 3 × 3, the largest of
+    2 × 2, 3 × 3, the largest of 2 × 2, 3 × 3, the mean.
 
     Parameters
     ----------
@@ -58,7 +62,8 @@ class Patches:
 
 
 def take_apart(frames: np.ndarray, gradients: bool = True) -> Patches:
-    """The different parts of frames, uint8 (n, 32, 32, 3); with what gradients need, or without where nothing is learned."""
+    """The different parts of frames, uint8 (n, 32, 32, 3); with what gradients need, or without
+    where nothing is learned."""
     colours = frames.astype(np.int32)
     shown, colour = _different((colours[..., 0] << 16 | colours[..., 1] << 8 | colours[..., 2]).reshape(-1, 1))
     table = np.concatenate([shown[:, 0], [0]])  # beyond the border: zeros, which are black
@@ -104,8 +109,11 @@ def _different(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     import pandas as pd
 
     for attempt in itertools.count():
-        # Odd numbers by which what is at the places is told apart. Should two different rows have one key, others are tried.
-        factors = np.random.RandomState(attempt).randint(0, 2**62, rows.shape[1], dtype=np.int64).astype(np.uint64) * np.uint64(2) + np.uint64(1)
+        # Odd numbers by which what is at the places is told apart. Should two different rows have
+        # one key, others are tried.
+        factors = np.random.RandomState(attempt).randint(0, 2**62, rows.shape[1], dtype=np.int64).astype(
+            np.uint64
+        ) * np.uint64(2) + np.uint64(1)
         keys = np.zeros(len(rows), np.uint64)
         for column, factor in enumerate(factors):
             keys += (rows[:, column] + 2).astype(np.uint64) * factor

@@ -1,4 +1,5 @@
-"""Looking at frames fast: each different part of them once. The outputs and gradients are those of the eye itself, to rounding."""
+"""Looking at frames fast: each different part of them once. The outputs and gradients are those of
+the eye itself, to rounding."""
 
 from __future__ import annotations
 
@@ -15,26 +16,30 @@ from ..models import Network, Seen
 from ..models.encoders import WormEye
 from .patches import Neighbours, Patches, take_apart
 
-#: Outputs of a layer that are worked out together: what lies between fits into memory, and that memory is used again and again.
+#: Outputs of a layer that are worked out together: what lies between fits into memory, and that
+#: memory is used again and again.
 _CHANNELS = 128
 #: Whole frames that are looked at together on a processor.
 _TOGETHER = 96
 
 
 def by_patches(network: Network, device: torch.device) -> bool:
-    """Return whether this network looks at frames part by part: the published eye does on a processor. A GPU is faster with whole frames."""
+    """Return whether this network looks at frames part by part: the published eye does on a
+    processor. A GPU is faster with whole frames."""
     return network.seeing and isinstance(network.eye, WormEye) and device.type == "cpu"
 
 
 def see_frames(network: Network, frames: Tensor) -> Seen:
-    """Encode frames by the eye, uint8 (n, 32, 32, 3); in chunks that fit into the caches of a processor."""
+    """Encode frames by the eye, uint8 (n, 32, 32, 3); in chunks that fit into the caches of a
+    processor."""
     if len(frames) <= _TOGETHER or frames.device.type != "cpu":
         return network.see(frames)
     return Seen.joined([network.see(part) for part in frames.split(_TOGETHER)])
 
 
 def looked_at(network: Network, frames: np.ndarray) -> Seen:
-    """Encode, on a processor, different frames, uint8 (n, 32, 32, 3), or of vectors of words, float32 (n, 300), the faster way."""
+    """Encode, on a processor, different frames, uint8 (n, 32, 32, 3), or of vectors of words,
+    float32 (n, 300), the faster way."""
     if frames.dtype == np.uint8 and by_patches(network, torch.device("cpu")):
         return see_patches(network, take_apart(frames, gradients=torch.is_grad_enabled()))
     return see_frames(network, torch.from_numpy(frames))
@@ -73,7 +78,8 @@ def _largest(inputs: Tensor, squares: Neighbours) -> Tensor:
 
 
 class _Room(threading.local):
-    """Memory that is used again: asking the system for hundreds of megabytes anew in each step takes as long as filling them."""
+    """Memory that is used again: asking the system for hundreds of megabytes anew in each step
+    takes as long as filling them."""
 
     def __init__(self) -> None:
         self.tensors: dict[tuple[str, torch.dtype], Tensor] = {}
@@ -90,14 +96,17 @@ _ROOM = _Room()
 
 
 class _Convolution(Function):
-    """A convolution of 3 × 3 and a rectifier over different surroundings: products are made once for each different input, then put together."""
+    """A convolution of 3 × 3 and a rectifier over different surroundings: products are made once
+    for each different input, then put together."""
 
     @staticmethod
     @override
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, neighbours: Neighbours) -> Tensor:
         below, outputs = len(inputs), len(weight)
         parts = torch.from_numpy(neighbours.parts)
-        places = torch.where(parts < 0, below * 9, parts * 9 + torch.arange(9))  # beyond the border: a row of zeros, the last
+        places = torch.where(
+            parts < 0, below * 9, parts * 9 + torch.arange(9)
+        )  # beyond the border: a row of zeros, the last
         found = inputs.new_empty(len(parts), outputs)
         for start in range(0, outputs, _CHANNELS):
             filters = weight[start : start + _CHANNELS]
@@ -128,7 +137,9 @@ class _Convolution(Function):
             filters = weight[start : start + _CHANNELS]
             width = len(filters)
             part = gradient[:, start : start + width].contiguous()
-            to_products = nn.functional.embedding_bag(users, part, starts, mode="sum", include_last_offset=True).view(below, 9 * width)
+            to_products = nn.functional.embedding_bag(users, part, starts, mode="sum", include_last_offset=True).view(
+                below, 9 * width
+            )
             to_inputs.addmm_(to_products, filters.permute(2, 3, 0, 1).reshape(9 * width, -1))
             to_weight[start : start + width] = (inputs.T @ to_products).view(-1, 3, 3, width).permute(3, 0, 1, 2)
         return to_inputs, to_weight, gradient.sum(0), None

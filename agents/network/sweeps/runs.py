@@ -1,4 +1,5 @@
-"""The runs of a sweep: taken one by one or by workers, gone on with after whatever has stopped them, and each done once."""
+"""The runs of a sweep: taken one by one or by workers, gone on with after whatever has stopped
+them, and each done once."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class RunStatus:
     Parameters
     ----------
     id, values : which
-    state : ``under way`` while a process works on it; ``begun`` when one has, and it will be gone on with
+    state : ``under way`` while a process works on it; ``begun`` when one has, and it will be gone
+        on with
     step, steps : of training, as its log tells
     note : what has gone wrong
     """
@@ -41,8 +43,11 @@ class RunStatus:
     note: str = ""
 
 
-def run_sweep(folder: Path, pool: WorkerPool | None = None, tell: Callable[[str, str], None] = lambda run, outcome: None) -> None:
-    """Take every run of a sweep that is not done. Several processes may do this at once, on one machine or on several with a common disk.
+def run_sweep(
+    folder: Path, pool: WorkerPool | None = None, tell: Callable[[str, str], None] = lambda run, outcome: None
+) -> None:
+    """Take every run of a sweep that is not done. Several processes may do this at once, on one
+    machine or on several with a common disk.
 
     Parameters
     ----------
@@ -88,7 +93,10 @@ def _trained(folder: Path) -> str:
         write_atomically(folder / FAULT, (json.dumps({"message": str(error)}, indent=1) + "\n").encode())
         return f"failed: {error}"
     assert result is not None
-    write_atomically(folder / DONE, (json.dumps({"checkpoint": result.checkpoint.name, "steps": result.steps}, indent=1) + "\n").encode())
+    write_atomically(
+        folder / DONE,
+        (json.dumps({"checkpoint": result.checkpoint.name, "steps": result.steps}, indent=1) + "\n").encode(),
+    )
     return "done"
 
 

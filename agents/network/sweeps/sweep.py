@@ -1,4 +1,5 @@
-"""Sweeps: one training config after another, made from a grid. What a sweep is stands in a YAML file, and what became of it in a folder."""
+"""Sweeps: one training config after another, made from a grid. What a sweep is stands in a YAML
+file, and what became of it in a folder."""
 
 from __future__ import annotations
 
@@ -37,12 +38,20 @@ class SweepConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)] = Field(description="name of the sweep")
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)] = Field(
+        description="name of the sweep"
+    )
     about: str = Field("", description="what it is for, in a sentence or two")
     base: str = Field(description="the training config that is varied: a preset, or a file (seen from this one)")
-    change: dict[str, Any] = Field(default_factory=dict, description="other values than the base's, for all runs: key (parts joined by dots) and value")
+    change: dict[str, Any] = Field(
+        default_factory=dict,
+        description="other values than the base's, for all runs: key (parts joined by dots) and value",
+    )
     grid: Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], Field(min_length=1)] = Field(
-        description="keys of the config (parts joined by dots; tasks.batch is that of every task) with the values that each takes; every combination is a run"
+        description=(
+            "keys of the config (parts joined by dots; tasks.batch is that of every task) with the values that each"
+            " takes; every combination is a run"
+        )
     )
 
 
@@ -94,7 +103,10 @@ def read_sweep(name: str | Path) -> Sweep:
             path = _shipped() / f"{name}.yaml"
         else:
             known = sweep_presets()
-            raise SpanLabError(f"there is no sweep '{name}'{nearest(str(name), known)}; give a YAML file, or one that ships: {', '.join(known)}")
+            raise SpanLabError(
+                f"there is no sweep '{name}'{nearest(str(name), known)}; give a YAML file, or one that ships:"
+                f" {', '.join(known)}"
+            )
     document = yaml_source.read(path)
     if not isinstance(document.data, dict):
         raise ParadigmError([document.problem((), "expected a sweep (keys with values, beginning with 'name: NAME')")])
@@ -112,8 +124,19 @@ def read_sweep(name: str | Path) -> Sweep:
     runs = []
     for number, values in enumerate(itertools.product(*config.grid.values()), start=1):
         chosen = dict(zip(config.grid, values, strict=True))
-        id_ = "-".join([f"{number:0{len(str(many))}d}", *(_slug(value) for key, value in chosen.items() if len(config.grid[key]) > 1)])[:80].rstrip("-.")
-        runs.append(SweepRun(id_, chosen, _config(whole, config, chosen, f"run {number} ({_format_values(chosen)}) of {path}", number, many)))
+        id_ = "-".join(
+            [
+                f"{number:0{len(str(many))}d}",
+                *(_slug(value) for key, value in chosen.items() if len(config.grid[key]) > 1),
+            ]
+        )[:80].rstrip("-.")
+        runs.append(
+            SweepRun(
+                id_,
+                chosen,
+                _config(whole, config, chosen, f"run {number} ({_format_values(chosen)}) of {path}", number, many),
+            )
+        )
     return Sweep(config, tuple(runs))
 
 
@@ -128,7 +151,9 @@ def write_sweep(folder: Path, sweep: Sweep) -> None:
     file = folder / SWEEP
     if file.exists():
         if read_folder(folder)["hash"] != sweep.hash:
-            raise SpanLabError(f"{folder} holds another sweep, or this one with other settings; choose another folder with --output")
+            raise SpanLabError(
+                f"{folder} holds another sweep, or this one with other settings; choose another folder with --output"
+            )
         return
     if folder.exists() and not folder.is_dir():
         raise SpanLabError(f"{folder} is a file, and a sweep needs a folder; choose another one with --output")
@@ -142,7 +167,10 @@ def write_sweep(folder: Path, sweep: Sweep) -> None:
         "sweep": sweep.config.name,
         "hash": sweep.hash,
         "config": sweep.config.model_dump(mode="json"),
-        "runs": [{"id": run.id, "name": run.config.name, "steps": run.config.steps, "values": dict(run.values)} for run in sweep.runs],
+        "runs": [
+            {"id": run.id, "name": run.config.name, "steps": run.config.steps, "values": dict(run.values)}
+            for run in sweep.runs
+        ],
     }
     write_atomically(file, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
 
@@ -160,7 +188,9 @@ def read_folder(folder: Path) -> dict[str, Any]:
         if not isinstance(record, dict) or not {"hash", "runs", "sweep", "config"} <= set(record):
             raise ValueError("it is not a sweep")
     except (FileNotFoundError, NotADirectoryError):
-        raise SpanLabError(f"{folder} holds no sweep: it has no {SWEEP}; begin one with: spanlab sweep CONFIG -o {folder}") from None
+        raise SpanLabError(
+            f"{folder} holds no sweep: it has no {SWEEP}; begin one with: spanlab sweep CONFIG -o {folder}"
+        ) from None
     except (OSError, ValueError) as error:
         raise SpanLabError(f"{folder / SWEEP} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if record.get("format_version", 0) > _FORMAT:
@@ -168,12 +198,16 @@ def read_folder(folder: Path) -> dict[str, Any]:
     return record
 
 
-def _config(base: Mapping[str, Any], sweep: SweepConfig, chosen: Mapping[str, Any], what: str, number: int, many: int) -> TrainingConfig:
+def _config(
+    base: Mapping[str, Any], sweep: SweepConfig, chosen: Mapping[str, Any], what: str, number: int, many: int
+) -> TrainingConfig:
     """The config of one run, checked as one from a file is."""
     data = json.loads(json.dumps(base))
     for key, value in {**sweep.change, **chosen}.items():
         _put(data, key.split("."), value, f"{what}: {key}")
-    data.pop("workers", None)  # it changes nothing but the speed, and the processes of a sweep may have no processes of their own
+    data.pop(
+        "workers", None
+    )  # it changes nothing but the speed, and the processes of a sweep may have no processes of their own
     data["name"] = f"{sweep.name}-{number:0{len(str(many))}d}"
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "config.yaml"
@@ -181,7 +215,9 @@ def _config(base: Mapping[str, Any], sweep: SweepConfig, chosen: Mapping[str, An
         try:
             return read_config(path)
         except ParadigmError as error:
-            problems = "; ".join(f"{problem.key}: {problem.message}" if problem.key else problem.message for problem in error.problems)
+            problems = "; ".join(
+                f"{problem.key}: {problem.message}" if problem.key else problem.message for problem in error.problems
+            )
             raise SpanLabError(f"{what}: {problems}") from None
 
 
@@ -214,7 +250,9 @@ def _format_values(values: Mapping[str, Any]) -> str:
 
 
 def _slug(value: Any) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "_", f"{value:g}" if isinstance(value, float) else str(value)).strip("_.") or "none"
+    return (
+        re.sub(r"[^A-Za-z0-9.]+", "_", f"{value:g}" if isinstance(value, float) else str(value)).strip("_.") or "none"
+    )
 
 
 def _shipped() -> Path:

@@ -1,7 +1,8 @@
-"""Results of a sweep: a table of its runs, and comparisons of architectures by equal capacity and by equal numbers of parameters.
+"""Results of a sweep: a table of its runs, and comparisons of architectures by equal capacity and
+by equal numbers of parameters.
 
-Among runs that differ in anything else (learning rate, batch, seed), the one with the highest validation accuracy stands for its network: test accuracy chooses
-nothing.
+Among runs that differ in anything else (learning rate, batch, seed), the one with the highest
+validation accuracy stands for its network: test accuracy chooses nothing.
 """
 
 from __future__ import annotations
@@ -19,21 +20,27 @@ from ..checkpoints_io.files import write_atomically
 from .runs import DONE, events
 from .sweep import read_folder
 
-#: networks whose numbers of parameters differ by no more than this factor are compared as equal ones
+#: networks whose numbers of parameters differ by no more than this factor are compared as equal
+#: ones
 NEAR = 1.25
 
 Row = dict[str, Any]
 
 
 def finished_runs(folder: Path) -> list[Row]:
-    """A row for each run of a sweep that is done: its values, size, accuracy in validation and test (mean over paradigms, and for each).
+    """A row for each run of a sweep that is done: its values, size, accuracy in validation and test
+    (mean over paradigms, and for each).
 
     Raises
     ------
     SpanLabError
         when the folder holds no sweep, or a finished run cannot be read.
     """
-    return [_row(folder / "runs" / run["id"], run) for run in read_folder(folder)["runs"] if (folder / "runs" / run["id"] / DONE).exists()]
+    return [
+        _row(folder / "runs" / run["id"], run)
+        for run in read_folder(folder)["runs"]
+        if (folder / "runs" / run["id"] / DONE).exists()
+    ]
 
 
 def _row(folder: Path, run: Mapping[str, Any]) -> Row:
@@ -44,7 +51,9 @@ def _row(folder: Path, run: Mapping[str, Any]) -> Row:
             if row["accuracy"] is not None:
                 by_paradigm.setdefault(row["paradigm"], []).append(row["accuracy"])
         accuracy = {name: sum(values) / len(values) for name, values in by_paradigm.items()}
-        checked = [event["mean"] for event in events(folder / f"{run['name']}.log.jsonl") if event["event"] == "validation"]
+        checked = [
+            event["mean"] for event in events(folder / f"{run['name']}.log.jsonl") if event["event"] == "validation"
+        ]
         return {
             "run": run["id"],
             "architecture": card["settings"]["architecture"],
@@ -58,11 +67,15 @@ def _row(folder: Path, run: Mapping[str, Any]) -> Row:
             **{f"test {name}": value for name, value in accuracy.items()},
         }
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-        raise SpanLabError(f"the finished run {folder} cannot be read ({type(error).__name__}: {error}); delete its {DONE}, and it is made again") from None
+        raise SpanLabError(
+            f"the finished run {folder} cannot be read ({type(error).__name__}: {error}); delete its {DONE}, and it is"
+            " made again"
+        ) from None
 
 
 def best_of_each(rows: Sequence[Row]) -> list[Row]:
-    """For each network (architecture and units) the run with the highest validation accuracy; the first of several equal ones."""
+    """For each network (architecture and units) the run with the highest validation accuracy; the
+    first of several equal ones."""
     best: dict[tuple[str, int], Row] = {}
     for row in rows:
         key = (row["architecture"], row["hidden"])
@@ -72,7 +85,8 @@ def best_of_each(rows: Sequence[Row]) -> list[Row]:
 
 
 def by_capacity(rows: Sequence[Row]) -> list[Row]:
-    """A row for each number of units, with the test accuracy, number of parameters and run of each architecture of that size."""
+    """A row for each number of units, with the test accuracy, number of parameters and run of each
+    architecture of that size."""
     best = best_of_each(rows)
     architectures = sorted({row["architecture"] for row in best})
     table: list[Row] = []
@@ -80,15 +94,19 @@ def by_capacity(rows: Sequence[Row]) -> list[Row]:
         of_size = {row["architecture"]: row for row in best if row["hidden"] == hidden}
         line: Row = {"hidden": hidden}
         for name in architectures:
-            line |= {name: of_size[name]["test"] if name in of_size else None, f"{name} parameters": of_size[name]["parameters"] if name in of_size else None}
+            line |= {
+                name: of_size[name]["test"] if name in of_size else None,
+                f"{name} parameters": of_size[name]["parameters"] if name in of_size else None,
+            }
             line[f"{name} run"] = of_size[name]["run"] if name in of_size else None
         table.append(line)
     return table
 
 
 def by_parameters(rows: Sequence[Row]) -> list[Row]:
-    """A row for each pair of networks of different architectures whose numbers of parameters are near each other (:data:`NEAR`): for each network the nearest
-    of each other architecture, pairs once."""
+    """A row for each pair of networks of different architectures whose numbers of parameters are
+    near each other (:data:`NEAR`): for each network the nearest of each other architecture, pairs
+    once."""
     best = best_of_each(rows)
     pairs: dict[tuple[str, str], Row] = {}
     for one in best:
@@ -102,7 +120,9 @@ def by_parameters(rows: Sequence[Row]) -> list[Row]:
                     "ratio": second["parameters"] / first["parameters"],
                     "test 2 - test 1": second["test"] - first["test"],
                 }
-    return sorted(pairs.values(), key=lambda row: (row["parameters 1"], row["parameters 2"], row["run 1"], row["run 2"]))
+    return sorted(
+        pairs.values(), key=lambda row: (row["parameters 1"], row["parameters 2"], row["run 1"], row["run 2"])
+    )
 
 
 def _ratio(one: Row, other: Row) -> float:
@@ -110,7 +130,8 @@ def _ratio(one: Row, other: Row) -> float:
 
 
 def write_tables(folder: Path) -> list[Path]:
-    """Write ``runs.csv``, ``by_capacity.csv`` and ``by_parameters.csv`` of what is done so far; the files.
+    """Write ``runs.csv``, ``by_capacity.csv`` and ``by_parameters.csv`` of what is done so far; the
+    files.
 
     Raises
     ------
@@ -121,12 +142,22 @@ def write_tables(folder: Path) -> list[Path]:
     if not rows:
         raise SpanLabError(f"no run of {folder} is done, so there is nothing to compare yet")
     written = []
-    for name, table in (("runs.csv", rows), ("by_capacity.csv", by_capacity(rows)), ("by_parameters.csv", by_parameters(rows))):
+    for name, table in (
+        ("runs.csv", rows),
+        ("by_capacity.csv", by_capacity(rows)),
+        ("by_parameters.csv", by_parameters(rows)),
+    ):
         columns = list(dict.fromkeys(column for row in table for column in row))
         text = io.StringIO(newline="")
         writer = csv.DictWriter(text, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: round(value, 4) if isinstance(value, float) and abs(value) >= 0.01 else value for key, value in row.items()} for row in table)
+        writer.writerows(
+            {
+                key: round(value, 4) if isinstance(value, float) and abs(value) >= 0.01 else value
+                for key, value in row.items()
+            }
+            for row in table
+        )
         write_atomically(folder / name, text.getvalue().encode())
         written.append(folder / name)
     return written

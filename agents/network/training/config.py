@@ -1,4 +1,5 @@
-"""Training configs: a YAML file that says what a network is trained on, and how. Every key is declared here, once."""
+"""Training configs: a YAML file that says what a network is trained on, and how. Every key is
+declared here, once."""
 
 from __future__ import annotations
 
@@ -29,17 +30,24 @@ class TaskConfig(_Part):
     """One paradigm to train on."""
 
     paradigm: str = Field(description="name in the library, or the path of a YAML file")
-    factors: dict[str, Any] = Field(default_factory=dict, description="factor levels to use: one level or a list; all published ones when not given")
+    factors: dict[str, Any] = Field(
+        default_factory=dict, description="factor levels to use: one level or a list; all published ones when not given"
+    )
     batch: Count = Field(32, description="trials in each step of training")
-    train_trials: Count = Field(10_000, description="number of different trials to train on; they are repeated, in a new order each time")
+    train_trials: Count = Field(
+        10_000, description="number of different trials to train on; they are repeated, in a new order each time"
+    )
     hold_out: dict[str, Any] = Field(
-        default_factory=dict, description="factor levels that are left out of training and validation, and tested: one level or a list"
+        default_factory=dict,
+        description="factor levels that are left out of training and validation, and tested: one level or a list",
     )
     weight: Positive = Field(1.0, description="weight of this paradigm's loss in the sum")
     loss_over: Literal["steps", "phases"] = Field(
         "steps",
-        description="steps: the mean loss of all steps; phases: the mean over phases of their mean losses (steps without a question are one phase), "
-        "so that few questions count as much as many",
+        description=(
+            "steps: the mean loss of all steps; phases: the mean over phases of their mean losses (steps without a"
+            " question are one phase), so that few questions count as much as many"
+        ),
     )
     from_step: Annotated[int, Field(ge=0)] = Field(
         0, description="step from which this paradigm is trained; with it, a hard paradigm can start before the others"
@@ -50,7 +58,9 @@ class TestConfig(_Part):
     """One paradigm to test on, whatever was trained."""
 
     paradigm: str = Field(description="name in the library, or the path of a YAML file")
-    factors: dict[str, Any] = Field(default_factory=dict, description="factor levels to use: one level or a list; all published ones when not given")
+    factors: dict[str, Any] = Field(
+        default_factory=dict, description="factor levels to use: one level or a list; all published ones when not given"
+    )
 
 
 class RateConfig(_Part):
@@ -58,15 +68,23 @@ class RateConfig(_Part):
 
     peak: Positive = Field(2e-3, description="highest learning rate; with the published schedule the first one")
     warmup: Annotated[int, Field(ge=0)] = Field(100, description="steps of the rise")
-    final: Annotated[float, Field(ge=0, le=1)] = Field(0.02, description="learning rate at the end, as a proportion of the highest")
+    final: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.02, description="learning rate at the end, as a proportion of the highest"
+    )
 
 
 class PlateauConfig(_Part):
     """The published schedule: the learning rate falls when the validation loss no longer does."""
 
-    factor: Annotated[float, Field(gt=0, lt=1)] = Field(0.8, description="factor by which the learning rate is multiplied each time it falls")
-    patience: Annotated[int, Field(ge=0)] = Field(3, description="validations without a better loss after which it falls at the next one")
-    threshold: Annotated[float, Field(ge=0, lt=1)] = Field(0.005, description="proportion by which a loss must be lower to count as better")
+    factor: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.8, description="factor by which the learning rate is multiplied each time it falls"
+    )
+    patience: Annotated[int, Field(ge=0)] = Field(
+        3, description="validations without a better loss after which it falls at the next one"
+    )
+    threshold: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.005, description="proportion by which a loss must be lower to count as better"
+    )
 
 
 class CheckConfig(_Part):
@@ -75,45 +93,91 @@ class CheckConfig(_Part):
     every: Count = Field(500, description="steps between validations")
     trials: Count = Field(20, description="validation trials for each combination of factor levels")
     test_trials: Count = Field(100, description="held-out test trials for each combination of factor levels")
-    share: Literal["combination", "paradigm"] = Field("combination", description="whether these are for each combination of levels, or for all together")
+    share: Literal["combination", "paradigm"] = Field(
+        "combination", description="whether these are for each combination of levels, or for all together"
+    )
 
 
 class TrainingConfig(_Part):
     """A training run.
 
-    Trials for training, validation and test come from three streams of trial seeds that cannot overlap: the purpose is packed into the seed.
+    Trials for training, validation and test come from three streams of trial seeds that cannot
+    overlap: the purpose is packed into the seed.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network and its files")
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(
+        description="name of the network and its files"
+    )
     about: str = Field("", description="what it is for, in a sentence or two; goes into the model card")
     generator: Literal["corrected", "published"] = Field("corrected", description="trial generator")
     streams: Literal[1, 2] = Field(
-        STREAMS, description="version of the random streams of its trials; with 1, trials of one seed and different levels share what is drawn"
+        STREAMS,
+        description=(
+            "version of the random streams of its trials; with 1, trials of one seed and different levels share what is"
+            " drawn"
+        ),
     )
-    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: initial weights, trials, order")
-    model: Settings = Field(model_settings(), description="sizes of the network; encoder: worm for those of the published benchmark")
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(
+        0, description="seed of everything: initial weights, trials, order"
+    )
+    model: Settings = Field(
+        model_settings(), description="sizes of the network; encoder: worm for those of the published benchmark"
+    )
     start_from: str | None = Field(
-        None, description="a checkpoint whose weights training begins with: easy trials first, or a trained network taught more; what it lacks begins anew"
+        None,
+        description=(
+            "a checkpoint whose weights training begins with: easy trials first, or a trained network taught more; what"
+            " it lacks begins anew"
+        ),
     )
-    tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(description="paradigms to train on, all in every step")
-    test: list[TestConfig] = Field(default_factory=list, description="paradigms to test on at the end; those of the tasks when not given")
-    train_trials: Count | None = Field(None, description="number of different trials of each paradigm, overriding its task")
+    tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(
+        description="paradigms to train on, all in every step"
+    )
+    test: list[TestConfig] = Field(
+        default_factory=list, description="paradigms to test on at the end; those of the tasks when not given"
+    )
+    train_trials: Count | None = Field(
+        None, description="number of different trials of each paradigm, overriding its task"
+    )
     order: Literal["conditions", "shuffled"] = Field(
         "conditions",
-        description="conditions: trials of a step share one combination of levels, and combinations take turns; shuffled: all in random order, as published",
+        description=(
+            "conditions: trials of a step share one combination of levels, and combinations take turns; shuffled: all"
+            " in random order, as published"
+        ),
     )
-    loss: Recipe = Field("published", description="published: the sum of the tasks' mean losses; improved: each divided by the loss of the best blind guess")
-    schedule: Recipe = Field("improved", description="published: Adam, the rate falls on a plateau; improved: a rise, half a cosine, and clipping")
-    validation: Recipe = Field("improved", description="published: accuracy of trained steps; improved: accuracy of items, as scored for all agents")
+    loss: Recipe = Field(
+        "published",
+        description=(
+            "published: the sum of the tasks' mean losses; improved: each divided by the loss of the best blind guess"
+        ),
+    )
+    schedule: Recipe = Field(
+        "improved",
+        description="published: Adam, the rate falls on a plateau; improved: a rise, half a cosine, and clipping",
+    )
+    validation: Recipe = Field(
+        "improved",
+        description="published: accuracy of trained steps; improved: accuracy of items, as scored for all agents",
+    )
     selection: Recipe = Field(
         "published",
-        description="weights to keep. published: highest mean accuracy; improved: highest mean share of the possible gain over the best blind guess",
+        description=(
+            "weights to keep. published: highest mean accuracy; improved: highest mean share of the possible gain over"
+            " the best blind guess"
+        ),
     )
     vectors: str | Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(
-        0, description="for paradigms of words: a file with their vectors (word2vec or GloVe, 300 numbers each), or the seed of random ones"
+        0,
+        description=(
+            "for paradigms of words: a file with their vectors (word2vec or GloVe, 300 numbers each), or the seed of"
+            " random ones"
+        ),
     )
     steps: Count = Field(description="steps of training")
-    minutes: Positive | None = Field(None, description="wall-clock limit in minutes; training stops there and keeps what has been learned")
+    minutes: Positive | None = Field(
+        None, description="wall-clock limit in minutes; training stops there and keeps what has been learned"
+    )
     rate: RateConfig = Field(RateConfig.model_validate({}), description="learning rate")
     plateau: PlateauConfig = Field(PlateauConfig.model_validate({}), description="for schedule: published")
     clip: Positive = Field(1.0, description="largest norm of the gradient, for schedule: improved")
@@ -121,22 +185,38 @@ class TrainingConfig(_Part):
     save_every: Count = Field(500, description="steps between saved states, from which --resume continues")
     store: Literal["half", "bytes"] = Field(
         "half",
-        description="how the checkpoint keeps weights: in half precision, or its matrices as bytes with one scale for every 32, which takes half the space "
-        "and changes answers that are nearly ties; --resume of a finished run writes and tests its network in another way",
+        description=(
+            "how the checkpoint keeps weights: in half precision, or its matrices as bytes with one scale for every 32,"
+            " which takes half the space and changes answers that are nearly ties; --resume of a finished run writes"
+            " and tests its network in another way"
+        ),
     )
-    device: Literal["auto", "cpu", "cuda", "mps"] = Field("cpu", description="where to compute; auto takes a GPU when there is one")
-    threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="processor threads; 0 leaves the choice to torch")
-    precision: Literal["float32", "tf32", "bf16"] = Field("float32", description="precision of products; tf32 and bf16 are for GPUs")
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(
+        "cpu", description="where to compute; auto takes a GPU when there is one"
+    )
+    threads: Annotated[int, Field(ge=0, le=256)] = Field(
+        0, description="processor threads; 0 leaves the choice to torch"
+    )
+    precision: Literal["float32", "tf32", "bf16"] = Field(
+        "float32", description="precision of products; tf32 and bf16 are for GPUs"
+    )
     fuse: bool = Field(False, description="compile kernels for the encoder with torch.compile; for GPUs")
     compile: Literal["ahead", "meanwhile"] = Field(
-        "ahead", description="when training trials are compiled: all before the first step, or those of each step while others are trained on"
+        "ahead",
+        description=(
+            "when training trials are compiled: all before the first step, or those of each step while others are"
+            " trained on"
+        ),
     )
-    workers: Annotated[int, Field(ge=0, le=256)] = Field(0, description="number of processes that compile trials; 0: this one")
+    workers: Annotated[int, Field(ge=0, le=256)] = Field(
+        0, description="number of processes that compile trials; 0: this one"
+    )
     tensorboard: bool = Field(False, description="also write the curves for TensorBoard")
 
     @property
     def hash(self) -> str:
-        """Identifies the config; a resumed run must have the same. What changes nothing that is learned is not part of it."""
+        """Identifies the config; a resumed run must have the same. What changes nothing that is
+        learned is not part of it."""
         told = self.model_dump(mode="json", exclude={"workers", "tensorboard", "store"})
         fields = type(self).model_fields
         for key in _LATER:  # configs that do not say what older ones could not say keep their hash
@@ -156,7 +236,21 @@ class TrainingConfig(_Part):
 
 
 #: keys that came after the first checkpoints
-_LATER = ("vectors", "test", "train_trials", "order", "loss", "schedule", "validation", "selection", "plateau", "precision", "fuse", "compile", "start_from")
+_LATER = (
+    "vectors",
+    "test",
+    "train_trials",
+    "order",
+    "loss",
+    "schedule",
+    "validation",
+    "selection",
+    "plateau",
+    "precision",
+    "fuse",
+    "compile",
+    "start_from",
+)
 
 
 def read_config(path: str | Path) -> TrainingConfig:
@@ -165,17 +259,20 @@ def read_config(path: str | Path) -> TrainingConfig:
     Raises
     ------
     SpanLabError
-        when the file cannot be read, or with everything that is wrong with it: file, line, key, and the nearest valid name.
+        when the file cannot be read, or with everything that is wrong with it: file, line, key, and
+        the nearest valid name.
     """
     path = Path(path)
     if not path.is_file():
         raise SpanLabError(
-            f"there is no training config at {path}; write one (keys with values, beginning with 'name: NAME'), or start from the one that ships: "
-            "agents/network/checkpoints/laptop.yaml"
+            f"there is no training config at {path}; write one (keys with values, beginning with 'name: NAME'), or"
+            " start from the one that ships: agents/network/checkpoints/laptop.yaml"
         )
     document = yaml_source.read(path)
     if not isinstance(document.data, dict):
-        raise ParadigmError([document.problem((), "expected a training config (keys with values, beginning with 'name: NAME')")])
+        raise ParadigmError(
+            [document.problem((), "expected a training config (keys with values, beginning with 'name: NAME')")]
+        )
     config, found = validated(TrainingConfig, document.data)
     if found or not isinstance(config, TrainingConfig):
         raise ParadigmError([document.problem(place, _with_hint(place, message)) for place, message in found])

@@ -32,7 +32,10 @@ def _points(entry: dict[str, Any]) -> list[dict[str, Any]]:
     for measure in ("accuracy", "loss"):
         values: dict[str, float] = entry.get(measure, {})
         named = {**values, _TOGETHER: sum(values.values()) / len(values)} if values else {}
-        found += [{"step": entry["step"], "task": task, "value": value, "measure": measure, "trials": kind} for task, value in named.items()]
+        found += [
+            {"step": entry["step"], "task": task, "value": value, "measure": measure, "trials": kind}
+            for task, value in named.items()
+        ]
     return found
 
 
@@ -55,7 +58,11 @@ def _drawn(points: list[dict[str, Any]]) -> str:
     import vl_convert
 
     tasks = list(dict.fromkeys(point["task"] for point in points if point["task"] != _TOGETHER))
-    colour = alt.Color("trials:N", scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())), legend=alt.Legend(orient="top", title=None))
+    colour = alt.Color(
+        "trials:N",
+        scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())),
+        legend=alt.Legend(orient="top", title=None),
+    )
 
     def lines(measure: str) -> alt.Chart:
         scale = alt.Scale(domain=[0, 1]) if measure == "accuracy" else alt.Scale(zero=True)
@@ -77,8 +84,17 @@ def _drawn(points: list[dict[str, Any]]) -> str:
         return lines(measure).properties(data=of(measure, True), title=_TOGETHER, width=360, height=180)
 
     def by_task(measure: str) -> alt.FacetChart:
-        each = alt.Facet("task:N", sort=[task.replace("_", " ") for task in tasks], title=None, header=alt.Header(labelFontWeight="bold", labelFontSize=11))
-        chart = lines(measure).properties(width=_WIDTH, height=_HEIGHT).facet(each, data=of(measure, False), columns=min(_COLUMNS, len(tasks)))
+        each = alt.Facet(
+            "task:N",
+            sort=[task.replace("_", " ") for task in tasks],
+            title=None,
+            header=alt.Header(labelFontWeight="bold", labelFontSize=11),
+        )
+        chart = (
+            lines(measure)
+            .properties(width=_WIDTH, height=_HEIGHT)
+            .facet(each, data=of(measure, False), columns=min(_COLUMNS, len(tasks)))
+        )
         return chart.resolve_scale(y="independent").resolve_axis(x="independent")
 
     whole = alt.vconcat(alt.hconcat(jointly("accuracy"), jointly("loss")), by_task("accuracy"), by_task("loss"))

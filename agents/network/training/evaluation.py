@@ -37,7 +37,8 @@ class ConditionAccuracy:
     trials, items : how many were scored
     accuracy, se : mean over trials of the share of items that was right, and its standard error
     chance : what a uniformly random allowed answer gives
-    blind : what always giving the best fixed answer gives; the answer is chosen on training trials and scored on these
+    blind : what always giving the best fixed answer gives; the answer is chosen on training trials
+        and scored on these
     held_out : whether such trials were kept from training
     before : accuracy of the best linear read-out before training; None where it was not measured
     unweighted : before training, accuracy of a plain sum of products; None where there are none
@@ -59,7 +60,10 @@ class ConditionAccuracy:
         values = {key: value for key, value in asdict(self).items() if value is not None}
         if not self.held_out:
             del values["held_out"]
-        return {key: (round(value, 4) if value == value else None) if isinstance(value, float) else value for key, value in values.items()}
+        return {
+            key: (round(value, 4) if value == value else None) if isinstance(value, float) else value
+            for key, value in values.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,8 @@ class Examined:
     ----------
     rows : accuracy of items, for each combination of factor levels
     loss : mean over batches of ten trials, as published
-    accuracy : share of the steps in the loss that is right (of several outputs: share of outputs), mean over batches of ten trials, as published
+    accuracy : share of the steps in the loss that is right (of several outputs: share of outputs),
+        mean over batches of ten trials, as published
     """
 
     rows: list[ConditionAccuracy]
@@ -79,16 +84,23 @@ class Examined:
 
 
 def evaluate(network: Network, pool: Pool, training: Pool | None = None) -> list[ConditionAccuracy]:
-    """Accuracy for each combination of factor levels of a pool that kept its questions; see :func:`examine`."""
+    """Accuracy for each combination of factor levels of a pool that kept its questions; see
+    :func:`examine`."""
     return examine(network, pool, training).rows
 
 
-def examine(network: Network, pool: Pool, training: Pool | None = None, held_out: Callable[[dict[str, Any]], bool] = lambda levels: False) -> Examined:
+def examine(
+    network: Network,
+    pool: Pool,
+    training: Pool | None = None,
+    held_out: Callable[[dict[str, Any]], bool] = lambda levels: False,
+) -> Examined:
     """Examine a network on a pool that kept its questions.
 
     Parameters
     ----------
-    training : the training trials of the same paradigm, from whose answers the best blind guess is chosen; ``blind`` is nan without
+    training : the training trials of the same paradigm, from whose answers the best blind guess is
+        chosen; ``blind`` is nan without
     held_out : whether trials with some levels were kept from training
     """
     logits = outputs_of(network, pool)
@@ -102,10 +114,18 @@ def examine(network: Network, pool: Pool, training: Pool | None = None, held_out
 
 
 def rows_of_outputs(
-    logits: np.ndarray, pool: Pool, training: Pool | None = None, held_out: Callable[[dict[str, Any]], bool] = lambda levels: False
+    logits: np.ndarray,
+    pool: Pool,
+    training: Pool | None = None,
+    held_out: Callable[[dict[str, Any]], bool] = lambda levels: False,
 ) -> list[ConditionAccuracy]:
-    """Accuracy of outputs, float32 (trials, steps, head), for each combination of factor levels; see :func:`examine`."""
-    guesses = {} if training is None else {tuple(block.levels.items()): frequencies(block, training.view.head) for block in training.blocks}
+    """Accuracy of outputs, float32 (trials, steps, head), for each combination of factor levels;
+    see :func:`examine`."""
+    guesses = (
+        {}
+        if training is None
+        else {tuple(block.levels.items()): frequencies(block, training.view.head) for block in training.blocks}
+    )
     overall = np.mean(list(guesses.values()), axis=0) if guesses else None
     rows = []
     for number, block in enumerate(pool.blocks):
@@ -115,11 +135,13 @@ def rows_of_outputs(
 
 
 def outputs_of(network: Network, pool: Pool, read: Read | None = None) -> np.ndarray:
-    """The outputs of a network at each step of all trials of a pool, float32 (trials, steps, head); zeros after the end of a trial.
+    """The outputs of a network at each step of all trials of a pool, float32 (trials, steps, head);
+    zeros after the end of a trial.
 
     Parameters
     ----------
-    read : makes the outputs of hidden states, what is seen and the name of a task; the network's heads when not given
+    read : makes the outputs of hidden states, what is seen and the name of a task; the network's
+        heads when not given
     """
     import torch
 
@@ -161,7 +183,8 @@ def _published(logits: np.ndarray, pool: Pool, trials: np.ndarray) -> tuple[floa
 
 
 def frequencies(block: TrialBlock, head: int, by_phase: bool = False) -> np.ndarray:
-    """Return how often each output was wanted: (head,) numbers from 0 to 1; ``by_phase`` as a mean over phases."""
+    """Return how often each output was wanted: (head,) numbers from 0 to 1; ``by_phase`` as a mean
+    over phases."""
     wanted = block.targets[block.trained]
     weights = phase_weights(block.trained, block.phases)[block.trained] if by_phase else None
     if wanted.ndim == 2:
@@ -169,14 +192,17 @@ def frequencies(block: TrialBlock, head: int, by_phase: bool = False) -> np.ndar
     return np.bincount(wanted, weights, minlength=head)[:head] / max(1, len(wanted))
 
 
-def _row(pool: Pool, block: TrialBlock, logits: np.ndarray, guess: np.ndarray | None, held_out: bool) -> ConditionAccuracy:
+def _row(
+    pool: Pool, block: TrialBlock, logits: np.ndarray, guess: np.ndarray | None, held_out: bool
+) -> ConditionAccuracy:
     view = pool.view
     everywhere = view.readout == "all_classes"
     right: list[float] = []
     blind: list[float] = []
     chances: list[float] = []
     items = 0
-    # Outputs that are the (log) frequencies of the answers are the best blind guess, read out like a network's.
+    # Outputs that are the (log) frequencies of the answers are the best blind guess, read out like
+    # a network's.
     blind_logits = None if guess is None else (guess - 0.5 if len(guess) == 1 else np.log(guess + 1e-9))
     for row, questions in enumerate(block.questions):
         scores: list[bool] = []
@@ -185,7 +211,9 @@ def _row(pool: Pool, block: TrialBlock, logits: np.ndarray, guess: np.ndarray | 
             kind = ask.kind
             scores += scored(kind, kind.from_logits(logits[row, step], ask.classes, all_classes=everywhere), correct)
             if blind_logits is not None:
-                blind_scores += scored(kind, kind.from_logits(blind_logits, ask.classes, all_classes=everywhere), correct)
+                blind_scores += scored(
+                    kind, kind.from_logits(blind_logits, ask.classes, all_classes=everywhere), correct
+                )
             chances.append(kind.chance())
         right.append(float(np.mean(scores)))
         items += len(scores)
@@ -216,7 +244,8 @@ def mean_accuracy(rows: Sequence[ConditionAccuracy]) -> float:
 
 
 def gained(rows: Sequence[ConditionAccuracy]) -> float:
-    """Mean over combinations of the share of what can be gained over the best blind guess (over chance, where that is not known)."""
+    """Mean over combinations of the share of what can be gained over the best blind guess (over
+    chance, where that is not known)."""
     shares = []
     for row in rows:
         guess = row.chance if np.isnan(row.blind) else row.blind
@@ -225,13 +254,23 @@ def gained(rows: Sequence[ConditionAccuracy]) -> float:
 
 
 def as_markdown(rows: Sequence[ConditionAccuracy]) -> str:
-    """A table per paradigm; levels that were kept from training have a star. What was not measured has no column."""
-    return "\n\n".join(_table([row for row in rows if row.paradigm == paradigm]) for paradigm in dict.fromkeys(row.paradigm for row in rows))
+    """A table per paradigm; levels that were kept from training have a star. What was not measured
+    has no column."""
+    return "\n\n".join(
+        _table([row for row in rows if row.paradigm == paradigm])
+        for paradigm in dict.fromkeys(row.paradigm for row in rows)
+    )
 
 
-#: The columns of a card: the attribute of a row, its heading, and whether it has a mean over levels.
+#: The columns of a card: the attribute of a row, its heading, and whether it has a mean over
+#: levels.
 _COLUMNS = (
-    *(("accuracy", "accuracy", True), ("se", "s.e.", False), ("before", "before training", True), ("unweighted", "unweighted sum, before training", True)),
+    *(
+        ("accuracy", "accuracy", True),
+        ("se", "s.e.", False),
+        ("before", "before training", True),
+        ("unweighted", "unweighted sum, before training", True),
+    ),
     *(("blind", "best blind guess", True), ("chance", "chance", True)),
 )
 
@@ -245,7 +284,10 @@ def _table(rows: Sequence[ConditionAccuracy]) -> str:
         levels = [str(row.levels.get(name, "all")) for name in names]
         levels[-1] += " *" if row.held_out else ""
         lines.append([*levels, *(_bold(key, getattr(row, key)) for key, _, _ in columns), str(row.trials)])
-    means = [_bold(key, float(np.mean([getattr(row, key) for row in rows]))) if averaged else "" for key, _, averaged in columns]
+    means = [
+        _bold(key, float(np.mean([getattr(row, key) for row in rows]))) if averaged else ""
+        for key, _, averaged in columns
+    ]
     lines.append(["mean", *[""] * (len(names) - 1), *means, str(sum(row.trials for row in rows))])
     first, *rest = ["| " + " | ".join(line) + " |" for line in lines]
     return "\n".join([f"### {rows[0].paradigm}", "", first, "|" + "---|" * len(lines[0]), *rest])
@@ -280,7 +322,11 @@ class Validation:
             "score": round(self.score, 4),
             "loss": {name: round(examined.loss, 5) for name, examined in self.found.items()},
             "mean_loss": round(self.loss, 5),
-            "conditions": [[row.paradigm, row.levels, round(row.accuracy, 4)] for examined in self.found.values() for row in examined.rows],
+            "conditions": [
+                [row.paradigm, row.levels, round(row.accuracy, 4)]
+                for examined in self.found.values()
+                for row in examined.rows
+            ],
         }
 
 
@@ -288,13 +334,24 @@ def validate(network: Network, training_data: TrainingData) -> Validation:
     """Measure the accuracy of a network on the validation trials now."""
     config, found = training_data.config, {}
     network.eval()
-    for number, (pool, seen) in enumerate(zip(training_data.pools["validation"], training_data.pools["train"], strict=True)):
+    for number, (pool, seen) in enumerate(
+        zip(training_data.pools["validation"], training_data.pools["train"], strict=True)
+    ):
         found[training_data.label(number)] = examine(network, pool, seen)
     network.train()
     published = config.validation == "published"
-    accuracy = {name: round(examined.accuracy if published else mean_accuracy(examined.rows), 4) for name, examined in found.items()}
-    scores: Sequence[float] = list(accuracy.values()) if config.selection == "published" else [gained(examined.rows) for examined in found.values()]
-    return Validation(found, accuracy, float(np.mean(scores)), float(np.mean([examined.loss for examined in found.values()])))
+    accuracy = {
+        name: round(examined.accuracy if published else mean_accuracy(examined.rows), 4)
+        for name, examined in found.items()
+    }
+    scores: Sequence[float] = (
+        list(accuracy.values())
+        if config.selection == "published"
+        else [gained(examined.rows) for examined in found.values()]
+    )
+    return Validation(
+        found, accuracy, float(np.mean(scores)), float(np.mean([examined.loss for examined in found.values()]))
+    )
 
 
 def test(network: Network, training_data: TrainingData) -> list[ConditionAccuracy]:
@@ -303,6 +360,10 @@ def test(network: Network, training_data: TrainingData) -> list[ConditionAccurac
     rows: list[ConditionAccuracy] = []
     for pool in training_data.pools["test"]:
         tasks = {block.task for block in pool.blocks}
-        trained = (seen for seen in training_data.pools["train"] if seen.paradigm.name == pool.paradigm.name and tasks & {block.task for block in seen.blocks})
+        trained = (
+            seen
+            for seen in training_data.pools["train"]
+            if seen.paradigm.name == pool.paradigm.name and tasks & {block.task for block in seen.blocks}
+        )
         rows += examine(network, pool, next(trained, None), partial(training_data.held_out, pool.paradigm)).rows
     return rows

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class TrainingJournal:
     """``NAME.log.jsonl``: one JSON object a line, each with its ``event`` and ``step``.
 
-    With ``keep_until`` an earlier log goes on after that step: later lines, written before an interruption, are dropped, since they come again.
+    With ``keep_until`` an earlier log goes on after that step: later lines, written before an
+    interruption, are dropped, since they come again.
 
     Parameters
     ----------
@@ -55,7 +56,9 @@ class TrainingJournal:
             if self._file.write(line) != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            raise SpanLabError(f"cannot write {self.path} ({error.strerror or error}); free some space, and continue with --resume") from None
+            raise SpanLabError(
+                f"cannot write {self.path} ({error.strerror or error}); free some space, and continue with --resume"
+            ) from None
         if self._curves is not None and event in ("train", "validation"):
             for measure in ("loss", "accuracy"):
                 for name, value in values.get(measure, {}).items():
@@ -72,7 +75,9 @@ def _tensorboard(folder: Path, purge: int | None) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise SpanLabError("'tensorboard: true' in the config needs TensorBoard; install it with: pip install tensorboard") from None
+        raise SpanLabError(
+            "'tensorboard: true' in the config needs TensorBoard; install it with: pip install tensorboard"
+        ) from None
     return SummaryWriter(str(folder), purge_step=None if purge is None else purge + 1)
 
 
@@ -107,7 +112,9 @@ class TrainingProgress:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bar.stop()
 
     @contextmanager
@@ -124,7 +131,8 @@ class TrainingProgress:
 
 
 class Recent:
-    """Losses and shares that were right, step by step; on a GPU nobody waits for them before they are wanted.
+    """Losses and shares that were right, step by step; on a GPU nobody waits for them before they
+    are wanted.
 
     Parameters
     ----------
@@ -160,7 +168,8 @@ class Recent:
                 raise SpanLabError(f"the loss of {name} is not finite at step {step}; lower rate.peak in the config")
 
     def taken(self, step: int) -> tuple[dict[str, float], dict[str, float]]:
-        """Mean loss and mean share that was right of each paradigm since this was last asked, over the whole batches."""
+        """Mean loss and mean share that was right of each paradigm since this was last asked, over
+        the whole batches."""
         self.check(step)
         values: dict[str, list[list[float]]] = {}
         for batch, losses, right in self._steps:
@@ -171,4 +180,6 @@ class Recent:
                 values.setdefault(self._training_data.label(part.number), []).append(pair)
         self._steps.clear()
         means = {name: np.mean(pairs, axis=0) for name, pairs in values.items()}
-        return {name: round(float(mean[0]), 5) for name, mean in means.items()}, {name: round(float(mean[1]), 4) for name, mean in means.items()}
+        return {name: round(float(mean[0]), 5) for name, mean in means.items()}, {
+            name: round(float(mean[1]), 4) for name, mean in means.items()
+        }

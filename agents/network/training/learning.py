@@ -1,4 +1,5 @@
-"""One step of learning: a joint batch to the losses of its parts. Everything here works on torch tensors."""
+"""One step of learning: a joint batch to the losses of its parts. Everything here works on torch
+tensors."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from .config import PlateauConfig, RateConfig
 class Loaded(NamedTuple):
     """A batch as tensors on the device where it is worked on; see :class:`.batches.TrainingBatch`.
 
-    ``wanted`` has for each part (task, places, targets, weights). It is a tuple because Fabric, in mixed precision, goes through what a module is called
-    with, and refuses frozen classes.
+    ``wanted`` has for each part (task, places, targets, weights). It is a tuple because Fabric, in
+    mixed precision, goes through what a module is called with, and refuses frozen classes.
     """
 
     frames: Tensor
@@ -47,7 +48,15 @@ def load(batch: TrainingBatch, device: torch.device) -> Loaded:
         return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
     wanted = [
-        [(one.task, to_device(one.places), to_device(one.targets), None if one.weights is None else to_device(one.weights)) for one in part.wanted]
+        [
+            (
+                one.task,
+                to_device(one.places),
+                to_device(one.targets),
+                None if one.weights is None else to_device(one.weights),
+            )
+            for one in part.wanted
+        ]
         for part in batch.parts
     ]
     frames = to_device(batch.frames) if batch.patches is None else torch.from_numpy(batch.frames)
@@ -65,7 +74,8 @@ def load(batch: TrainingBatch, device: torch.device) -> Loaded:
 
 
 class JointLoss(nn.Module):
-    """A network with the losses of its paradigms: what learning, on one device or several, goes through.
+    """A network with the losses of its paradigms: what learning, on one device or several, goes
+    through.
 
     Parameters
     ----------
@@ -82,7 +92,8 @@ class JointLoss(nn.Module):
 
     @override
     def forward(self, batch: Loaded) -> tuple[Tensor, Tensor, Tensor]:
-        """The weighted sum, and for each part its loss and the share that is right; shares of a batch sum up to those of the whole."""
+        """The weighted sum, and for each part its loss and the share that is right; shares of a
+        batch sum up to those of the whole."""
         hidden, seen = self.pass_through(batch)
         values, right = [], []
         for number, count, wanted in zip(batch.numbers_of_parts, batch.counts, batch.wanted, strict=True):
@@ -96,7 +107,9 @@ class JointLoss(nn.Module):
             values.append(value)
             right.append(hits)
         losses = torch.stack(values)
-        weights = torch.tensor([self.weights[number] for number in batch.numbers_of_parts], dtype=losses.dtype, device=losses.device)
+        weights = torch.tensor(
+            [self.weights[number] for number in batch.numbers_of_parts], dtype=losses.dtype, device=losses.device
+        )
         return (losses * weights).sum(), losses.detach(), torch.stack(right)
 
     def pass_through(self, batch: Loaded) -> tuple[Tensor, Seen]:
@@ -108,7 +121,9 @@ def pass_through(network: Network, batch: Loaded) -> tuple[Tensor, Seen]:
     """The hidden states at all steps, flat, group after group, and what is seen there."""
     parts = []
     if len(batch.frames):
-        parts.append(see_frames(network, batch.frames) if batch.patches is None else see_patches(network, batch.patches))
+        parts.append(
+            see_frames(network, batch.frames) if batch.patches is None else see_patches(network, batch.patches)
+        )
     if len(batch.words):
         parts.append(network.see(batch.words))
     seen = parts[0] if len(parts) == 1 else Seen.joined(parts)
@@ -117,7 +132,9 @@ def pass_through(network: Network, batch: Loaded) -> tuple[Tensor, Seen]:
         index = batch.numbers[begin:end, :steps]
         hidden.append(network.remember(seen.at(index), batch.tasks[begin:end])[0].flatten(0, 1))
         numbers.append(index.reshape(-1))
-    return torch.cat(hidden), seen.at(torch.cat(numbers)) if seen.beside else seen_nothing(seen, sum(len(part) for part in numbers))
+    return torch.cat(hidden), seen.at(torch.cat(numbers)) if seen.beside else seen_nothing(
+        seen, sum(len(part) for part in numbers)
+    )
 
 
 def seen_nothing(seen: Seen, count: int) -> Seen:
@@ -130,14 +147,20 @@ def summed(outputs: Tensor, targets: Tensor, kind: Loss, weights: Tensor | None 
     if weights is not None and kind == "classes":
         return functional.cross_entropy(outputs, targets, reduction="none") @ weights.to(outputs.dtype)
     if weights is not None:
-        return functional.binary_cross_entropy_with_logits(outputs, targets.to(outputs.dtype), reduction="none").mean(1) @ weights.to(outputs.dtype)
+        return functional.binary_cross_entropy_with_logits(outputs, targets.to(outputs.dtype), reduction="none").mean(
+            1
+        ) @ weights.to(outputs.dtype)
     if kind == "classes":
         return functional.cross_entropy(outputs, targets, reduction="sum")
-    return functional.binary_cross_entropy_with_logits(outputs, targets.to(outputs.dtype), reduction="sum") / outputs.shape[1]
+    return (
+        functional.binary_cross_entropy_with_logits(outputs, targets.to(outputs.dtype), reduction="sum")
+        / outputs.shape[1]
+    )
 
 
 def accuracy(outputs: Tensor, targets: Tensor, kind: Loss) -> Tensor:
-    """Return how many answers are right; of several wanted outputs, the share of them among as many highest ones."""
+    """Return how many answers are right; of several wanted outputs, the share of them among as many
+    highest ones."""
     if kind == "classes":
         return (outputs.argmax(1) == targets).float().sum()
     if outputs.shape[1] == 1:

@@ -1,4 +1,5 @@
-"""Named training configs: those that ship, and what can be changed about a config by the command line."""
+"""Named training configs: those that ship, and what can be changed about a config by the command
+line."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ _ZOO = {
 def presets() -> dict[str, str]:
     """The named configs, each with a line that says what it is for."""
     zoo = {name: f"{name.upper()} of the WorM benchmark, jointly on its fourteen tasks, as published" for name in _ZOO}
-    others = {path.stem: read_config(path).about for path in sorted(_folder("configs").glob("*.yaml")) if path.stem != "joint"}
+    others = {
+        path.stem: read_config(path).about for path in sorted(_folder("configs").glob("*.yaml")) if path.stem != "joint"
+    }
     return {**zoo, **others, "laptop": read_config(_folder("checkpoints") / "laptop.yaml").about}
 
 
@@ -44,14 +47,25 @@ def config_named(name: str | Path) -> TrainingConfig:
         architecture, units = _ZOO[text]
         joint = read_config(_folder("configs") / "joint.yaml")
         model = {"encoder": "worm", "architecture": architecture, "hidden": units}
-        return changed(joint, name=text, model=model, about=f"{text.upper()}, trained jointly on the fourteen tasks of the WorM benchmark with its settings.")
+        return changed(
+            joint,
+            name=text,
+            model=model,
+            about=f"{text.upper()}, trained jointly on the fourteen tasks of the WorM benchmark with its settings.",
+        )
     for folder in ("configs", "checkpoints"):
         if text != "joint" and (path := _folder(folder) / f"{text}.yaml").is_file() and re.fullmatch(r"[\w.-]+", text):
             return read_config(path)
     if Path(text).exists():
         return read_config(name)
-    known = [*_ZOO, *(path.stem for path in sorted(_folder("configs").glob("*.yaml")) if path.stem != "joint"), "laptop"]
-    raise SpanLabError(f"there is no training config '{text}'{nearest(text, known)}; give a YAML file, or one of {', '.join(known)}")
+    known = [
+        *_ZOO,
+        *(path.stem for path in sorted(_folder("configs").glob("*.yaml")) if path.stem != "joint"),
+        "laptop",
+    ]
+    raise SpanLabError(
+        f"there is no training config '{text}'{nearest(text, known)}; give a YAML file, or one of {', '.join(known)}"
+    )
 
 
 def changed(config: TrainingConfig, **values: Any) -> TrainingConfig:
@@ -60,13 +74,15 @@ def changed(config: TrainingConfig, **values: Any) -> TrainingConfig:
 
 
 def with_recipe(config: TrainingConfig, recipe: Recipe) -> TrainingConfig:
-    """A config with loss, schedule, validation and model selection all as published, or all improved."""
+    """A config with loss, schedule, validation and model selection all as published, or all
+    improved."""
     rate = {"peak": 1e-4} if recipe == "published" else {"peak": 5e-4, "warmup": 500, "final": 0.02}
     return changed(config, loss=recipe, schedule=recipe, validation=recipe, selection=recipe, rate=rate)
 
 
 def toy(config: TrainingConfig) -> TrainingConfig:
-    """The same run in seconds: the network whole, one step with one trial of each task, at the first level of each factor. To try out that a config works."""
+    """The same run in seconds: the network whole, one step with one trial of each task, at the
+    first level of each factor. To try out that a config works."""
     tasks = []
     for task in config.tasks:
         paradigm = load_paradigm(task.paradigm)
@@ -75,10 +91,22 @@ def toy(config: TrainingConfig) -> TrainingConfig:
             for name, factor in paradigm.factors.items()
             if factor.mode == "crossed" or name in task.factors
         }
-        tasks.append({**task.model_dump(), "batch": 1, "train_trials": 2, "factors": first, "hold_out": {}, "from_step": 0})
+        tasks.append(
+            {**task.model_dump(), "batch": 1, "train_trials": 2, "factors": first, "hold_out": {}, "from_step": 0}
+        )
     check = {"every": 1, "trials": 1, "test_trials": 1, "share": "paradigm"}
     return changed(
-        config, tasks=tasks, test=[], steps=1, minutes=None, train_trials=None, check=check, save_every=1, workers=0, device="cpu", precision="float32"
+        config,
+        tasks=tasks,
+        test=[],
+        steps=1,
+        minutes=None,
+        train_trials=None,
+        check=check,
+        save_every=1,
+        workers=0,
+        device="cpu",
+        precision="float32",
     )
 
 

@@ -1,6 +1,7 @@
 """One training run, step by step: batches, losses, validations, and what is kept.
 
-Before the first step it is seen what follows from the trials alone, and whether a network can take them.
+Before the first step it is seen what follows from the trials alone, and whether a network can take
+them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ VERDICTS = (
         name="a resumed training is the uninterrupted one",
         says=("the time limit of … minutes was reached at step …",),
         rests_on="weights, the state of the optimiser and of all random streams, to the bit",
-        says_no_when="the config is another one, or the state is missing or damaged: it is not resumed; a run that ends at its time limit says so",
+        says_no_when=(
+            "the config is another one, or the state is missing or damaged: it is not resumed; a run that ends at its"
+            " time limit says so"
+        ),
         tests=(
             "tests/agents/network/test_training.py::test_a_resumed_run_is_the_uninterrupted_one_to_the_bit",
             "tests/agents/network/test_training.py::test_a_run_with_another_config_or_a_damaged_state_is_not_resumed",
@@ -62,7 +66,8 @@ VERDICTS = (
 
 
 def check_lengths(network: Network, training_data: TrainingData) -> None:
-    """Check that trials of all levels that are trained and tested are short enough for a network that has a limit.
+    """Check that trials of all levels that are trained and tested are short enough for a network
+    that has a limit.
 
     Raises
     ------
@@ -78,29 +83,38 @@ def check_lengths(network: Network, training_data: TrainingData) -> None:
         steps = max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials)
         if steps > longest:
             raise SpanLabError(
-                f"trials of {paradigm.name} have up to {steps} steps, and this network takes {longest}; give it more (model: options: positions: {steps}), "
-                "train on shorter trials (factors), or choose another architecture"
+                f"trials of {paradigm.name} have up to {steps} steps, and this network takes {longest}; give it more"
+                f" (model: options: positions: {steps}), train on shorter trials (factors), or choose another"
+                " architecture"
             )
 
 
 def begin(network: Network, training_data: TrainingData) -> None:
-    """Set what follows from the training trials before any learning: components of a retina, how often each answer is right."""
+    """Set what follows from the training trials before any learning: components of a retina, how
+    often each answer is right."""
     samples, wanted = [], {}
     for task_config, pool in zip(training_data.config.tasks, training_data.pools["train"], strict=True):
         if pool.store is training_data.frames:
             share = _RETINA_STEPS // len(pool.blocks)
-            numbers = np.concatenate([block.frames[: max(1, share // block.frames.shape[1])].ravel() for block in pool.blocks])
+            numbers = np.concatenate(
+                [block.frames[: max(1, share // block.frames.shape[1])].ravel() for block in pool.blocks]
+            )
             samples.append(torch.from_numpy(pool.store.frames()[numbers]))
         for task in dict.fromkeys(block.task for block in pool.blocks):
             by_phase = task_config.loss_over == "phases"
-            often = np.mean([frequencies(block, pool.view.head, by_phase) for block in pool.blocks if block.task == task], axis=0)
+            often = np.mean(
+                [frequencies(block, pool.view.head, by_phase) for block in pool.blocks if block.task == task], axis=0
+            )
             wanted.setdefault(network.tasks[task].head, []).append((often, pool.loss == "classes"))
-    expected = {head: (np.mean([often for often, _ in tasks], axis=0).tolist(), tasks[0][1]) for head, tasks in wanted.items()}
+    expected = {
+        head: (np.mean([often for often, _ in tasks], axis=0).tolist(), tasks[0][1]) for head, tasks in wanted.items()
+    }
     network.begin(samples, expected, places_of(network, training_data))
 
 
 def places_of(network: Network, training_data: TrainingData) -> dict[str, dict[int, Place]]:
-    """Return where the answers of each head are on the screen, if they are places and one of them is chosen."""
+    """Return where the answers of each head are on the screen, if they are places and one of them
+    is chosen."""
     found: dict[str, dict[int, Place]] = {}
     for pool in training_data.pools["validation"]:
         for block in pool.blocks if pool.loss == "classes" and pool.view.head > 1 else ():
@@ -114,16 +128,22 @@ def places_of(network: Network, training_data: TrainingData) -> dict[str, dict[i
 
 
 def take_over(network: Network, source: checkpoint.Checkpoint) -> None:
-    """Begin with the weights of another network of the same sizes; tasks and heads are matched by name, and those that it lacks begin anew.
+    """Begin with the weights of another network of the same sizes; tasks and heads are matched by
+    name, and those that it lacks begin anew.
 
     Raises
     ------
     SpanLabError
         when the other network has other sizes.
     """
-    ours, others = (each.settings.model_copy(update={"architecture": "", "options": {}}) for each in (network, source.network))
+    ours, others = (
+        each.settings.model_copy(update={"architecture": "", "options": {}}) for each in (network, source.network)
+    )
     if ours != others or _shapes(network.memory) != _shapes(source.network.memory):
-        raise SpanLabError(f"start_from: the network {source.name} has other sizes than this config; copy its model settings, or leave out 'start_from'")
+        raise SpanLabError(
+            f"start_from: the network {source.name} has other sizes than this config; copy its model settings, or leave"
+            " out 'start_from'"
+        )
     weights, theirs = network.state_dict(), source.network.state_dict()
     rows = {task: row for row, task in enumerate(source.network.tasks)}
     for name, values in weights.items():
@@ -140,16 +160,23 @@ def _shapes(memory: Memory) -> dict[str, torch.Size]:
 
 
 def weights_of_losses(training_data: TrainingData) -> list[float]:
-    """By how much the loss of each paradigm counts: what its task says, and with the improved loss as a share of that of the best blind guess."""
+    """By how much the loss of each paradigm counts: what its task says, and with the improved loss
+    as a share of that of the best blind guess."""
     tasks = training_data.config.tasks
     if training_data.config.loss == "published":
         return [task.weight for task in tasks]
-    return [task.weight / _blind(pool, task.loss_over == "phases") for task, pool in zip(tasks, training_data.pools["train"], strict=True)]
+    return [
+        task.weight / _blind(pool, task.loss_over == "phases")
+        for task, pool in zip(tasks, training_data.pools["train"], strict=True)
+    ]
 
 
 def _blind(pool: Pool, by_phase: bool) -> float:
     """The loss of the best blind guess in a paradigm."""
-    return max(1e-3, float(np.mean([blind_loss(frequencies(block, pool.view.head, by_phase), pool.loss) for block in pool.blocks])))
+    return max(
+        1e-3,
+        float(np.mean([blind_loss(frequencies(block, pool.view.head, by_phase), pool.loss) for block in pool.blocks])),
+    )
 
 
 _LOG_EVERY = 50
@@ -177,7 +204,9 @@ class TrainingResult:
 class Run:
     """One training run, or the share that one of several processes has in it."""
 
-    def __init__(self, config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None) -> None:
+    def __init__(
+        self, config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None
+    ) -> None:
         self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
         if resume:
             config = config_of_state(self.state_file, config)
@@ -190,7 +219,9 @@ class Run:
         check_lengths(self.network, self.training_data)
         self.patches = by_patches(self.network, self.device)
         published = config.schedule == "published"
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.999 if published else 0.99))
+        self.optimizer = torch.optim.Adam(
+            self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.999 if published else 0.99)
+        )
         self.plateau = Plateau(config.rate.peak)
         self.state = TrainingState(config=config.hash)
         if resume:
@@ -198,7 +229,10 @@ class Run:
             if self.state.plateau is not None:
                 self.plateau = Plateau(self.state.plateau[0], self.state.plateau[1], int(self.state.plateau[2]))
         elif self.state_file.exists() or self.weights_file.exists():
-            raise SpanLabError(f"{folder} already holds a training run called {config.name}; continue it (--resume), or move it away to start again")
+            raise SpanLabError(
+                f"{folder} already holds a training run called {config.name}; continue it (--resume), or move it away"
+                " to start again"
+            )
         if self.first:
             remove_leftovers(folder, config.name)
         self.recent = Recent(self.training_data, self.fabric)
@@ -207,7 +241,11 @@ class Run:
         # Processes that only help write nothing.
         log = folder / f"{config.name}.log.jsonl" if self.first else Path(os.devnull)
         tensorboard = folder / "tensorboard" if config.tensorboard and self.first else None
-        self.journal = TrainingJournal(log, keep_until=self.state.step if resume else None, tensorboard=tensorboard) if self.first else None
+        self.journal = (
+            TrainingJournal(log, keep_until=self.state.step if resume else None, tensorboard=tensorboard)
+            if self.first
+            else None
+        )
         self.progress = TrainingProgress(progress and self.first)
 
     def close(self) -> None:
@@ -233,8 +271,18 @@ class Run:
             kept = checkpoint.load(self.weights_file)
             rows = test(kept.network.to(self.device), self.training_data)
             # The network that was tested is the one in the file: rounded weights and all.
-            self._log("test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step)
-            self._log("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, store=kept.store, **self._times())
+            self._log(
+                "test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step
+            )
+            self._log(
+                "end",
+                step=self.state.step,
+                why=why,
+                checkpoint_sha256=kept.sha256,
+                checkpoint_bytes=kept.bytes,
+                store=kept.store,
+                **self._times(),
+            )
             if self.saved < self.state.step:
                 self._save()
             card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command)
@@ -264,7 +312,10 @@ class Run:
             training_data.prepare(advance)
         sha256 = words.vectors.sha256 if words.vectors is not None else None
         if self.state.step > 0 and self.state.vectors != sha256:
-            raise SpanLabError(f"{self.config.vectors} is another file than when this run began; resume with that one, or train under another name")
+            raise SpanLabError(
+                f"{self.config.vectors} is another file than when this run began; resume with that one, or train under"
+                " another name"
+            )
         self.state.vectors = sha256
         if self.state.step == 0:
             begin(self.network, training_data)
@@ -272,7 +323,9 @@ class Run:
                 source = checkpoint.load(self.config.start_from)
                 take_over(self.network, source)
                 self._log("start_from", checkpoint=source.name, sha256=source.sha256)
-        self.learner: Any = JointLoss(self.network, [pool.loss for pool in training_data.pools["train"]], weights_of_losses(training_data))
+        self.learner: Any = JointLoss(
+            self.network, [pool.loss for pool in training_data.pools["train"]], weights_of_losses(training_data)
+        )
         if self.config.fuse and self.network.seeing:
             self.network.eye.compile(dynamic=True)
         self.learner, self.optimizer = self.fabric.setup(self.learner, self.optimizer)
@@ -289,7 +342,10 @@ class Run:
 
     def _batches(self) -> Ahead[TrainingBatch]:
         """The batches of the steps, each made while the one before is learned from."""
-        config, arguments = self.config, ((self.fabric.global_rank, self.fabric.world_size), self.patches, self.device.type == "cpu")
+        config, arguments = (
+            self.config,
+            ((self.fabric.global_rank, self.fabric.world_size), self.patches, self.device.type == "cpu"),
+        )
         if config.compile == "meanwhile" and config.workers:
             make: Callable[[int], TrainingBatch] = partial(_in_process, arguments)
             return Ahead(make, config.workers, begin_process, (config,))
@@ -303,7 +359,10 @@ class Run:
                 if config.minutes is not None and self._agreed(self._elapsed()[0] > config.minutes * 60):
                     self._report()
                     self._validate()
-                    return f"the time limit of {config.minutes:g} minutes was reached at step {state.step} of {config.steps}"
+                    return (
+                        f"the time limit of {config.minutes:g} minutes was reached at step {state.step} of"
+                        f" {config.steps}"
+                    )
                 try:
                     self._step(batches.get(state.step, config.steps))
                     state.step += 1
@@ -327,8 +386,12 @@ class Run:
         step = self.state.step
         saved = step if step == self.stop_after else step - step % self.config.save_every
         if not saved:
-            return SpanLabError(f"training was interrupted at step {step}, before its state was saved for the first time; start again")
-        return SpanLabError(f"training was interrupted at step {step}; the same command with --resume continues from step {saved}")
+            return SpanLabError(
+                f"training was interrupted at step {step}, before its state was saved for the first time; start again"
+            )
+        return SpanLabError(
+            f"training was interrupted at step {step}; the same command with --resume continues from step {saved}"
+        )
 
     def _agreed(self, mine: bool) -> bool:
         """Return what the first process thinks."""
@@ -339,7 +402,9 @@ class Run:
         # Random numbers of a step depend on its number alone, so that a resumed run has the same.
         torch.manual_seed(int(stream("training", config.seed, f"step:{step}:{self.fabric.global_rank}").randint(2**31)))
         for group in self.optimizer.param_groups:
-            group["lr"] = self.plateau.rate if config.schedule == "published" else rate_at(step, config.steps, config.rate)
+            group["lr"] = (
+                self.plateau.rate if config.schedule == "published" else rate_at(step, config.steps, config.rate)
+            )
         self.optimizer.zero_grad(set_to_none=True)
         loaded: Loaded = load(batch, self.device)
         total, losses, right = self.learner(loaded)
@@ -355,7 +420,14 @@ class Run:
 
     def _report(self) -> None:
         loss, share = self.recent.taken(self.state.step)
-        self._log("train", step=self.state.step, loss=loss, accuracy=share, rate=self.optimizer.param_groups[0]["lr"], **self._times())
+        self._log(
+            "train",
+            step=self.state.step,
+            loss=loss,
+            accuracy=share,
+            rate=self.optimizer.param_groups[0]["lr"],
+            **self._times(),
+        )
         self.progress.tell("  ".join(f"{name} {value:.2f}" for name, value in share.items()))
 
     def _validate(self) -> None:
@@ -391,10 +463,15 @@ class Run:
             paradigms={paradigm.name: paradigm.hash for paradigm in self.training_data.paradigms},
             levels=self.training_data.levels(),
             steps=self.state.best_step,
-            trials={name: count * self.state.best_step // max(1, self.state.step) for name, count in self.state.trials.items()},
+            trials={
+                name: count * self.state.best_step // max(1, self.state.step)
+                for name, count in self.state.trials.items()
+            },
             config=self.config.hash,
         )
-        checkpoint.save(self.weights_file, best, self.config.name, trained, self.training_data.words.vectors, self.config.store)
+        checkpoint.save(
+            self.weights_file, best, self.config.name, trained, self.training_data.words.vectors, self.config.store
+        )
 
     def _elapsed(self) -> tuple[float, float]:
         """Wall-clock and processor seconds, over all parts of the run."""
@@ -410,21 +487,29 @@ def _in_process(arguments: tuple[tuple[int, int], bool, bool], step: int) -> Tra
 
 
 def fabric_for(config: TrainingConfig) -> Fabric:
-    """Lightning Fabric for a config; under ``torchrun`` one of several processes that learn together.
+    """Lightning Fabric for a config; under ``torchrun`` one of several processes that learn
+    together.
 
     Raises
     ------
     SpanLabError
-        when Fabric is not installed, this machine has no such device, or the precision is not for it.
+        when Fabric is not installed, this machine has no such device, or the precision is not for
+        it.
     """
     try:
         from lightning_fabric import Fabric
         from lightning_fabric.strategies.ddp import DDPStrategy
     except ImportError as error:
-        raise SpanLabError(f"training needs Lightning Fabric, which cannot be imported ({error}); install it with: pip install 'spanlab[networks]'") from None
+        raise SpanLabError(
+            f"training needs Lightning Fabric, which cannot be imported ({error}); install it with: pip install"
+            " 'spanlab[networks]'"
+        ) from None
     device = device_named(config.device)
     if device != "cuda" and (config.precision != "float32" or config.fuse):
-        raise SpanLabError(f"'precision: {config.precision}' and 'fuse' are for GPUs, and this runs on the {device} device; leave them out of the config")
+        raise SpanLabError(
+            f"'precision: {config.precision}' and 'fuse' are for GPUs, and this runs on the {device} device; leave them"
+            " out of the config"
+        )
     processes = int(os.environ.get("WORLD_SIZE", "1")) if "TORCHELASTIC_RUN_ID" in os.environ else 1
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if processes > 1 else 1
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
@@ -453,5 +538,7 @@ def device_named(name: str) -> str:
     if name == "auto":
         return next(device for device in ("cuda", "mps", "cpu") if there[device])
     if not there[name]:
-        raise SpanLabError(f"this machine has no {name} device that torch can use; set 'device: cpu' (or auto) in the config")
+        raise SpanLabError(
+            f"this machine has no {name} device that torch can use; set 'device: cpu' (or auto) in the config"
+        )
     return name

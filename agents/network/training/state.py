@@ -19,7 +19,8 @@ FORMAT = "spanlab training state"
 
 @dataclass(slots=True)
 class TrainingState:
-    """State of a run. Which trials come next, the random numbers of a step, and the learning rate (save on a plateau) follow from the number of the step.
+    """State of a run. Which trials come next, the random numbers of a step, and the learning rate
+    (save on a plateau) follow from the number of the step.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class TrainingState:
     trials : trials seen so far, by paradigm
     wall_s, cpu_s : time of the earlier parts of the run
     vectors : hash of the file of word vectors, where one is read
-    plateau : of the published schedule: the learning rate, the lowest validation loss, the validations since
+    plateau : of the published schedule: the learning rate, the lowest validation loss, the
+        validations since
     """
 
     config: str
@@ -44,7 +46,9 @@ class TrainingState:
     plateau: list[float] | None = None
 
 
-def write_state(path: Path, state: TrainingState, network: Network, optimizer: torch.optim.Optimizer, wall_s: float, cpu_s: float) -> None:
+def write_state(
+    path: Path, state: TrainingState, network: Network, optimizer: torch.optim.Optimizer, wall_s: float, cpu_s: float
+) -> None:
     """Write everything that the next step depends on, atomically."""
     buffer = io.BytesIO()
     data = {
@@ -67,8 +71,13 @@ def write_state(path: Path, state: TrainingState, network: Network, optimizer: t
 
 
 def config_of_state(path: Path, config: TrainingConfig) -> TrainingConfig:
-    """The config with which a run goes on: one that began before random streams had versions keeps the first."""
-    if path.is_file() and read_torch(path, "training state")[0].get("config") == (older := config.model_copy(update={"streams": 1})).hash:
+    """The config with which a run goes on: one that began before random streams had versions keeps
+    the first."""
+    if (
+        path.is_file()
+        and read_torch(path, "training state")[0].get("config")
+        == (older := config.model_copy(update={"streams": 1})).hash
+    ):
         return older
     return config
 
@@ -87,12 +96,20 @@ def read_state(path: Path, config: str, network: Network, optimizer: torch.optim
     if data.get("format") != FORMAT:
         raise SpanLabError(f"{path} is not a training state of SpanLab; move it away and train without --resume")
     if data.get("config") != config:
-        raise SpanLabError(f"{path} belongs to a run with another config; resume with the config of that run, or train under another name")
+        raise SpanLabError(
+            f"{path} belongs to a run with another config; resume with the config of that run, or train under another"
+            " name"
+        )
     try:
         network.load_state_dict(data["network"])
         optimizer.load_state_dict(data["optimizer"])
-        kept = {name: data[name] for name in ("config", "step", "best", "best_step", "best_score", "trials", "wall_s", "cpu_s")}
+        kept = {
+            name: data[name]
+            for name in ("config", "step", "best", "best_step", "best_score", "trials", "wall_s", "cpu_s")
+        }
         kept |= {name: data.get(name) for name in ("vectors", "plateau")}
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise SpanLabError(f"{path} is damaged ({str(error).splitlines()[0]}); move it away and train without --resume") from None
+        raise SpanLabError(
+            f"{path} is damaged ({str(error).splitlines()[0]}); move it away and train without --resume"
+        ) from None
     return TrainingState(**kept)

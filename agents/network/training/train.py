@@ -1,4 +1,5 @@
-"""Training: from a config to a checkpoint, a log and a model card. The same config gives the same network, also when it was interrupted and resumed."""
+"""Training: from a config to a checkpoint, a log and a model card. The same config gives the same
+network, also when it was interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -22,28 +23,50 @@ def train_from_file(
     change: Callable[[TrainingConfig], TrainingConfig] = lambda config: config,
     command: str | None = None,
 ) -> TrainingResult | None:
-    """Train by a config file or a preset, and say in the end what came of it; see :func:`train`. None in processes that only help."""
+    """Train by a config file or a preset, and say in the end what came of it; see :func:`train`.
+    None in processes that only help."""
     config = change(config_named(name))
-    result = train(config, out=out, resume=resume, progress=progress, command=f"spanlab train {Path(name).name}" if command is None else command)
+    result = train(
+        config,
+        out=out,
+        resume=resume,
+        progress=progress,
+        command=f"spanlab train {Path(name).name}" if command is None else command,
+    )
     if progress and result is not None:
         names = dict.fromkeys(row.paradigm for row in result.rows)
-        accuracy = ", ".join(f"{name} {mean_accuracy([row for row in result.rows if row.paradigm == name]):.3f}" for name in names)
-        print(f"{result.checkpoint}: {result.steps} steps in {result.wall_s / 60:.1f} minutes; accuracy on held-out trials: {accuracy}")
-        print(f"More in {result.checkpoint.with_suffix('.md')}; try it: spanlab replay {next(iter(names))} --agent network:{result.checkpoint}")
+        accuracy = ", ".join(
+            f"{name} {mean_accuracy([row for row in result.rows if row.paradigm == name]):.3f}" for name in names
+        )
+        print(
+            f"{result.checkpoint}: {result.steps} steps in {result.wall_s / 60:.1f} minutes; accuracy on held-out"
+            f" trials: {accuracy}"
+        )
+        print(
+            f"More in {result.checkpoint.with_suffix('.md')}; try it: spanlab replay {next(iter(names))} --agent"
+            f" network:{result.checkpoint}"
+        )
     return result
 
 
 def train(
-    config: TrainingConfig, out: str | Path | None = None, resume: bool = False, progress: bool = True, command: str = "", stop_after: int | None = None
+    config: TrainingConfig,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = True,
+    command: str = "",
+    stop_after: int | None = None,
 ) -> TrainingResult | None:
     """Train a network.
 
     Parameters
     ----------
     config : what on, and how
-    out : folder for ``NAME.pt`` (best weights, half precision), ``NAME.log.jsonl``, ``NAME.svg``, ``NAME.md``, ``NAME.json`` and, while training,
-        ``NAME.state.pt``; ``runs/NAME`` when not given
-    resume : go on from the state in that folder; bit for bit as if the run had not been interrupted (on a CPU with the same number of threads)
+    out : folder for ``NAME.pt`` (best weights, half precision), ``NAME.log.jsonl``, ``NAME.svg``,
+        ``NAME.md``, ``NAME.json`` and, while training, ``NAME.state.pt``; ``runs/NAME`` when not
+        given
+    resume : go on from the state in that folder; bit for bit as if the run had not been interrupted
+        (on a CPU with the same number of threads)
     progress : whether to show a progress bar
     command : as the model card tells it
     stop_after : stop as if interrupted after this step
@@ -55,15 +78,21 @@ def train(
     Raises
     ------
     SpanLabError
-        for a missing device, a folder that holds another run, an unknown paradigm, a loss that is not finite, or an interruption (the state is then saved).
+        for a missing device, a folder that holds another run, an unknown paradigm, a loss that is
+        not finite, or an interruption (the state is then saved).
     """
     folder = Path(out) if out is not None else Path("runs") / config.name
     threads = torch.get_num_threads()
     try:
-        # Before the first weights are drawn: even an orthogonal start is rounded otherwise with another number of threads.
+        # Before the first weights are drawn: even an orthogonal start is rounded otherwise with
+        # another number of threads.
         if config.threads:
             torch.set_num_threads(config.threads)
-        with products_in(config.precision), torch.random.fork_rng(), closing(Run(config, folder, resume, progress, command, stop_after)) as run:
+        with (
+            products_in(config.precision),
+            torch.random.fork_rng(),
+            closing(Run(config, folder, resume, progress, command, stop_after)) as run,
+        ):
             return run.go()
     finally:
         torch.set_num_threads(threads)
@@ -71,7 +100,8 @@ def train(
 
 @contextmanager
 def products_in(precision: str) -> Iterator[None]:
-    """Calculate products and convolutions in this precision; torch rounds the inputs of convolutions on a GPU to ten bits unless it is told not to."""
+    """Calculate products and convolutions in this precision; torch rounds the inputs of
+    convolutions on a GPU to ten bits unless it is told not to."""
     matmul, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     torch.set_float32_matmul_precision("highest" if precision == "float32" else "high")
     torch.backends.cudnn.allow_tf32 = precision != "float32"

@@ -1,1 +1,2 @@
-"""An example of a package that extends SpanLab: one file for each sort of extension, named in ``pyproject.toml``."""
+"""An example of a package that extends SpanLab: one file for each sort of extension, named in
+``pyproject.toml``."""

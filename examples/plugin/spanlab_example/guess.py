@@ -1,4 +1,5 @@
-"""An event: what an agent records beside its answers. Its marked field is a column of the response table."""
+"""An event: what an agent records beside its answers. Its marked field is a column of the response
+table."""
 
 from typing import Annotated, Literal
 

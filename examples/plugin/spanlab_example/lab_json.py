@@ -12,7 +12,9 @@ class LabJson(TrialsFormat):
 
     def read_trials(self, source, options):
         document = json.loads(source.read_text(encoding="utf-8"))
-        yield TrialSet(load_paradigm(document["task"]), [GivenTrial(**one) for one in document["trials"]], document["generator"])
+        yield TrialSet(
+            load_paradigm(document["task"]), [GivenTrial(**one) for one in document["trials"]], document["generator"]
+        )
 
     def write_trials(self, trials, output, options):
         listed = [{"name": one.name, "levels": one.levels, "draws": one.draws} for one in trials.trials]

@@ -1,4 +1,5 @@
-"""An effect: do answers get better or worse in the course of a session? Figures, tests and tables follow from the declaration."""
+"""An effect: do answers get better or worse in the course of a session? Figures, tests and tables
+follow from the declaration."""
 
 from dataclasses import replace
 

@@ -6,7 +6,9 @@ from spanlab.agents import Agent, AgentKind, Episode, Response
 
 
 class Stubborn(Agent):
-    kind = AgentKind("stubborn", help="guesses once in each trial, and repeats it", role="yardstick", label="repeats itself")
+    kind = AgentKind(
+        "stubborn", help="guesses once in each trial, and repeats it", role="yardstick", label="repeats itself"
+    )
 
     def start(self, context):
         return Repetition(context.seed)

@@ -3,8 +3,9 @@
     python extensions/app/tests/pictures.py        the pictures of docs/app.md, in docs/images/app
     python extensions/app/tests/pictures.py OUT [LANGUAGE ...]    every page in both languages, or in some, at 1280 and 390 px, light and dark, to be looked at
 
-It makes sessions of simulated observers and of the network that ships, and a report of them, in a folder that goes when it ends.
-"""
+It makes sessions of simulated observers and of the network that ships, and a report of them, in a
+folder that goes when it ends.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ SHOWN = {"paradigm": True, "trial": True, "report": False}
 
 def sessions(data: Path) -> str:
     """Sessions of the same trials by several machines; the path of the one that others repeat."""
-    first = spanlab.replay("vsr", agent="capacity:4", trials=48, levels={"list_length": [3, 5]}, seed=7, data=data, say=lambda _: None).folder
+    first = spanlab.replay(
+        "vsr", agent="capacity:4", trials=48, levels={"list_length": [3, 5]}, seed=7, data=data, say=lambda _: None
+    ).folder
     for agent in ("network:limited", "observer:sum"):
         spanlab.replay(agent=agent, like=first, data=data, say=lambda _: None)
     spanlab.replay("continuous_colour", agent="capacity:3", trials=60, seed=7, data=data, say=lambda _: None)
@@ -58,7 +61,19 @@ def sessions(data: Path) -> str:
 @contextmanager
 def the_app(data: Path, language: str) -> Generator[str]:
     """The link of an app that runs."""
-    command = [sys.executable, "-m", "spanlab", "app", "--data", str(data), "--port", "0", "--no-browser", "--language", language]
+    command = [
+        sys.executable,
+        "-m",
+        "spanlab",
+        "app",
+        "--data",
+        str(data),
+        "--port",
+        "0",
+        "--no-browser",
+        "--language",
+        language,
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -71,7 +86,8 @@ def the_app(data: Path, language: str) -> Generator[str]:
 
 
 def make_report(tab: Tab, base: str) -> str:
-    """Make a report of all sessions as somebody at the page does; the address of the trials of one of its points."""
+    """Make a report of all sessions as somebody at the page does; the address of the trials of one
+    of its points."""
     tab.open(base + "/sessions")
     tab.until("document.querySelector('#compare code')?.textContent.startsWith('spanlab')")
     tab.evaluate("document.querySelector('#compare .main').click()")
@@ -96,12 +112,20 @@ def main(out: Path | None, languages: Sequence[str]) -> None:
         data = Path("data")
         session = sessions(data)
         for language in ("en",) if out is None else languages:
-            with the_app(data, language) as link, chromium(Path(folder) / f"profile-{language}") as browser, browser.tab() as tab:
+            with (
+                the_app(data, language) as link,
+                chromium(Path(folder) / f"profile-{language}") as browser,
+                browser.tab() as tab,
+            ):
                 tab.open(link)
                 tab.until("!!document.querySelector('.job')")
                 base = link.partition("/?")[0]
                 point = make_report(tab, base)
-                wanted = [*product(SHOWN, (1280,), ("light",))] if out is None else [*product(PAGES, (1280, 390), ("light", "dark"))]
+                wanted = (
+                    [*product(SHOWN, (1280,), ("light",))]
+                    if out is None
+                    else [*product(PAGES, (1280, 390), ("light", "dark"))]
+                )
                 for name, width, scheme in wanted:
                     address, drawn = PAGES[name]
                     tab.open(base + address.format(session=session) if address else point)
@@ -109,7 +133,9 @@ def main(out: Path | None, languages: Sequence[str]) -> None:
                     file = PICTURES / f"{name}.png" if out is None else out / f"{name}-{language}-{width}-{scheme}.png"
                     take(tab, file, width, scheme, SHOWN.get(name, True))
                     if out is None:
-                        Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS).save(file, optimize=True)
+                        Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS).save(
+                            file, optimize=True
+                        )
                     print(file, flush=True)
 
 

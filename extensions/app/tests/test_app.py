@@ -1,4 +1,5 @@
-"""The app: who may talk to it, what its pages show and never show, what its buttons run, and that nothing is lost with it."""
+"""The app: who may talk to it, what its pages show and never show, what its buttons run, and that
+nothing is lost with it."""
 
 from __future__ import annotations
 
@@ -72,8 +73,13 @@ def test_other_computers_and_other_names_of_this_one_are_refused(folder: Path, g
     assert rebound.get(gate.link("")).status_code == 403
 
 
-@pytest.mark.parametrize(("origin", "status"), [(BASE, 200), ("http://evil.example", 403), ("http://127.0.0.1:9999", 403), ("null", 403), (None, 403)])
-def test_no_page_of_somebody_else_changes_anything(client: TestClient, folder: Path, origin: str | None, status: int) -> None:
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [(BASE, 200), ("http://evil.example", 403), ("http://127.0.0.1:9999", 403), ("null", 403), (None, 403)],
+)
+def test_no_page_of_somebody_else_changes_anything(
+    client: TestClient, folder: Path, origin: str | None, status: int
+) -> None:
     asked = {"paradigm": "vsr", "agents": ["ideal"], "only_command": True}
     answer = client.post("/jobs/replay", json=asked, headers={} if origin is None else {"origin": origin})
     assert answer.status_code == status
@@ -95,7 +101,9 @@ def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient
     assert client.get(address).status_code == 200
     events = folder / CHAT / "events.jsonl"
     lines = events.read_text(encoding="utf-8").splitlines(keepends=True)
-    events.write_text("".join(line for line in lines if not ('"trial_end"' in line and '"trial":"2"' in line)), encoding="utf-8")
+    events.write_text(
+        "".join(line for line in lines if not ('"trial_end"' in line and '"trial":"2"' in line)), encoding="utf-8"
+    )
     answer = client.get(address)
     assert (answer.status_code, answer.json()) == (422, {"problem": f"{CHAT} has no finished trial 2"})
 
@@ -104,7 +112,11 @@ def test_a_trial_side_by_side(folder: Path) -> None:
     shutil.copytree(folder / CHAT, folder / "again")
     looked = look_at(folder, CHAT, "1", [("again", "the same"), (CHAT, "itself")], "scripted")
     assert [(taker.who, taker.key) for taker in looked.takers] == [("scripted", "1"), ("the same", "1")]
-    lines = [event for event in read_events(folder / CHAT) if event["event"] == "step" and "ask" in event and event["trial"] == "1"]
+    lines = [
+        event
+        for event in read_events(folder / CHAT)
+        if event["event"] == "step" and "ask" in event and event["trial"] == "1"
+    ]
     assert len(looked.questions) == len(lines) == 2
     for given, line in zip(looked.takers[0].answers, lines, strict=True):
         assert given.mark == ("right" if line["scores"][0]["correct"] else "wrong")
@@ -115,7 +127,10 @@ def test_a_trial_side_by_side(folder: Path) -> None:
 
 def test_answers_and_names_are_text_and_no_markup(client: TestClient, folder: Path) -> None:
     events = folder / CHAT / "events.jsonl"
-    events.write_text(re.sub(r'"raw":"[^"]*"', '"raw":"<script>alert(1)</script>"', events.read_text(encoding="utf-8")), encoding="utf-8")
+    events.write_text(
+        re.sub(r'"raw":"[^"]*"', '"raw":"<script>alert(1)</script>"', events.read_text(encoding="utf-8")),
+        encoding="utf-8",
+    )
     page = client.get(f"/sessions/{CHAT}/trials/1").text
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
@@ -144,17 +159,31 @@ def test_what_buttons_run(folder: Path) -> None:
     lines = SessionIndex(folder).lines()
     asked: dict[str, Any] = {"paradigm": "vsr", "participant": "anna", "trials": "5"}
     arguments, address = serve_arguments(asked, folder, lines, "de", 9000)
-    assert arguments == ["serve", "vsr", "--port", "9000", "--data", str(folder), "--most", "2", "--trials", "5", "--no-practice", "--language", "de"]
+    assert arguments == [
+        "serve",
+        "vsr",
+        "--port",
+        "9000",
+        "--data",
+        str(folder),
+        "--most",
+        "2",
+        "--trials",
+        "5",
+        "--no-practice",
+        "--language",
+        "de",
+    ]
     assert address == "http://127.0.0.1:9000/?participant=anna-1"
     assert window_arguments({**asked, "trials": "all", "practice": "on"}, folder, lines, "en") == [
         "run", "vsr", "--participant", "anna-1", "--data", str(folder),
     ]  # fmt: skip
-    assert replay_arguments({"paradigm": "vsr", "like": CHAT, "agents": ["ideal", "network:laptop"]}, folder, lines) == [
+    assert replay_arguments({"paradigm": "vsr", "like": CHAT, "agents": ["ideal", "network:laptop"]}, folder, lines) == [  # noqa: E501
         "replay", "--like", str(folder / CHAT), "--agent", "ideal", "--agent", "network:laptop", "--data", str(folder),
     ]  # fmt: skip
     chat = {"paradigm": "vsr", "agents": ["chat:m@p"], "settings": "temperature=0\n", "max_tokens": "1000"}
     assert replay_arguments(chat, folder, lines)[2:] == [
-        "--trials", "5", "--agent", "chat:m@p", "--chat", "temperature=0", "--max-tokens", "1000", "--data", str(folder),
+        "--trials", "5", "--agent", "chat:m@p", "--chat", "temperature=0", "--max-tokens", "1000", "--data", str(folder),  # noqa: E501
     ]  # fmt: skip
     assert estimate({"paradigm": "vsr", "agents": ["ideal"]}, folder, lines) == []
 
@@ -200,7 +229,9 @@ def test_a_job_is_a_command_that_says_how_it_ended(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_point_of_a_figure_leads_to_the_trials_that_it_is_computed_from(client: TestClient, folder: Path) -> None:
-    run = spanlab.replay("vsr", agent="capacity", trials=8, levels={"list_length": [3, 5]}, seed=4, data=folder, say=lambda _: None)
+    run = spanlab.replay(
+        "vsr", agent="capacity", trials=8, levels={"list_length": [3, 5]}, seed=4, data=folder, say=lambda _: None
+    )
     answers = run.responses
     drawn = client.get("/paradigms/vsr/serial_position.svg").text
     links = re.findall(r'<a href="([^"]*)" aria-label="([^"]*)"><path', drawn)
@@ -219,7 +250,13 @@ def test_every_point_of_a_figure_leads_to_the_trials_that_it_is_computed_from(cl
         assert page.count('class="mark right"') == int(rows["correct"].sum())
         assert f"{100 * rows['correct'].mean():.6f}%" in label, "the point is the share of these answers"
     assert len(seen) == 8
-    for asked in ({}, {"mark": "{}"}, {"mark": '{"role":"curve","agent":"nobody","panel":"3 items","at":1}'}, {"mark": "["}, {"mark": "[1]"}):
+    for asked in (
+        {},
+        {"mark": "{}"},
+        {"mark": '{"role":"curve","agent":"nobody","panel":"3 items","at":1}'},
+        {"mark": "["},
+        {"mark": "[1]"},
+    ):
         for figure in ("serial_position", "none", ""):
             assert client.get("/paradigms/vsr/points", params={"figure": figure, **asked}).status_code in (404, 422)
 
@@ -236,6 +273,15 @@ def test_pages_in_both_languages_and_figures(client: TestClient, folder: Path, g
     assert "serial_position" in live["figures"]
     drawn = client.get("/paradigms/vsr/serial_position.svg", params={"theme": "dark"})
     assert (drawn.status_code, drawn.headers["content-type"]) == (200, "image/svg+xml")
-    for nothing in ("/paradigms/none", "/paradigms/vsr/none.svg", "/sessions/none/trials/1", "/page/server.py", "/page/..%2fserver.py"):
+    for nothing in (
+        "/paradigms/none",
+        "/paradigms/vsr/none.svg",
+        "/sessions/none/trials/1",
+        "/page/server.py",
+        "/page/..%2fserver.py",
+    ):
         assert client.get(nothing).status_code in (404, 422), nothing
-    assert json.loads(client.post("/jobs/replay", content="[", headers={"origin": BASE}).text)["problem"] == "a page of the app asks in JSON"
+    assert (
+        json.loads(client.post("/jobs/replay", content="[", headers={"origin": BASE}).text)["problem"]
+        == "a page of the app asks in JSON"
+    )

@@ -1,4 +1,5 @@
-"""Attacks on the app, and accidents: strange requests, strange names, files that go while their page is open, two apps on one folder."""
+"""Attacks on the app, and accidents: strange requests, strange names, files that go while their
+page is open, two apps on one folder."""
 
 from __future__ import annotations
 
@@ -36,16 +37,30 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize("host", ["evil.example:8760", "127.0.0.1.evil.example:8760", "127.0.0.1", "evil.example", "127.0.0.1:8760.evil.example", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:8760",
+        "127.0.0.1.evil.example:8760",
+        "127.0.0.1",
+        "evil.example",
+        "127.0.0.1:8760.evil.example",
+        "",
+    ],
+)
 def test_a_name_that_was_made_to_point_here_is_refused(data: Path, host: str) -> None:
     client = let_in(data)
     assert client.get("/sessions").status_code == 200
     assert client.get("/sessions", headers={"host": host}).status_code == 403
     asked = {"paradigm": "vsr", "agents": ["ideal"], "only_command": True}
-    assert client.post("/jobs/replay", json=asked, headers={"host": host, "origin": f"http://{host}"}).status_code == 403
+    assert (
+        client.post("/jobs/replay", json=asked, headers={"host": host, "origin": f"http://{host}"}).status_code == 403
+    )
 
 
-@pytest.mark.parametrize("token", ["", "x", "é", "\udcff".encode("utf-8", "surrogatepass").decode("latin-1"), "a" * 60_000])
+@pytest.mark.parametrize(
+    "token", ["", "x", "é", "\udcff".encode("utf-8", "surrogatepass").decode("latin-1"), "a" * 60_000]
+)
 def test_a_wrong_token_opens_nothing(data: Path, token: str) -> None:
     client = TestClient(application(data, "en", Gate()), base_url=BASE, client=HERE)
     assert client.get("/", params={"token": token}).status_code == 403
@@ -85,7 +100,13 @@ def test_a_session_folder_may_have_any_name(data: Path, name: str) -> None:
 def test_a_name_that_is_no_text_takes_no_page_away(data: Path) -> None:
     shutil.copytree(data / CHAT, os.fsdecode(bytes(data) + b"/\xff\xfe"))
     client = let_in(data)
-    for address in ("/", "/sessions", "/paradigms/vsr/live", f"/sessions/{CHAT}/trials/1", "/paradigms/vsr/serial_position.svg"):
+    for address in (
+        "/",
+        "/sessions",
+        "/paradigms/vsr/live",
+        f"/sessions/{CHAT}/trials/1",
+        "/paradigms/vsr/serial_position.svg",
+    ):
         assert client.get(address).status_code == 200, address
     assert [line.path for line in SessionIndex(data).lines()] == [CHAT]
 
@@ -94,7 +115,9 @@ def test_a_title_is_text_and_a_paradigm_of_somebody_has_no_dead_link(data: Path)
     file = data / CHAT / "session.json"
     info = json.loads(file.read_text(encoding="utf-8"))
     title = "<script>alert(1)</script><a href=javascript:alert(1)>"
-    file.write_text(json.dumps({**info, "paradigm": "../<b>mine", "paradigm_title": title, "agent": "<i>it"}), encoding="utf-8")
+    file.write_text(
+        json.dumps({**info, "paradigm": "../<b>mine", "paradigm_title": title, "agent": "<i>it"}), encoding="utf-8"
+    )
     client = let_in(data)
     for address in ("/", "/sessions", f"/sessions/{CHAT}/trials/1"):
         answer = client.get(address)
@@ -107,7 +130,14 @@ def test_a_title_is_text_and_a_paradigm_of_somebody_has_no_dead_link(data: Path)
 @pytest.mark.parametrize("gone", ["session.json", "events.jsonl", "responses.parquet", "paradigm.yaml", ""])
 def test_a_file_that_goes_while_its_page_is_open_is_no_fault(data: Path, gone: str) -> None:
     client = let_in(data)
-    addresses = ["/", "/sessions", "/paradigms/vsr/live", f"/sessions/{CHAT}/trials/1", "/paradigms/vsr/serial_position.svg", "/paradigms/vsr/points?mark={}"]
+    addresses = [
+        "/",
+        "/sessions",
+        "/paradigms/vsr/live",
+        f"/sessions/{CHAT}/trials/1",
+        "/paradigms/vsr/serial_position.svg",
+        "/paradigms/vsr/points?mark={}",
+    ]
     for address in addresses:
         assert client.get(address).status_code in (200, 404)
     path = data / CHAT / gone
@@ -139,7 +169,10 @@ def test_two_apps_share_a_folder(data: Path) -> None:
 def test_a_job_whose_app_was_killed_before_it_began_can_be_ended(tmp_path: Path) -> None:
     folder = tmp_path / ".app" / "jobs" / "20260101-000000-000000"
     folder.mkdir(parents=True)
-    (folder / JOB).write_text(json.dumps({"arguments": ["--version"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": ""}), encoding="utf-8")
+    (folder / JOB).write_text(
+        json.dumps({"arguments": ["--version"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": ""}),
+        encoding="utf-8",
+    )
     jobs = Jobs(tmp_path)
     assert jobs.job(folder.name).state == "runs"
     jobs.stop(folder.name)

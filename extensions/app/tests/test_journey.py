@@ -1,4 +1,5 @@
-"""A way in a real browser, with real keys: watch a trial, take five, let a network and an observer take the same ones, see curves, look at a trial."""
+"""A way in a real browser, with real keys: watch a trial, take five, let a network and an observer
+take the same ones, see curves, look at a trial."""
 
 from __future__ import annotations
 
@@ -45,7 +46,11 @@ def the_app(data: Path, *more: str) -> Generator[str]:
 
 def take(browser: Chromium, address: str) -> None:
     """Take all trials at a page of visual serial recall, with the keys of places."""
-    ask = next(step.percept.ask for step in compile_trial(load_paradigm("vsr"), {"list_length": 4}, 0).steps if step.percept.ask is not None)
+    ask = next(
+        step.percept.ask
+        for step in compile_trial(load_paradigm("vsr"), {"list_length": 4}, 0).steps
+        if step.percept.ask is not None
+    )
     answer = ask.kind.guess(np.random.RandomState(0))
     with browser.tab() as tab:
         tab.open(address)
@@ -81,9 +86,15 @@ def test_from_the_first_page_to_curves_of_me_a_network_and_an_observer(tmp_path:
         take(browser, address)
         tab.ask("Page.bringToFront")
         tab.until("document.querySelector('#progress tbody')?.innerText.includes('5 / 5')", 120)
-        assert tab.evaluate("document.querySelector('#replay [name=like]').selectedOptions[0].textContent") == "me-1 (5)"
+        assert (
+            tab.evaluate("document.querySelector('#replay [name=like]').selectedOptions[0].textContent") == "me-1 (5)"
+        )
         push(tab, "#replay button.main")
-        tab.until("[...document.querySelectorAll('#progress tbody tr')].filter((row) => row.innerText.includes('5 / 5')).length === 3", 240)
+        tab.until(
+            "[...document.querySelectorAll('#progress tbody tr')].filter((row) => row.innerText.includes('5 /"
+            " 5')).length === 3",
+            240,
+        )
         tab.until("document.querySelectorAll('#figure svg a').length > 10", 120)
         push(tab, "#progress tbody tr:last-child a")
         tab.until("!!document.querySelector('.strip img')")
@@ -92,7 +103,10 @@ def test_from_the_first_page_to_curves_of_me_a_network_and_an_observer(tmp_path:
         assert set(heads[2:]) == {"me-1", "network:laptop", "capacity:4"}
         assert tab.complaints == []
     sessions = {read_session(folder)["agent"] or "me": folder for folder in find_sessions([data])}
-    trials = [[event["trial_id"] for event in read_events(folder) if event["event"] == "trial_start"] for folder in sessions.values()]
+    trials = [
+        [event["trial_id"] for event in read_events(folder) if event["event"] == "trial_start"]
+        for folder in sessions.values()
+    ]
     assert len(sessions) == 3
     assert trials[0] == trials[1] == trials[2]
     assert len(trials[0]) == 5

@@ -1,4 +1,5 @@
-"""The app's pages in a real browser, at the sizes people use: axe-core finds no fault, nothing is wider than the page; and no kill loses anything."""
+"""The app's pages in a real browser, at the sizes people use: axe-core finds no fault, nothing is
+wider than the page; and no kill loses anything."""
 
 from __future__ import annotations
 
@@ -47,7 +48,11 @@ def faults(tab: Tab, axe: str) -> list[tuple[Any, ...]]:
     """What axe-core finds: the rule and where."""
     tab.ask("Page.setBypassCSP", enabled=True)
     tab.evaluate(f"typeof axe === 'object' || (() => {{ {axe}; return true; }})()")
-    found = json.loads(tab.evaluate("axe.run(document, {resultTypes: ['violations']}).then((result) => JSON.stringify(result.violations))"))
+    found = json.loads(
+        tab.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then((result) => JSON.stringify(result.violations))"
+        )
+    )
     return [(one["id"], [node["target"] for node in one["nodes"]]) for one in found]
 
 
@@ -86,7 +91,9 @@ def test_a_point_is_opened_with_the_mouse_and_with_the_keyboard(tmp_path: Path, 
         for hand in ("mouse", "keyboard"):
             tab.open(link.partition("/?")[0] + "/paradigms/vsr")
             tab.until("!!document.querySelector('#figure svg a')", 240)
-            assert tab.evaluate("document.querySelector('#figure svg a').getAttribute('aria-label')").startswith("serial position")
+            assert tab.evaluate("document.querySelector('#figure svg a').getAttribute('aria-label')").startswith(
+                "serial position"
+            )
             if hand == "mouse":
                 push(tab, "#figure svg a path")
             else:
@@ -104,7 +111,11 @@ def inside(browser: Chromium) -> Tab:
     end = time.monotonic() + 60
     while True:
         with urlopen(f"http://127.0.0.1:{browser.port}/json/list", timeout=60) as answer:
-            frames = [one["webSocketDebuggerUrl"] for one in json.load(answer) if one["type"] == "iframe" and "/reports/all/page" in one["url"]]
+            frames = [
+                one["webSocketDebuggerUrl"]
+                for one in json.load(answer)
+                if one["type"] == "iframe" and "/reports/all/page" in one["url"]
+            ]
         if frames:
             return Tab(frames[0])
         assert time.monotonic() < end, "the report has no frame"
@@ -112,14 +123,20 @@ def inside(browser: Chromium) -> Tab:
 
 
 MARK = "#vsr_serial_position path[role=link]"
-#: rules that look at a frame as if it were a whole page; the report's own page is checked with its own tests
-OF_FRAMES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}, "resultTypes": ["violations"]}
+#: rules that look at a frame as if it were a whole page; the report's own page is checked with its
+#: own tests
+OF_FRAMES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
+    "resultTypes": ["violations"],
+}
 
 
 def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(tmp_path: Path, axe: str) -> None:
     data = tmp_path / "data"
     shutil.copytree(GOLDEN / CHAT, data / CHAT)
-    spanlab.replay("vsr", agent="capacity:3", trials=8, levels={"list_length": [3, 5]}, seed=4, data=data, say=lambda _: None)
+    spanlab.replay(
+        "vsr", agent="capacity:3", trials=8, levels={"list_length": [3, 5]}, seed=4, data=data, say=lambda _: None
+    )
     with chromium(tmp_path / "profile") as browser, the_app(data, "--language", "de") as link, browser.tab() as tab:
         tab.open(link)
         tab.until("!!document.querySelector('.job')")
@@ -134,7 +151,10 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
             tab.screen(width, height)
             for scheme in ("light", "dark"):
                 tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-                for address, shown in {"/reports": "!!document.querySelector('tbody a')", "/reports/all": "!!document.querySelector('#inside')"}.items():
+                for address, shown in {
+                    "/reports": "!!document.querySelector('tbody a')",
+                    "/reports/all": "!!document.querySelector('#inside')",
+                }.items():
                     tab.open(base + address)
                     tab.until(shown, 60)
                     assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
@@ -142,7 +162,12 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
                 with nullcontext(inside(browser)) as frame:  # to close it would close the page
                     frame.until(f"!!document.querySelector('{MARK}')", 120)
                     frame.evaluate(f"(() => {{ {axe}; return true; }})()")
-                    found = json.loads(frame.evaluate(f"axe.run(document, {json.dumps(OF_FRAMES)}).then((result) => JSON.stringify(result.violations))"))
+                    found = json.loads(
+                        frame.evaluate(
+                            f"axe.run(document, {json.dumps(OF_FRAMES)}).then((result) =>"
+                            " JSON.stringify(result.violations))"
+                        )
+                    )
                     assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
                     assert frame.complaints == []
         tab.screen(1280, 900)
@@ -157,19 +182,33 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
                 box = "document.querySelector('#vsr_serial_position').getBoundingClientRect()"
                 frame.until(f"scrollY > 300 && {box}.bottom > 0 && {box}.top < innerHeight", 20)
                 if hand == "mouse":
-                    frame.evaluate(f"document.querySelector('{MARK}').scrollIntoView({{block: 'center', behavior: 'instant'}})")
-                    for drawn in (frame, tab, frame):  # a click is taken to the frame that lies there in what was drawn last
-                        drawn.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 300))))")
+                    frame.evaluate(
+                        f"document.querySelector('{MARK}').scrollIntoView({{block: 'center', behavior: 'instant'}})"
+                    )
+                    for drawn in (
+                        frame,
+                        tab,
+                        frame,
+                    ):  # a click is taken to the frame that lies there in what was drawn last
+                        drawn.evaluate(
+                            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>"
+                            " setTimeout(done, 300))))"
+                        )
                     mine, outer = (
                         frame.middle(MARK),
-                        tab.evaluate("(() => { const { x, y } = document.querySelector('#inside').getBoundingClientRect(); return [x, y]; })()"),
+                        tab.evaluate(
+                            "(() => { const { x, y } = document.querySelector('#inside').getBoundingClientRect();"
+                            " return [x, y]; })()"
+                        ),
                     )
                     assert mine is not None
                     tab.click(outer[0] + mine[0], outer[1] + mine[1])
                 else:
                     frame.evaluate(f"document.querySelector('{MARK}').focus()")
                     enter(tab)
-            tab.until("location.pathname === '/reports/all/points' && document.querySelectorAll('tbody a').length > 0", 60)
+            tab.until(
+                "location.pathname === '/reports/all/points' && document.querySelectorAll('tbody a').length > 0", 60
+            )
             assert faults(tab, axe) == []
             tab.evaluate("history.back()")
             tab.until("location.hash === '#vsr_serial_position'", 60)
@@ -193,10 +232,16 @@ def test_everything_is_reached_by_keyboard_alone(tmp_path: Path) -> None:
         tab.open(link.partition("/?")[0] + "/paradigms/vsr")
         tab.until("document.querySelector('#display')?.alt", 240)
         wanted = set(
-            tab.evaluate("[...document.querySelectorAll('a[href], button:not(:disabled), input:not(:disabled), select, summary')].map((e) => e.outerHTML)")
+            tab.evaluate(
+                "[...document.querySelectorAll('a[href], button:not(:disabled), input:not(:disabled), select,"
+                " summary')].map((e) => e.outerHTML)"
+            )
         )
         hidden = set(
-            tab.evaluate("[...document.querySelectorAll('details:not([open]) :is(button, input, textarea), [hidden] :is(select, a)')].map((e) => e.outerHTML)")
+            tab.evaluate(
+                "[...document.querySelectorAll('details:not([open]) :is(button, input, textarea), [hidden] :is(select,"
+                " a)')].map((e) => e.outerHTML)"
+            )
         )
         reached: set[str] = set()
         for _ in range(3 * len(wanted)):
@@ -210,7 +255,9 @@ def test_no_kill_of_the_app_at_twenty_moments_loses_anything(tmp_path: Path) -> 
     data.mkdir()
     alone = spanlab.replay("vsr", agent="capacity:3", trials=40, data=tmp_path / "alone", say=lambda _: None).folder
     for number in range(20):
-        port_of = subprocess.Popen([sys.executable, "-c", STARTS, str(data), f"{0.05 * number}"], stdout=subprocess.PIPE, text=True)
+        port_of = subprocess.Popen(
+            [sys.executable, "-c", STARTS, str(data), f"{0.05 * number}"], stdout=subprocess.PIPE, text=True
+        )
         port_of.wait(120)
         assert port_of.returncode == -signal.SIGKILL
     jobs = Jobs(data)
@@ -241,7 +288,7 @@ asked = {"paradigm": "vsr", "agents": ["capacity:3"], "trials": "40"}
 assert client.post("/jobs/replay", json=asked, headers={"origin": "http://127.0.0.1:8760"}).status_code == 200
 time.sleep(float(sys.argv[2]))
 os.kill(os.getpid(), signal.SIGKILL)
-"""
+"""  # noqa: E501
 
 
 def answers(folder: Path) -> list[Any]:

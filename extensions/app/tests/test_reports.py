@@ -1,4 +1,5 @@
-"""Reports in the app: made by the command that is shown, whole as plain files, and every mark of theirs leads to exactly its trials."""
+"""Reports in the app: made by the command that is shown, whole as plain files, and every mark of
+theirs leads to exactly its trials."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ SIMULATED = "sfr-simulated-capacity-2-s7"
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sessions of several kinds of figures, among them histograms."""
     data = tmp_path_factory.mktemp("app") / "data"
-    spanlab.replay("vsr", agent="capacity:3", trials=8, levels={"list_length": [3, 5]}, seed=4, data=data, say=lambda _: None)
+    spanlab.replay(
+        "vsr", agent="capacity:3", trials=8, levels={"list_length": [3, 5]}, seed=4, data=data, say=lambda _: None
+    )
     spanlab.replay("continuous_colour", agent="capacity", trials=24, seed=4, data=data, say=lambda _: None)
     for name in (CHAT, SIMULATED):
         shutil.copytree(GOLDEN / name, data / name)
@@ -93,13 +96,17 @@ def wrong_marks(client: TestClient, name: str, data: Path) -> list[str]:
 
 
 def trials_of(folder: Path, figure: str, row: dict[str, Any]) -> int:
-    """How many trials a point has by the table beside the report, which the report's own command has written."""
+    """How many trials a point has by the table beside the report, which the report's own command
+    has written."""
     import pandas as pd
 
     table = pd.read_csv(folder / "tables" / f"{figure}.csv")
     mine = table[(table["agent"] == row["agent"]) & (abs(table["mean"] - row["mean"]) < 1e-12)]
     counts = set(mine["n_trials"])
-    for name in ("list_length", "set_size"):  # where several points have one mean, their panel or their place tells them apart
+    for name in (
+        "list_length",
+        "set_size",
+    ):  # where several points have one mean, their panel or their place tells them apart
         if len(counts) > 1 and name in mine:
             level = re.match(r"\d+", str(row.get("panel", row["at"])))
             counts = set(mine.loc[mine[name] == int(level[0]), "n_trials"]) if level else counts
@@ -115,7 +122,9 @@ def test_every_mark_of_a_report_leads_to_exactly_its_trials(report: tuple[TestCl
     assert wrong_marks(client, name, data) == []
 
 
-def test_a_mark_that_leads_to_other_trials_is_found(report: tuple[TestClient, str], data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mark_that_leads_to_other_trials_is_found(
+    report: tuple[TestClient, str], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client, name = report
     right = Reports.answers
 
@@ -139,7 +148,9 @@ def test_whoever_answered_here_is_linked_and_nobody_else(report: tuple[TestClien
     assert all(mark_of(row) for row in rows)
 
 
-def test_the_report_is_that_of_the_command_line_and_works_as_a_plain_file(report: tuple[TestClient, str], data: Path) -> None:
+def test_the_report_is_that_of_the_command_line_and_works_as_a_plain_file(
+    report: tuple[TestClient, str], data: Path
+) -> None:
     client, name = report
     job = next(job for job in Jobs(data).all() if job.report == name)
     assert job.command == f"spanlab compare {data} -o {data / '.app' / 'reports' / name}"
@@ -161,13 +172,22 @@ def test_a_report_runs_in_a_sandbox(report: tuple[TestClient, str]) -> None:
     assert 'sandbox="allow-scripts"' in client.get(f"/reports/{name}").text
     for address in (f"/reports/{name}/page", f"/reports/{name}/files/tables/overview.csv"):
         rules = client.get(address).headers["content-security-policy"]
-        assert rules.startswith("sandbox allow-scripts;"), "no page of the app: it has no cookie, and nothing that it sends has the app's origin"
+        assert rules.startswith("sandbox allow-scripts;"), (
+            "no page of the app: it has no cookie, and nothing that it sends has the app's origin"
+        )
         assert "allow-same-origin" not in rules
         assert "frame-ancestors 'self'" in rules
         assert "form-action 'none'" in rules
         assert "connect-src" not in rules
     assert client.get("/").headers["content-security-policy"].count("frame-ancestors 'none'") == 1
-    for other in ("../chosen.json", "..%2f..%2fsessions.json", "chosen.json", "report.html", "tables/../chosen.json", "figures/none.svg"):
+    for other in (
+        "../chosen.json",
+        "..%2f..%2fsessions.json",
+        "chosen.json",
+        "report.html",
+        "tables/../chosen.json",
+        "figures/none.svg",
+    ):
         assert client.get(f"/reports/{name}/files/{other}").status_code == 404, other
 
 

@@ -1,4 +1,5 @@
-"""Scores of participants through each door: Python, the report, the command line, and ``spanlab export scores``."""
+"""Scores of participants through each door: Python, the report, the command line, and ``spanlab
+export scores``."""
 
 from __future__ import annotations
 
@@ -25,7 +26,16 @@ def battery(tmp_path_factory: pytest.TempPathFactory) -> Path:
             paradigm = spanlab.load_paradigm(name)
             guess = Guessing()
             guess.random.seed(number)
-            take(data, paradigm, AtTheWindow(guess), trials, seed=number, levels=levels, participant=person, practice=False)
+            take(
+                data,
+                paradigm,
+                AtTheWindow(guess),
+                trials,
+                seed=number,
+                levels=levels,
+                participant=person,
+                practice=False,
+            )
     return data
 
 
@@ -40,8 +50,12 @@ def scores(battery: Path) -> ScoreTable:
 
 
 @pytest.mark.slow
-def test_python_gives_the_table_that_the_command_writes(battery: Path, scores: ScoreTable, run: Run, tmp_path: Path) -> None:
-    status, said, _ = run("scores-by-person", battery, "--composite", "wm=operation_span_pcu,cd_accuracy", "-o", tmp_path / "scores")
+def test_python_gives_the_table_that_the_command_writes(
+    battery: Path, scores: ScoreTable, run: Run, tmp_path: Path
+) -> None:
+    status, said, _ = run(
+        "scores-by-person", battery, "--composite", "wm=operation_span_pcu,cd_accuracy", "-o", tmp_path / "scores"
+    )
     assert status == 0
     assert "4 participants" in said
     written = pd.read_csv(tmp_path / "scores" / "scores.csv")
@@ -49,7 +63,12 @@ def test_python_gives_the_table_that_the_command_writes(battery: Path, scores: S
     for column in ("operation_span_pcu", "operation_span_processing_accuracy", "cd_d_prime", "cd_accuracy_se"):
         assert written[column].tolist() == pytest.approx(scores.table()[column].tolist(), nan_ok=True)
     assert "wm" in written.columns
-    assert {path.name for path in (tmp_path / "scores").iterdir()} == {"scores.csv", "codebook.csv", "correlations.csv", "correlation_table.csv"}
+    assert {path.name for path in (tmp_path / "scores").iterdir()} == {
+        "scores.csv",
+        "codebook.csv",
+        "correlations.csv",
+        "correlation_table.csv",
+    }
 
 
 @pytest.mark.slow
@@ -67,12 +86,16 @@ def test_a_report_of_machines_has_no_such_section(tmp_path: Path) -> None:
     assert "Scores of each participant" not in page.read_text(encoding="utf-8")
 
 
-def test_what_is_exported_tells_nobody_and_has_the_same_scores(battery: Path, scores: ScoreTable, run: Run, tmp_path: Path) -> None:
+def test_what_is_exported_tells_nobody_and_has_the_same_scores(
+    battery: Path, scores: ScoreTable, run: Run, tmp_path: Path
+) -> None:
     run("export", "scores", battery, tmp_path / "shared")
     shared = pd.read_csv(tmp_path / "shared" / "scores.csv")
     assert set(shared["participant"]) == {"sub-1", "sub-2", "sub-3", "sub-4"}
     assert sorted(shared["cd_accuracy"]) == pytest.approx(sorted(scores.table()["cd_accuracy"]))
-    assert not any(person in file.read_text(encoding="utf-8") for person in PEOPLE for file in (tmp_path / "shared").iterdir())
+    assert not any(
+        person in file.read_text(encoding="utf-8") for person in PEOPLE for file in (tmp_path / "shared").iterdir()
+    )
     run("export", "scores", battery, tmp_path / "named", "--real-ids")
     assert pd.read_csv(tmp_path / "named" / "scores.csv")["participant"].tolist() == list(PEOPLE)
 

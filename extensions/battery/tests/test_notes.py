@@ -1,4 +1,5 @@
-"""``spanlab note``: notes during and after a session, with their time and the trial; a running session does not feel them."""
+"""``spanlab note``: notes during and after a session, with their time and the trial; a running
+session does not feel them."""
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ def test_a_note_has_the_time_and_the_trial_and_is_shown_again(study: Study, tmp_
     assert out.splitlines()[1].endswith("and again")
 
 
-def test_a_running_session_is_not_disturbed_and_the_note_names_what_is_under_way(study: Study, tmp_path: Path, run: Run) -> None:
+def test_a_running_session_is_not_disturbed_and_the_note_names_what_is_under_way(
+    study: Study, tmp_path: Path, run: Run
+) -> None:
     noted: list[str] = []
 
     def leaves(what: str) -> None:
@@ -68,7 +71,9 @@ def test_a_running_session_is_not_disturbed_and_the_note_names_what_is_under_way
     for paradigm, line in zip(noted, notes, strict=True):
         assert line["session"].startswith(paradigm)
     assert completed(visit.folder)
-    assert sum(event["event"] == "trial_end" for session in find_sessions([visit.folder]) for event in read_events(session)) == len(noted)
+    assert sum(
+        event["event"] == "trial_end" for session in find_sessions([visit.folder]) for event in read_events(session)
+    ) == len(noted)
 
 
 def test_notes_at_the_same_time_are_all_kept(study: Study, tmp_path: Path) -> None:
@@ -106,8 +111,12 @@ def test_notes_stay_where_they_are_and_are_in_no_export(study: Study, tmp_path: 
     folder = take(study, tmp_path / "data", "p02").folder
     before = files(folder)
     run("note", folder, "SECRETWORD: she has a cold")
-    assert {name: content for name, content in files(folder).items() if name != NOTES} == before, "nothing else was touched"
-    status, _, err = run("export", format, tmp_path / "data", *(() if format == "scores" else ("-o",)), tmp_path / "shared")
+    assert {name: content for name, content in files(folder).items() if name != NOTES} == before, (
+        "nothing else was touched"
+    )
+    status, _, err = run(
+        "export", format, tmp_path / "data", *(() if format == "scores" else ("-o",)), tmp_path / "shared"
+    )
     assert status == 0, err
     assert files(tmp_path / "shared")
     assert not any(b"SECRETWORD" in content for content in files(tmp_path / "shared").values())

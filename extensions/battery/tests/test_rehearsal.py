@@ -1,4 +1,5 @@
-"""A rehearsal of a battery of six tasks: whatever happens to five people in it, one table says of those who stay what they did, and nothing needs mending."""
+"""A rehearsal of a battery of six tasks: whatever happens to five people in it, one table says of
+those who stay what they did, and nothing needs mending."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ translations: {de: {"yes": ja, "no": nein, "Press J.": "J drücken."}}
 questionnaire: true
 attention_checks: [check]
 designs: {human: {repetitions: 1}}
-"""
+"""  # noqa: E501
 STUDY = """
 study: rehearsal
 title: Rehearsal
@@ -80,7 +81,11 @@ def expected(trials: dict[str, list[list[dict[str, Any]]]]) -> dict[str, float]:
     """Scores from the person's own log, by the published formulas."""
     scores: dict[str, float] = {}
     for task in ("operation_span", "corsi", "digit_span"):
-        lists = [[given == right for given, right in zip(asked["given"], asked["right"], strict=True)] for trial in trials[task] for asked in trial[-1:]]
+        lists = [
+            [given == right for given, right in zip(asked["given"], asked["right"], strict=True)]
+            for trial in trials[task]
+            for asked in trial[-1:]
+        ]
         scores[f"{task}_pcu"] = statistics.mean(sum(items) / len(items) for items in lists)
         scores[f"{task}_pcl"] = sum(map(sum, lists)) / sum(map(len, lists))
         scores[f"{task}_absolute"] = sum(len(items) for items in lists if all(items))
@@ -92,15 +97,25 @@ def expected(trials: dict[str, list[list[dict[str, Any]]]]) -> dict[str, float]:
     hits = [asked["given"] == "different" for asked in probes if asked["right"] == "different"]
     alarms = [asked["given"] == "different" for asked in probes if asked["right"] == "same"]
     scores["cd_accuracy"] = statistics.mean(asked["given"] == asked["right"] for asked in probes)
-    scores["cd_rt_p90"] = float(np.quantile([asked["rt_ms"] for asked in probes if asked["given"] == asked["right"]], 0.9))
+    scores["cd_rt_p90"] = float(
+        np.quantile([asked["rt_ms"] for asked in probes if asked["given"] == asked["right"]], 0.9)
+    )
     z = statistics.NormalDist().inv_cdf
     scores["cd_d_prime"] = z((sum(hits) + 0.5) / (len(hits) + 1)) - z((sum(alarms) + 0.5) / (len(alarms) + 1))
-    errors = [abs((asked["given"] - asked["right"] + 180) % 360 - 180) for trial in trials["continuous_colour"] for asked in trial]
+    errors = [
+        abs((asked["given"] - asked["right"] + 180) % 360 - 180)
+        for trial in trials["continuous_colour"]
+        for asked in trial
+    ]
     scores["continuous_colour_error"] = statistics.mean(errors)
     (questions,) = trials["afterwards"]
-    ratings = [6 - asked["given"] if asked["reverse"] else asked["given"] for asked in questions if asked["phase"] == "item"]
+    ratings = [
+        6 - asked["given"] if asked["reverse"] else asked["given"] for asked in questions if asked["phase"] == "item"
+    ]
     scores["afterwards_effort"] = statistics.mean(ratings)
-    scores["afterwards_attention_checks"] = float(next(asked["given"] == asked["right"] for asked in questions if asked["phase"] == "check"))
+    scores["afterwards_attention_checks"] = float(
+        next(asked["given"] == asked["right"] for asked in questions if asked["phase"] == "check")
+    )
     return scores
 
 
@@ -114,7 +129,10 @@ def rehearse(folder: Path, spans: int, many: int) -> tuple[Study, Path, float]:
     # P01 meets a kill, a lost keyboard and SIGTERM, and goes on each time.
     minutes = 0.0
     killed_in(study, data, person("P01", 1, 0.9, incident=dies("operation_span", 3)), "P01")
-    for seed, incident, error in ((2, loses_the_keyboard("digit_span", 2), SpanLabError), (3, is_told_to_end("cd", 4), KeyboardInterrupt)):
+    for seed, incident, error in (
+        (2, loses_the_keyboard("digit_span", 2), SpanLabError),
+        (3, is_told_to_end("cd", 4), KeyboardInterrupt),
+    ):
         somebody = person("P01", seed, 0.9, incident=incident)
         with pytest.raises(error):
             take(study, data, somebody, "P01", "resume")
@@ -142,7 +160,8 @@ def rehearse(folder: Path, spans: int, many: int) -> tuple[Study, Path, float]:
 
 
 def drop_task(log: Path, task: str) -> None:
-    """Leave out of a person's own log what does not count: a task that is taken again, or that was skipped in the middle."""
+    """Leave out of a person's own log what does not count: a task that is taken again, or that was
+    skipped in the middle."""
     lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
     log.write_text("".join(line for line in lines if json.loads(line)["task"] != task), encoding="utf-8")
 
@@ -151,16 +170,30 @@ def judge(folder: Path, study: Study, data: Path, spans: int, many: int) -> None
     """One table, and everything in it is right."""
     scores, _, loaded = gathered([data], errors=False)
     assert sorted(scores.rows) == ["P01", "P02", "P04", "P05"]
-    planned = {"operation_span": spans, "corsi": spans, "digit_span": spans, "cd": many, "continuous_colour": many, "afterwards": 1}
+    planned = {
+        "operation_span": spans,
+        "corsi": spans,
+        "digit_span": spans,
+        "cd": many,
+        "continuous_colour": many,
+        "afterwards": 1,
+    }
     for name, row in scores.rows.items():
         trials = logged(folder / f"{name}.jsonl")
-        counts = {**planned, "digit_span": 1} if name == "P02" else planned  # what was finished before a task was skipped stays
+        counts = (
+            {**planned, "digit_span": 1} if name == "P02" else planned
+        )  # what was finished before a task was skipped stays
         assert {task: len(taken) for task, taken in trials.items()} == counts
         for column, value in expected(trials).items():
             tolerance = 0.2 if "_rt" in column else 1e-9  # ms: a press is timed, and rounded to a thousandth
             assert row[column] == pytest.approx(value, abs=tolerance), (name, column)
     p01, p02 = scores.rows["P01"], scores.rows["P02"]
-    assert (p01["operation_span_resumed"], p01["digit_span_resumed"], p01["cd_resumed"], p01["corsi_resumed"]) == (1, 1, 1, 0)
+    assert (p01["operation_span_resumed"], p01["digit_span_resumed"], p01["cd_resumed"], p01["corsi_resumed"]) == (
+        1,
+        1,
+        1,
+        0,
+    )
     assert p02["digit_span_skipped"] == "a fire alarm"
     assert p02["corsi_repeated"] == "it was loud"
     assert (p02["notes"], p01.get("notes", 0)) == (1, 0)
@@ -172,7 +205,8 @@ def judge(folder: Path, study: Study, data: Path, spans: int, many: int) -> None
     assert "P04" in below, mashed
     assert {name for name, row in kept.rows.items() if "operation_span_pcu" in row} == set(scores.rows) - below
     assert notes
-    # nothing that was recorded is damaged, and nobody's unfinished session is in the table without being named
+    # nothing that was recorded is damaged, and nobody's unfinished session is in the table without
+    # being named
     damaged = [problem for problem in loaded.problems if "set aside" not in problem and "unfinished" not in problem]
     assert damaged == []
     assert {facts.participant for facts in load([data]).sessions if not facts.finished} <= {"P02"}

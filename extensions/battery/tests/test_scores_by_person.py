@@ -1,4 +1,5 @@
-"""Scores of participants against a script that is written from the published formulas alone, and reads nothing but the rows of answers."""
+"""Scores of participants against a script that is written from the published formulas alone, and
+reads nothing but the rows of answers."""
 
 from __future__ import annotations
 
@@ -39,9 +40,29 @@ def answers(people: int) -> list[Row]:
 
         def row(task: str, trial: int, correct: object, person: str = person, **more: Any) -> None:
             late = random.rand() < 0.03 and correct is not None
-            of = {"participant": person, "agent": "participant", "agent_kind": "participant", "paradigm": task, "session": f"{person}-{task}", "block": 1}
-            of |= {"trial": trial, "trial_id": f"{task}{trial}", "practice": False, "pilot": False, "phase": "probe", "chance": 0.1, "step": 1, "ask": 1}
-            of |= {"outcome": "omitted" if late else "answered", "correct": False if late else correct, "rt_ms": None if late else random.gamma(4, 200)}
+            of = {
+                "participant": person,
+                "agent": "participant",
+                "agent_kind": "participant",
+                "paradigm": task,
+                "session": f"{person}-{task}",
+                "block": 1,
+            }
+            of |= {
+                "trial": trial,
+                "trial_id": f"{task}{trial}",
+                "practice": False,
+                "pilot": False,
+                "phase": "probe",
+                "chance": 0.1,
+                "step": 1,
+                "ask": 1,
+            }
+            of |= {
+                "outcome": "omitted" if late else "answered",
+                "correct": False if late else correct,
+                "rt_ms": None if late else random.gamma(4, 200),
+            }
             rows.append(of | more)
 
         for task in LISTS:
@@ -51,8 +72,15 @@ def answers(people: int) -> list[Row]:
                 for place in range(1, length + 1):
                     right = bool(random.rand() < ability)
                     edits += not right
-                    given: Row = {"serial_position": place, "output_position": place, "list_length": length, "set_size": length}
-                    row(task, trial, right, correct_answer=str(place), answer=str(place if right else 0), ask=9, **given)
+                    given: Row = {
+                        "serial_position": place,
+                        "output_position": place,
+                        "list_length": length,
+                        "set_size": length,
+                    }
+                    row(
+                        task, trial, right, correct_answer=str(place), answer=str(place if right else 0), ask=9, **given
+                    )
                 for one in rows[-length:]:
                     one["edit_distance"] = edits
             for decision in range(20 if task in ("operation_span", "symmetry_span") else 0):
@@ -69,17 +97,45 @@ def answers(people: int) -> list[Row]:
         for task, words in (("cd", ("different", "same")), ("sternberg", ("yes", "no"))):
             for trial in range(1, 25):
                 right = bool(random.rand() < 0.5 + ability / 2)
-                row(task, trial, right, correct_answer=json.dumps(words[trial % 4 < 2]), set_size=2 + trial // 4 % 2 * 2, answer='""')
+                row(
+                    task,
+                    trial,
+                    right,
+                    correct_answer=json.dumps(words[trial % 4 < 2]),
+                    set_size=2 + trial // 4 % 2 * 2,
+                    answer='""',
+                )
         for trial in range(1, 21):
             error = float(random.normal(0, 20) if random.rand() < ability else random.uniform(-180, 180))
-            row("continuous_colour", trial, abs(error) < 30, correct_answer="90", error=error, period=360.0, set_size=3, answer="1")
+            row(
+                "continuous_colour",
+                trial,
+                abs(error) < 30,
+                correct_answer="90",
+                error=error,
+                period=360.0,
+                set_size=3,
+                answer="1",
+            )
             if rows[-1]["outcome"] == "omitted":
                 rows[-1]["error"] = None
         trait = random.normal(0, 1)
         for item in range(6):
             agreed = int(np.clip(round(3 + trait + random.normal(0, 0.8)), 1, 5))
-            scale = {"record_scale": '"need_for_cognition"', "record_reverse": json.dumps(item % 3 == 0), "scale_from": 1, "scale_to": 5}
-            row("questionnaire", item + 1, None, answer=str(6 - agreed if item % 3 == 0 else agreed), correct_answer=None, **scale | {"phase": f"item{item}"})
+            scale = {
+                "record_scale": '"need_for_cognition"',
+                "record_reverse": json.dumps(item % 3 == 0),
+                "scale_from": 1,
+                "scale_to": 5,
+            }
+            row(
+                "questionnaire",
+                item + 1,
+                None,
+                answer=str(6 - agreed if item % 3 == 0 else agreed),
+                correct_answer=None,
+                **scale | {"phase": f"item{item}"},
+            )
     return rows
 
 
@@ -95,7 +151,8 @@ def quantile(times: list[float], share: float) -> float:
 
 
 def independent(rows: list[Row], trials: Any = lambda trial: True) -> dict[tuple[str, str], float]:
-    """Every score from the formulas: Conway et al. (2005), Macmillan and Creelman (2005), Cowan (2001), Pashler (1988) with Chapman's inverse."""
+    """Every score from the formulas: Conway et al. (2005), Macmillan and Creelman (2005), Cowan
+    (2001), Pashler (1988) with Chapman's inverse."""
     scores: dict[tuple[str, str], float] = {}
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
@@ -124,14 +181,21 @@ def independent(rows: list[Row], trials: Any = lambda trial: True) -> dict[tuple
             said["absolute"] = sum(len(one) for one in lists.values() if all(one))
             lengths = {len(one) for one in lists.values()}
             whole = {length: [all(one) for one in lists.values() if len(one) == length] for length in lengths}
-            said["span"] = max([length for length in lengths if 2 * sum(whole[length]) >= len(whole[length])], default=0)
+            said["span"] = max(
+                [length for length in lengths if 2 * sum(whole[length]) >= len(whole[length])], default=0
+            )
         if task in ("cd", "sternberg"):
             yes = '"different"' if task == "cd" else '"yes"'
 
             def rates(some: list[Row], yes: str = yes) -> tuple[int, int, int, int]:
                 signals = [row for row in some if row["correct_answer"] == yes]
                 others = [row for row in some if row["correct_answer"] != yes and row["outcome"] == "answered"]
-                return sum(row["correct"] for row in signals), len(signals), sum(not row["correct"] for row in others), len(others)
+                return (
+                    sum(row["correct"] for row in signals),
+                    len(signals),
+                    sum(not row["correct"] for row in others),
+                    len(others),
+                )
 
             hits, signals, alarms, others = rates(kept)
             of_hits, of_alarms = z((hits + 0.5) / (signals + 1)), z((alarms + 0.5) / (others + 1))
@@ -147,7 +211,9 @@ def independent(rows: list[Row], trials: Any = lambda trial: True) -> dict[tuple
             errors = [abs(row["error"]) for row in kept if row["error"] is not None]
             said["error"] = sum(errors) / len(errors)
         if task == "questionnaire":
-            turned = [6 - int(row["answer"]) if row["record_reverse"] == "true" else int(row["answer"]) for row in everything]
+            turned = [
+                6 - int(row["answer"]) if row["record_reverse"] == "true" else int(row["answer"]) for row in everything
+            ]
             said["need_for_cognition"] = sum(turned) / len(turned)
         for name, value in said.items():
             scores[person, f"{task}_{name}"] = value
@@ -185,14 +251,29 @@ def test_every_score_of_two_hundred_people_in_eight_tasks() -> None:
     assert compare(scores, independent(rows)) > 200 * 40
     for preset, sessions, planted in (
         ("complex_span_85", None, {f"P{number:03}" for number in range(200) if DECISIONS[number % 3] < 17}),
-        ("attention", OfSessions({}, {}, {f"P{number:03}-questionnaire": 0.5 if number % 7 == 0 else 1.0 for number in range(200)}), set(SEVENTHS)),
-        ("timing", OfSessions({f"P{number:03}-corsi": int(number % 7 == 0) for number in range(200)}, {}), set(SEVENTHS)),
+        (
+            "attention",
+            OfSessions(
+                {}, {}, {f"P{number:03}-questionnaire": 0.5 if number % 7 == 0 else 1.0 for number in range(200)}
+            ),
+            set(SEVENTHS),
+        ),
+        (
+            "timing",
+            OfSessions({f"P{number:03}-corsi": int(number % 7 == 0) for number in range(200)}, {}),
+            set(SEVENTHS),
+        ),
     ):
         kept, report = apply_exclusions(responses, read_rules(Path(preset)), sessions)
         assert set(report.units["participant"]) == planted, preset
-        gone = {"complex_span_85": ("operation_span", "symmetry_span"), "timing": ("corsi",)}.get(preset, tuple({row["paradigm"] for row in rows}))
+        gone = {"complex_span_85": ("operation_span", "symmetry_span"), "timing": ("corsi",)}.get(
+            preset, tuple({row["paradigm"] for row in rows})
+        )
         left = kept.groupby("paradigm")["participant"].agg(set)
-        assert all(left[task] == {f"P{number:03}" for number in range(200)} - (planted if task in gone else set()) for task in left.index), preset
+        assert all(
+            left[task] == {f"P{number:03}" for number in range(200)} - (planted if task in gone else set())
+            for task in left.index
+        ), preset
 
 
 def test_reliability_is_of_odd_and_even_trials_and_its_error_follows(eight: tuple[list[Row], ScoreTable]) -> None:
@@ -221,12 +302,29 @@ def test_the_standard_error_leaves_out_each_trial_in_turn(eight: tuple[list[Row]
 
 @pytest.mark.slow
 def test_a_mixture_is_fitted_to_enough_answers_alone_and_as_likely_as_planted() -> None:
-    """Nobody's mixture rests on 20 answers; of 400 the planted parameters come back, and the count says what they rest on."""
+    """Nobody's mixture rests on 20 answers; of 400 the planted parameters come back, and the count
+    says what they rest on."""
     random = np.random.RandomState(1)
-    head = {"participant": "P1", "agent": "participant", "agent_kind": "participant", "paradigm": "continuous_colour", "session": "s", "block": 1}
+    head = {
+        "participant": "P1",
+        "agent": "participant",
+        "agent_kind": "participant",
+        "paradigm": "continuous_colour",
+        "session": "s",
+        "block": 1,
+    }
     rows = [
         head
-        | {"trial": n, "trial_id": str(n), "correct": True, "correct_answer": "90", "outcome": "answered", "period": 360.0, "set_size": 1, "rt_ms": 500.0}
+        | {
+            "trial": n,
+            "trial_id": str(n),
+            "correct": True,
+            "correct_answer": "90",
+            "outcome": "answered",
+            "period": 360.0,
+            "set_size": 1,
+            "rt_ms": 500.0,
+        }
         | {"error": float(np.degrees(random.vonmises(0, 8)) if random.rand() < 0.75 else random.uniform(-180, 180))}
         for n in range(400)
     ]
@@ -239,7 +337,9 @@ def test_a_mixture_is_fitted_to_enough_answers_alone_and_as_likely_as_planted() 
     assert "continuous_colour_mixture_sd" not in few
 
 
-def test_alpha_and_omega_of_items_that_share_a_factor_and_of_items_that_do_not(eight: tuple[list[Row], ScoreTable]) -> None:
+def test_alpha_and_omega_of_items_that_share_a_factor_and_of_items_that_do_not(
+    eight: tuple[list[Row], ScoreTable],
+) -> None:
     rows, scores = eight
     rated = [row for row in rows if "record_scale" in row]
     turned = [6 - int(row["answer"]) if row["record_reverse"] == "true" else int(row["answer"]) for row in rated]
@@ -252,7 +352,9 @@ def test_alpha_and_omega_of_items_that_share_a_factor_and_of_items_that_do_not(e
     exact = np.linalg.cholesky(np.outer(loadings, loadings) + np.diag(1 - loadings**2))
     plain = random.normal(size=(300, 4))
     plain = np.linalg.solve(np.linalg.cholesky(np.cov(plain.T)), (plain - plain.mean(axis=0)).T).T
-    assert omega(plain @ exact.T) == pytest.approx(loadings.sum() ** 2 / (loadings.sum() ** 2 + (1 - loadings**2).sum()), abs=1e-6)
+    assert omega(plain @ exact.T) == pytest.approx(
+        loadings.sum() ** 2 / (loadings.sum() ** 2 + (1 - loadings**2).sum()), abs=1e-6
+    )
     assert abs(alpha(plain)) < 1e-9
     assert math.isnan(alpha(plain[:, :1]))
     assert math.isnan(omega(plain[:, :2]))
@@ -296,15 +398,21 @@ def test_questions_that_test_attention_are_no_memory_and_others_are() -> None:
     assert "4 checks of attention or of the instructions left out: these need no memory." in scored.notes
     assert len(score_table(without_memory({"paradigm_data": {}}, responses)).items) == len(responses)
     assert not len(score_table(without_memory({"quiz": {"pass": 1}}, responses)).items)
-    assert not len(score_table(without_memory({"paradigm_data": {"questionnaire": True}}, responses)).items), "it tests no memory, whatever it asks"
-    assert len(score_table(without_memory({"paradigm_data": {"questionnaire": False}}, responses)).items) == len(responses)
+    assert not len(score_table(without_memory({"paradigm_data": {"questionnaire": True}}, responses)).items), (
+        "it tests no memory, whatever it asks"
+    )
+    assert len(score_table(without_memory({"paradigm_data": {"questionnaire": False}}, responses)).items) == len(
+        responses
+    )
 
 
 def test_correlations_are_corrected_by_the_root_of_both_reliabilities_and_not_where_one_is_not_above_zero() -> None:
     scores = ScoreTable()
     values = {"a": [1.0, 2.0, 4.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0, 4.5], "c": [3.0, 1.0, 2.0, 2.5, 0.0]}
     for (name, numbers), reliability in zip(values.items(), (0.8, 0.5, -0.1), strict=True):
-        scores.add(name, "A score.", "items", "planted", dict(zip("vwxyz", numbers, strict=True)), reliability=reliability)
+        scores.add(
+            name, "A score.", "items", "planted", dict(zip("vwxyz", numbers, strict=True)), reliability=reliability
+        )
     pairs = {(one["first"], one["second"]): one for one in correlations(scores)}
     r = statistics.correlation(values["a"], values["b"])
     assert pairs["a", "b"]["r"] == pytest.approx(r, abs=1e-12)
@@ -317,10 +425,14 @@ def test_a_composite_is_the_mean_of_z_values_and_its_reliability_that_of_their_s
     scores = ScoreTable()
     values = {"a": [1.0, 2.0, 4.0, 3.0, 6.0], "b": [9.0, 8.0, 5.0, 4.0, 4.5]}
     for (name, numbers), reliability in zip(values.items(), (0.8, 0.5), strict=True):
-        scores.add(name, "A score.", "items", "planted", dict(zip("vwxyz", numbers, strict=True)), reliability=reliability)
+        scores.add(
+            name, "A score.", "items", "planted", dict(zip("vwxyz", numbers, strict=True)), reliability=reliability
+        )
     add_composite(scores, read_composite("wm = a, -b"))
     signed = [values["a"], [-value for value in values["b"]]]
-    standardised = [[(value - statistics.mean(column)) / statistics.stdev(column) for value in column] for column in signed]
+    standardised = [
+        [(value - statistics.mean(column)) / statistics.stdev(column) for value in column] for column in signed
+    ]
     for person, *both in zip("vwxyz", *standardised, strict=True):
         assert scores.rows[person]["wm"] == pytest.approx(sum(both) / 2, abs=1e-12)
     r = statistics.correlation(*signed)
@@ -340,9 +452,18 @@ def test_a_correlation_has_the_interval_of_fisher() -> None:
     random = np.random.RandomState(4)
     first = random.normal(size=30)
     for name, numbers in (("a", first), ("b", first + random.normal(size=30))):
-        scores.add(name, "A score.", "items", "planted", {str(n): float(value) for n, value in enumerate(numbers)}, reliability=0.9)
+        scores.add(
+            name,
+            "A score.",
+            "items",
+            "planted",
+            {str(n): float(value) for n, value in enumerate(numbers)},
+            reliability=0.9,
+        )
     (pair,) = correlations(scores)
-    assert math.atanh(pair["high"]) - math.atanh(pair["low"]) == pytest.approx(2 * 1.959963984540054 / math.sqrt(27), abs=1e-12)
+    assert math.atanh(pair["high"]) - math.atanh(pair["low"]) == pytest.approx(
+        2 * 1.959963984540054 / math.sqrt(27), abs=1e-12
+    )
     assert math.atanh(pair["high"]) + math.atanh(pair["low"]) == pytest.approx(2 * math.atanh(pair["r"]), abs=1e-12)
 
 
@@ -353,19 +474,24 @@ def test_every_column_is_a_measure_of_rules_and_a_condition_of_figures(tmp_path:
     write(scores, tmp_path / "scores")
     limit = statistics.median(row["digit_span_pcu"] for row in scores.rows.values())
     (tmp_path / "rules.yaml").write_text(
-        f"exclude:\n  - {{leave_out: participants, where: score, table: scores/scores.csv, column: digit_span_pcu, below: {limit!r}, everywhere: true}}\n"
+        "exclude:\n  - {leave_out: participants, where: score, table: scores/scores.csv, column: digit_span_pcu,"
+        f" below: {limit!r}, everywhere: true}}\n"
     )
     kept, report = apply_exclusions(responses, read_rules(tmp_path / "rules.yaml"))
     low = {person for person, row in scores.rows.items() if row["digit_span_pcu"] < limit}
     assert set(report.units["participant"]) == low
     assert set(kept["participant"]) == set(scores.rows) - low
     joined = with_people(responses, read_people(tmp_path / "scores" / "scores.csv"))
-    assert set(scores.codebook) == {name.removeprefix("record_") for name in joined.columns if name not in responses.columns}
+    assert set(scores.codebook) == {
+        name.removeprefix("record_") for name in joined.columns if name not in responses.columns
+    }
     halves = joined.groupby("participant")["record_digit_span_pcu"].first()
     assert {person for person, half in halves.items() if half.startswith('"up to')} == {
         person for person, row in scores.rows.items() if row["digit_span_pcu"] <= limit
     }
-    (tmp_path / "wrong.yaml").write_text("exclude:\n  - {leave_out: participants, where: score, table: scores/scores.csv, column: digit_pcu, below: 1}\n")
+    (tmp_path / "wrong.yaml").write_text(
+        "exclude:\n  - {leave_out: participants, where: score, table: scores/scores.csv, column: digit_pcu, below: 1}\n"
+    )
     with pytest.raises(SpanLabError, match="did you mean 'digit_span_pcu'"):
         apply_exclusions(responses, read_rules(tmp_path / "wrong.yaml"))
     (tmp_path / "wrong.yaml").write_text("exclude:\n  - {leave_out: participants, where: score, below: 1}\n")

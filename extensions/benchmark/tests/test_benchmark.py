@@ -20,7 +20,17 @@ from spanlab.analysis.data import Scored, load
 from spanlab.analysis.means import Contrast
 from spanlab.analysis.nback import PUBLISHED, layout, published_blocks
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.benchmark.card import UNKNOWN, UNREAD, _body, _framed, card_of, judge, published_cards, read_card, tally
+from spanlab.extensions.benchmark.card import (
+    UNKNOWN,
+    UNREAD,
+    _body,
+    _framed,
+    card_of,
+    judge,
+    published_cards,
+    read_card,
+    tally,
+)
 from spanlab.extensions.benchmark.drawing import gallery, page, picture
 from spanlab.extensions.benchmark.measures import level_weights, of_published_people, weights
 from spanlab.extensions.benchmark.running import agent_at
@@ -84,7 +94,8 @@ def test_a_guesser_differs() -> None:
 
 @pytest.mark.parametrize(("trials", "verdict"), [(3, "undecided"), (240, "same")])
 def test_a_few_right_answers_are_not_the_same_as_people(trials: int, verdict: str) -> None:
-    """An agent that is right in all of three trials may be right in 29 of 100; one of 240 trials, in 98."""
+    """An agent that is right in all of three trials may be right in 29 of 100; one of 240 trials,
+    in 98."""
     agent = Contrast(1.0, 0.0, math.nan, trials, share=True, span=(0, 1))
     people = Contrast(0.97, 0.005, 23, 24, share=True, span=(0, 1))
     assert judge(SUITE.effects[0], agent, people) == verdict
@@ -101,7 +112,8 @@ def test_at_the_margin_same_is_as_rare_as_the_tests_say(effect: Effect) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", WITH_PEOPLE, ids=lambda effect: effect.name)
 def test_every_margin_keeps_its_promise(effect: Effect) -> None:
-    """Models like 24 people are the same in at least seven of ten cases, a model at the margin in one of twenty at most, and nobody who guesses as well."""
+    """Models like 24 people are the same in at least seven of ten cases, a model at the margin in
+    one of twenty at most, and nobody who guesses as well."""
     like, edge, guesser = (verdicts(effect, model, 300) for model in ("like", "at the margin", "guesser"))
     assert like["same"] / 300 >= 0.7
     assert like["differs"] / 300 <= 0.01
@@ -119,7 +131,12 @@ def test_all_trials_of_the_suite_have_conditions_that_published_people_have() ->
                 assert paradigm in NBACK
                 continue
             for column, levels in entry["set"].items():
-                known = {place[people.by.index(name)] for name in people.by if name.removeprefix("factor_") == column for place in people.means}
+                known = {
+                    place[people.by.index(name)]
+                    for name in people.by
+                    if name.removeprefix("factor_") == column
+                    for place in people.means
+                }
                 assert not known or {*(levels if isinstance(levels, list) else [levels])} <= known, (paradigm, column)
 
 
@@ -150,7 +167,9 @@ def test_a_card_has_the_published_means_of_people_and_no_verdict(benchmarked: Pa
 
 
 def test_a_guesser_differs_from_published_models_by_their_raw_answers(benchmarked: Path) -> None:
-    against = {beside["name"]: beside for beside in read_card(benchmarked / "card" / "card.json")["effects"][3]["against"]}
+    against = {
+        beside["name"]: beside for beside in read_card(benchmarked / "card" / "card.json")["effects"][3]["against"]
+    }
     assert against["gpt-4"]["verdict"] == "differs"
     assert against["gpt-4"]["n"] == 90
     assert against["bloomz-7b"]["verdict"] != "differs"
@@ -171,7 +190,10 @@ def test_a_laboratorys_own_people_give_verdicts(benchmarked: Path, tmp_path: Pat
     from spanlab.sessions import read_responses
 
     table = read_responses(next((benchmarked / "data").glob("smu-*")))
-    people = [table.assign(participant=f"P{number}", agent="participant", agent_kind="participant", session=f"s{number}") for number in range(6)]
+    people = [
+        table.assign(participant=f"P{number}", agent="participant", agent_kind="participant", session=f"s{number}")
+        for number in range(6)
+    ]
     for number, rows in enumerate(people):
         rows["correct"] = np.random.RandomState(number).rand(len(rows)) < 0.95
     import pandas as pd
@@ -204,7 +226,12 @@ def test_a_changed_number_and_a_changed_record_are_found(benchmarked: Path, tmp_
     card = read_card(benchmarked / "card" / "card.json")
     data = shutil.copytree(benchmarked / "data", tmp_path / "data")
     events = next(data.glob("smu-*")) / "events.jsonl"
-    events.write_text(events.read_text("utf-8").replace('"correct": false', '"correct": true').replace('"correct":false', '"correct":true'), "utf-8")
+    events.write_text(
+        events.read_text("utf-8")
+        .replace('"correct": false', '"correct": true')
+        .replace('"correct":false', '"correct":true'),
+        "utf-8",
+    )
     problems = problems_of(card, suite, str(data))
     assert any("its events say True" in problem for problem in problems)
     assert any("record_sha256" in problem for problem in problems)
@@ -218,7 +245,14 @@ def test_the_command_runs_compares_and_verifies(benchmarked: Path, run: Run, tmp
     assert status == 0, err
     assert "accuracy" in out
     assert (tmp_path / "cards.html").exists()
-    status, out, err = run("benchmark", "--verify", "cards/chance/card.json", str(benchmarked / "data"), "--suite", str(benchmarked / "small.yaml"))
+    status, out, err = run(
+        "benchmark",
+        "--verify",
+        "cards/chance/card.json",
+        str(benchmarked / "data"),
+        "--suite",
+        str(benchmarked / "small.yaml"),
+    )
     assert (status, err) == (0, "")
     assert "every number was computed again" in out
     status, _, err = run("benchmark", "--verify", "cards/chance/card.json", str(benchmarked / "data"))
@@ -238,16 +272,23 @@ def test_pages_and_pictures_are_whole(benchmarked: Path) -> None:
 
 def test_a_server_with_several_models_is_asked_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "")
-    with pytest.raises(SpanLabError, match="has 2 models; name one:\n  spanlab benchmark http://localhost:9/v1 --model a"):
+    with pytest.raises(
+        SpanLabError, match="has 2 models; name one:\n  spanlab benchmark http://localhost:9/v1 --model a"
+    ):
         agent_at("http://localhost:9/v1", "", lambda _: ["a", "b"])
     assert agent_at("http://localhost:9/v1", "", lambda _: ["a"]) == "chat:a"
 
 
 def test_what_is_wrong_with_a_suite_is_said_by_line(tmp_path: Path) -> None:
-    (tmp_path / "wrong.yaml").write_text(SMALL.replace("margin: 10}", "margin: -1}").replace("paradigm: vsr, effect", "paradigm: cd, effect"), encoding="utf-8")
+    (tmp_path / "wrong.yaml").write_text(
+        SMALL.replace("margin: 10}", "margin: -1}").replace("paradigm: vsr, effect", "paradigm: cd, effect"),
+        encoding="utf-8",
+    )
     with pytest.raises(SpanLabError, match=r"wrong.yaml:\d+"):
         read_suite(tmp_path / "wrong.yaml")
-    (tmp_path / "wrong.yaml").write_text(SMALL.replace("paradigm: vsr, effect", "paradigm: cd, effect"), encoding="utf-8")
+    (tmp_path / "wrong.yaml").write_text(
+        SMALL.replace("paradigm: vsr, effect", "paradigm: cd, effect"), encoding="utf-8"
+    )
     with pytest.raises(SpanLabError, match="no part of the suite has"):
         read_suite(tmp_path / "wrong.yaml")
 
@@ -257,15 +298,18 @@ def test_the_table_of_the_documentation_can_be_made() -> None:
     assert rates(SUITE.model_copy(update={"effects": SUITE.effects[:1]}), 5).count("\n") == 2
 
 
-# replies that could not be read, and wordings ------------------------------------------------------------------------------------------------------------
+# replies that could not be read, and wordings -----------------------------------------------------
 
 
 def unread_card(benchmarked: Path, lost: Any, **options: Any) -> dict[str, Any]:
-    """The card of a chat model that guesses, of which some replies could not be read: ``lost`` says which rows of the items."""
+    """The card of a chat model that guesses, of which some replies could not be read: ``lost`` says
+    which rows of the items."""
     suite, scored = read_suite(benchmarked / "small.yaml"), load([benchmarked / "data"]).scored
     items = scored.items.assign(agent_kind="chat", oracle=False)
     which = lost(items).to_numpy(bool)
-    items = items.assign(outcome=items["outcome"].astype(str).mask(which, "invalid"), correct=items["correct"].mask(which, 0.0))
+    items = items.assign(
+        outcome=items["outcome"].astype(str).mask(which, "invalid"), correct=items["correct"].mask(which, 0.0)
+    )
     body = _body(suite, Scored(items, scored.intrusions, (), **options), "chance", None, {"smu", "vsr", "nback_verbal"})
     head = {"name": "chat:m", "kind": "chat", "oracle": False, "settings": {}}
     return _framed(suite, head) | {"sessions": [], "not_taken": {}, "people": None} | body
@@ -279,7 +323,9 @@ def test_a_card_has_the_share_of_unread_replies_and_what_it_leaves_open(benchmar
     card = unread_card(benchmarked, lambda items: (items["paradigm"] == "smu") & (np.arange(len(items)) % 10 == 0))
     smu, _, vsr, _ = card["effects"]
     assert 0.05 < smu["unread"] < 0.15
-    assert smu["if_guessed"] == pytest.approx(smu["agent"]["value"] + 100 * smu["unread"] / 9, abs=1.5), "a guess is right once in nine"
+    assert smu["if_guessed"] == pytest.approx(smu["agent"]["value"] + 100 * smu["unread"] / 9, abs=1.5), (
+        "a guess is right once in nine"
+    )
     assert "if_guessed" not in vsr
     for text in (picture(card), page([card])):
         assert f"{100 * smu['unread']:.0f} % unread, as guesses {smu['if_guessed']:.1f}" in text
@@ -288,16 +334,26 @@ def test_a_card_has_the_share_of_unread_replies_and_what_it_leaves_open(benchmar
 
 def test_conditions_that_were_hardly_read_are_compared_with_nobody(benchmarked: Path) -> None:
     def lost(items: pd.DataFrame) -> pd.Series:
-        return (items["paradigm"] == "nback_verbal") & items["factor_n"].astype(str).isin(["3", "3.0"]) & (np.arange(len(items)) % 2 == 0)
+        return (
+            (items["paradigm"] == "nback_verbal")
+            & items["factor_n"].astype(str).isin(["3", "3.0"])
+            & (np.arange(len(items)) % 2 == 0)
+        )
 
-    whole, cut, accepted = unread_card(benchmarked, every(0.0)), unread_card(benchmarked, lost), unread_card(benchmarked, lost, accept_unread=True)
+    whole, cut, accepted = (
+        unread_card(benchmarked, every(0.0)),
+        unread_card(benchmarked, lost),
+        unread_card(benchmarked, lost, accept_unread=True),
+    )
     conditions = [card["effects"][-1]["against"][0]["conditions"] for card in (whole, cut, accepted)]
     assert conditions == [3, 2, 3]
 
 
 def test_a_model_that_was_hardly_read_has_no_verdict(benchmarked: Path) -> None:
     card, accepted = unread_card(benchmarked, every(0.5)), unread_card(benchmarked, every(0.5), accept_unread=True)
-    verdicts_of = [[beside["verdict"] for effect in one["effects"] for beside in effect["against"]] for one in (card, accepted)]
+    verdicts_of = [
+        [beside["verdict"] for effect in one["effects"] for beside in effect["against"]] for one in (card, accepted)
+    ]
     assert set(verdicts_of[0]) == {UNREAD}
     assert UNREAD not in verdicts_of[1]
     assert len(verdicts_of[0]) == len(verdicts_of[1])

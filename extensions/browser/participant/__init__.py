@@ -1,1 +1,2 @@
-"""The participant at a browser: the same trials on a page that a server sends, with the truth kept on the server."""
+"""The participant at a browser: the same trials on a page that a server sends, with the truth kept
+on the server."""

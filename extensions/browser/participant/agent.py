@@ -1,4 +1,5 @@
-"""The person at a page in a browser, as an agent: the window's pages, trials and answers, with a page that another computer shows."""
+"""The person at a page in a browser, as an agent: the window's pages, trials and answers, with a
+page that another computer shows."""
 
 # pyright: strict, reportImplicitOverride=true
 from __future__ import annotations
@@ -33,7 +34,8 @@ from .replacements import Replacements
 from .reports import EndReport, StepReading, StepReport, checked
 from .screen import PageScreen
 
-#: After so many trials in a row in which page and server did not agree on what was pressed, something is wrong with the page.
+#: After so many trials in a row in which page and server did not agree on what was pressed,
+#: something is wrong with the page.
 _DISAGREEMENTS = 3
 
 
@@ -46,7 +48,9 @@ def check_displays_at_page(stimuli: Iterable[Stimulus]) -> None:
         for sounds of one's own.
     """
     if any(isinstance(stimulus, ShownSound) for stimulus in stimuli):
-        raise SpanLabError("a page in a browser does not play sounds from files; take the session at the window (spanlab run)")
+        raise SpanLabError(
+            "a page in a browser does not play sounds from files; take the session at the window (spanlab run)"
+        )
 
 
 def check_answerable_at_page(kinds: Sequence[ResponseKind]) -> None:
@@ -60,10 +64,14 @@ def check_answerable_at_page(kinds: Sequence[ResponseKind]) -> None:
     for kind in kinds:
         surface = kind.surface()
         if any(is_button(key) for key, _ in surface.keys):
-            raise SpanLabError("a page in a browser has no button box: leave keys such as button_1 out, or take the session at the window (spanlab run)")
+            raise SpanLabError(
+                "a page in a browser has no button box: leave keys such as button_1 out, or take the session at the"
+                " window (spanlab run)"
+            )
         if surface.several and surface.take is None and surface.ordered is None:
             raise SpanLabError(
-                f"a page in a browser cannot take answers of the kind '{type(kind).name}' with an open number of marks; take the session at the window"
+                f"a page in a browser cannot take answers of the kind '{type(kind).name}' with an open number of marks;"
+                " take the session at the window"
             )
 
 
@@ -79,7 +87,8 @@ class BrowserParticipant(WindowAgent):
     """
 
     kind: ClassVar[AgentKind] = PARTICIPANT
-    #: the offer was checked before anybody came; the trials of a visit are compiled when they are needed
+    #: the offer was checked before anybody came; the trials of a visit are compiled when they are
+    #: needed
     compiles_ahead = False
     #: draws the name of a picture
     name_picture = staticmethod(random_name)
@@ -114,7 +123,7 @@ class BrowserParticipant(WindowAgent):
         #: PNG files of the trial or page that the page shows, by name; some are still being drawn
         self._pictures: dict[str, Future[bytes]] = {}
 
-    # -- pictures --------------------------------------------------------------------------------------------------------------------------------
+    # -- pictures ----------------------------------------------------------------------------------
 
     def picture(self, name: str) -> Future[bytes] | None:
         """A PNG file that the page may ask for, as soon as it is drawn; None for anything else."""
@@ -125,7 +134,7 @@ class BrowserParticipant(WindowAgent):
         with self._lock:
             self._pictures = dict(pictures)
 
-    # -- for the record --------------------------------------------------------------------------------------------------------------------------
+    # -- for the record ----------------------------------------------------------------------------
 
     @override
     def settings(self) -> dict[str, Any]:
@@ -137,7 +146,12 @@ class BrowserParticipant(WindowAgent):
     def apparatus(self) -> dict[str, Any]:
         """What the page has told of its browser and screen."""
         screen = self.screen()
-        return {**screen.facts, "canvas_px": screen.canvas_px, "refractory": self.refractory.record(), "focus": "watched"}
+        return {
+            **screen.facts,
+            "canvas_px": screen.canvas_px,
+            "refractory": self.refractory.record(),
+            "focus": "watched",
+        }
 
     @override
     def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
@@ -161,12 +175,14 @@ class BrowserParticipant(WindowAgent):
         """
         check_answerable_at_page(kinds)
 
-    # -- pages -----------------------------------------------------------------------------------------------------------------------------------
+    # -- pages -------------------------------------------------------------------------------------
 
     @override
     def speak(self, language: str) -> None:
         self.language = language
-        self.channel.command("language", {"language": language, "words": words(language), "theme": theme_colours(THEMES[self._theme])})
+        self.channel.command(
+            "language", {"language": language, "words": words(language), "theme": theme_colours(THEMES[self._theme])}
+        )
 
     @override
     def page(self, page: PageContent) -> None:
@@ -199,7 +215,8 @@ class BrowserParticipant(WindowAgent):
         return self.channel.wait(self.channel.command(what, {**content, **self._manner()}), kind)
 
     def _manner(self) -> dict[str, Any]:
-        """How the page looks and speaks, with every command: a page that was loaded anew has heard nothing else."""
+        """How the page looks and speaks, with every command: a page that was loaded anew has heard
+        nothing else."""
         return {"language": self.language, "words": words(self.language), "theme": theme_colours(THEMES[self._theme])}
 
     def _example(self, example: Sequence[ExampleDisplay]) -> dict[str, Any] | None:
@@ -229,12 +246,15 @@ class BrowserParticipant(WindowAgent):
         }
         name = str(self.ask("choose", content, "choice").get("name"))
         if name not in {option.name for option in options}:
-            raise SpanLabError("the page chose something that was not offered: the session ends here, and can be resumed")
+            raise SpanLabError(
+                "the page chose something that was not offered: the session ends here, and can be resumed"
+            )
         return name
 
     @override
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
-        """The page keeps its screen empty for so long before the trial that comes next, and until it has that."""
+        """The page keeps its screen empty for so long before the trial that comes next, and until
+        it has that."""
         self.rest_ms = ms
         self.channel.on_disk()  # the trial before is recorded
         if meanwhile is not None:
@@ -244,7 +264,7 @@ class BrowserParticipant(WindowAgent):
     def over(self) -> None:
         self.channel.command("wait", self._manner())
 
-    # -- trials ----------------------------------------------------------------------------------------------------------------------------------
+    # -- trials ------------------------------------------------------------------------------------
 
     @override
     def start(self, context: TrialContext) -> BrowserEpisode:
@@ -264,9 +284,11 @@ class BrowserParticipant(WindowAgent):
         if (seconds := self.replacements.wait_s()) > 0:
             self.channel.pause(seconds)
 
-    def send_trial(self, steps: Sequence[Sequence[Percept]], cuts: bool = True, beginning: Beginning | None = None) -> tuple[int, int]:
-        """Send all that may be seen of a trial, before it begins, and wait until it is drawn. Returns the number of the command, and the width of the
-        pictures in pixels.
+    def send_trial(
+        self, steps: Sequence[Sequence[Percept]], cuts: bool = True, beginning: Beginning | None = None
+    ) -> tuple[int, int]:
+        """Send all that may be seen of a trial, before it begins, and wait until it is drawn.
+        Returns the number of the command, and the width of the pictures in pixels.
 
         Parameters
         ----------
@@ -274,7 +296,9 @@ class BrowserParticipant(WindowAgent):
         beginning : where a page goes on that was loaded anew; None for a trial that begins
         """
         made = TrialPictures(self.frames, self.screen().canvas_px, self.palette, self.name_picture, self.channel.epoch)
-        message = trial_message(steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning())
+        message = trial_message(
+            steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning()
+        )
         self._publish(made.pictures)
         send = self.channel.command if beginning is None else self.channel.again
         command = send("trial", {**message, "canvas_px": made.size_px, **self._manner()})
@@ -288,10 +312,13 @@ class BrowserEpisode(WindowEpisode):
 
     Parameters
     ----------
-    cuts : whether an interruption cuts the trial off; a questionnaire goes on with the question under way
+    cuts : whether an interruption cuts the trial off; a questionnaire goes on with the question
+        under way
     """
 
-    def __init__(self, agent: BrowserParticipant, keys: AnswerKeys | None = None, texts: Words | None = None, cuts: bool = True) -> None:
+    def __init__(
+        self, agent: BrowserParticipant, keys: AnswerKeys | None = None, texts: Words | None = None, cuts: bool = True
+    ) -> None:
         self._agent, self._cuts = agent, cuts
         self._keys, self._texts = keys or AnswerKeys(), texts or {}
         self._steps: list[list[Percept]] = []
@@ -303,7 +330,8 @@ class BrowserEpisode(WindowEpisode):
 
     @override
     def expect(self, steps: Sequence[Sequence[Percept]]) -> None:
-        """Send the whole trial: the page plays it by itself, but for what depends on the server's verdict."""
+        """Send the whole trial: the page plays it by itself, but for what depends on the server's
+        verdict."""
         self._steps = [list(alternatives) for alternatives in steps]
         self._asked = [[self._as_asked(percept) for percept in alternatives] for alternatives in steps]
         self._command, self._size_px = self._agent.send_trial(self._asked, self._cuts)
@@ -320,7 +348,8 @@ class BrowserEpisode(WindowEpisode):
         Raises
         ------
         TrialCut
-            when the trial cannot count: the page was loaded anew, was hidden, or does not agree with the server about what was pressed.
+            when the trial cannot count: the page was loaded anew, was hidden, or does not agree
+            with the server about what was pressed.
         PageGone
             when the participant has left.
         """
@@ -358,7 +387,10 @@ class BrowserEpisode(WindowEpisode):
         if not reading.agrees:
             agent.disagreements += 1
             if agent.disagreements >= _DISAGREEMENTS:
-                raise SpanLabError("page and server do not agree on what was pressed, three times in a row: the session ends here, and can be resumed")
+                raise SpanLabError(
+                    "page and server do not agree on what was pressed, three times in a row: the session ends here, and"
+                    " can be resumed"
+                )
             agent.replacements.add()
             raise TrialCut("page and server disagree")
         response = reading.response()
@@ -367,7 +399,8 @@ class BrowserEpisode(WindowEpisode):
         return response
 
     def about_to_play(self) -> None:
-        """Called when the page is about to play a step, and once more where it begins that step anew."""
+        """Called when the page is about to play a step, and once more where it begins that step
+        anew."""
 
     @property
     def at(self) -> tuple[int, int]:
@@ -411,6 +444,6 @@ class BrowserEpisode(WindowEpisode):
         try:
             report: EndReport = checked(EndReport, self._agent.channel.wait(self._command, "end"))
         except TrialCut:
-            return  # loaded anew after the last answer: nothing of the trial is missing but how long its last display was on the screen
+            return  # loaded anew after the last answer: nothing of the trial is missing but how long its last display was on the screen  # noqa: E501
         if self._reading is not None:
             self._reading.complete(report.closing, report.earlier)

@@ -1,8 +1,10 @@
-"""How large a screen is, by a bank card held against it, and how far away the eyes are, by the blind spot.
+"""How large a screen is, by a bank card held against it, and how far away the eyes are, by the
+blind spot.
 
-The card has the width of ISO/IEC 7810 ID-1. The centre of the blind spot lies 13.5 degrees from where an eye looks: Li, Q.,
-Joo, S. J., Yeatman, J. D., & Reinecke, K. (2020). Controlling for participants' viewing distance in large-scale,
-psychophysical online experiments using a virtual chinrest. Scientific Reports, 10, 904.
+The card has the width of ISO/IEC 7810 ID-1. The centre of the blind spot lies 13.5 degrees from
+where an eye looks: Li, Q., Joo, S. J., Yeatman, J. D., & Reinecke, K. (2020). Controlling for
+participants' viewing distance in large-scale, psychophysical online experiments using a virtual
+chinrest. Scientific Reports, 10, 904.
 """
 
 # pyright: strict
@@ -51,7 +53,8 @@ class Calibration:
     px_per_cm : pixels of the screen
     distance_cm : None where it was not measured
     travels_cm : of each measurement of the distance
-    canvas_deg : the wished width of the canvas in degrees of visual angle; None for as large as possible
+    canvas_deg : the wished width of the canvas in degrees of visual angle; None for as large as
+        possible
     """
 
     px_per_cm: float
@@ -68,11 +71,16 @@ class Calibration:
 
     def facts(self, canvas_px: int) -> dict[str, Any]:
         """What was measured, for the record, with the visual angle of a canvas of so many pixels."""
-        measured: dict[str, Any] = {"px_per_cm": round(self.px_per_cm, 2), "distance_cm": None if self.distance_cm is None else round(self.distance_cm, 1)}
+        measured: dict[str, Any] = {
+            "px_per_cm": round(self.px_per_cm, 2),
+            "distance_cm": None if self.distance_cm is None else round(self.distance_cm, 1),
+        }
         if self.travels_cm:
             measured["blind_spot_cm"] = [round(travel, 2) for travel in self.travels_cm]
         if self.distance_cm is not None:
-            measured["canvas_deg"] = round(math.degrees(2 * math.atan(canvas_px / self.px_per_cm / 2 / self.distance_cm)), 2)
+            measured["canvas_deg"] = round(
+                math.degrees(2 * math.atan(canvas_px / self.px_per_cm / 2 / self.distance_cm)), 2
+            )
         return measured
 
 
@@ -87,7 +95,9 @@ def read_calibration(body: Mapping[str, Any], canvas_deg: float | None = None) -
     try:
         report = CalibrationReport.model_validate(body)
     except ValidationError as error:
-        raise SpanLabError(f"the page reported the size of its screen in a way that cannot be read ({error.errors()[0]['msg']})") from None
+        raise SpanLabError(
+            f"the page reported the size of its screen in a way that cannot be read ({error.errors()[0]['msg']})"
+        ) from None
     css_per_cm = report.card_px / CARD_CM
     travels = tuple(travel / css_per_cm for travel in report.travels_px)
     distance = statistics.median(travels) / math.tan(math.radians(BLIND_SPOT_DEG)) if travels else None
@@ -96,4 +106,7 @@ def read_calibration(body: Mapping[str, Any], canvas_deg: float | None = None) -
 
 def calibration_words(language: str) -> dict[str, str]:
     """The sentences that the page needs to measure the screen."""
-    return {**{name: sentence(f"calibration.{name}", language) for name in _WORDS}, "distance_again": sentence("calibration.distance_again", language, n="{n}")}
+    return {
+        **{name: sentence(f"calibration.{name}", language) for name in _WORDS},
+        "distance_again": sentence("calibration.distance_again", language, n="{n}"),
+    }

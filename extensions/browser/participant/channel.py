@@ -1,7 +1,9 @@
-"""The line between a session on the server and the page of its participant: commands go out, events come in, and each event counts once.
+"""The line between a session on the server and the page of its participant: commands go out, events
+come in, and each event counts once.
 
-A session runs in a thread and waits here for its page; the server hands over what arrives. A page keeps every event until it is acknowledged. It is
-acknowledged when the session has come back for the next thing, since what it was told before is on the disk by then.
+A session runs in a thread and waits here for its page; the server hands over what arrives. A page
+keeps every event until it is acknowledged. It is acknowledged when the session has come back for
+the next thing, since what it was told before is on the disk by then.
 """
 
 # pyright: strict, reportImplicitOverride=true
@@ -20,7 +22,8 @@ from spanlab.core import SpanLabError
 
 #: takes a message for the page
 Send = Callable[[Mapping[str, Any]], None]
-#: a page tells so many events of one trial or page at most, and so many that were acknowledged are known when they come again
+#: a page tells so many events of one trial or page at most, and so many that were acknowledged are
+#: known when they come again
 _MOST_PENDING, _MOST_NAMES = 2_000, 20_000
 #: so many cuts of the line are remembered
 _MOST_CUTS = 1_000
@@ -28,7 +31,8 @@ _MOST_CUTS = 1_000
 REPLACED = "replaced"
 #: why a trial cannot count any more of which the page was loaded anew
 RELOADED = "reloaded"
-#: seconds between two rounds of a server that has little to do; after how many it is late; and for how many sessions let pages go first, at most
+#: seconds between two rounds of a server that has little to do; after how many it is late; and for
+#: how many sessions let pages go first, at most
 BEAT_S, _LATE_S, _PAGES_FIRST_S = 0.03, 0.1, 5.0
 #: seconds between two looks at whether the page is still there
 _LOOK_S = 1.0
@@ -39,7 +43,8 @@ class TooMuchError(SpanLabError):
 
 
 class PageGone(SpanLabError):  # noqa: N818 - named as what happened
-    """The page was closed, or the server stops: the session ends here, and can be resumed with the same link."""
+    """The page was closed, or the server stops: the session ends here, and can be resumed with the
+    same link."""
 
 
 class PageIdle(PageGone):
@@ -69,14 +74,22 @@ class PageEvent:
 
     def as_json(self) -> dict[str, Any]:
         """The event in a form fit for JSON."""
-        return {"event": self.name, "command": self.command, "kind": self.kind, "place": self.place, "body": dict(self.body)}
+        return {
+            "event": self.name,
+            "command": self.command,
+            "kind": self.kind,
+            "place": self.place,
+            "body": dict(self.body),
+        }
 
 
 class Turns:
-    """Turns to work: a few sessions of a server work at the same time, one of them at most begins, and none while pages wait for the server itself.
+    """Turns to work: a few sessions of a server work at the same time, one of them at most begins,
+    and none while pages wait for the server itself.
 
-    Pages wait where somebody who has come sees nothing yet, and where the server is late to come round to its lines. Beginnings take long,
-    so one turn is always left to sessions that come back with an answer, whose pages wait for its acknowledgement.
+    Pages wait where somebody who has come sees nothing yet, and where the server is late to come
+    round to its lines. Beginnings take long, so one turn is always left to sessions that come back
+    with an answer, whose pages wait for its acknowledgement.
 
     Parameters
     ----------
@@ -91,7 +104,8 @@ class Turns:
         self._beat: float | None = None
 
     def beat(self) -> None:
-        """The server has come round to all its lines; it does so every :data:`BEAT_S` while it has little to do."""
+        """The server has come round to all its lines; it does so every :data:`BEAT_S` while it has
+        little to do."""
         self._beat = time.monotonic()
 
     def arrive(self) -> None:
@@ -110,7 +124,8 @@ class Turns:
 
         Parameters
         ----------
-        begins : whether the session begins with it: then it waits for pages, too, a few seconds at most, since people may come all the time
+        begins : whether the session begins with it: then it waits for pages, too, a few seconds at
+            most, since people may come all the time
         """
         until = time.monotonic() + _PAGES_FIRST_S
         if begins:
@@ -136,7 +151,8 @@ class Turns:
 
 
 class Turn:
-    """A session's turn to work: all others wait for theirs, and keep nobody from an acknowledgement.
+    """A session's turn to work: all others wait for theirs, and keep nobody from an
+    acknowledgement.
 
     Parameters
     ----------
@@ -149,7 +165,8 @@ class Turn:
         self._begun = self._begins = False
 
     def arrive(self) -> None:
-        """The participant has come, and sees nothing yet: others let the session go first until it waits for its page."""
+        """The participant has come, and sees nothing yet: others let the session go first until it
+        waits for its page."""
         if self._turns is not None:
             self._arriving = True
             self._turns.arrive()
@@ -183,8 +200,10 @@ class Channel:
 
     Parameters
     ----------
-    epoch : names this session thread; events for an earlier one belong to a trial that does not count any more
-    keep : keeps an event that comes too late to count; it is on the disk when this returns, or false comes back, and :meth:`acknowledge` is called later
+    epoch : names this session thread; events for an earlier one belong to a trial that does not
+        count any more
+    keep : keeps an event that comes too late to count; it is on the disk when this returns, or
+        false comes back, and :meth:`acknowledge` is called later
     patience_s : for how long a session waits for a page that is gone
     idle_s : for how long it waits for a page that is there and tells nothing; None for ever
     clock : the server's own clock (s), by which events are stamped when they arrive
@@ -227,17 +246,19 @@ class Channel:
         self.acted = False
         self._cut = self._closed = ""
 
-    # -- the side of the session -----------------------------------------------------------------------------------------------------------------
+    # -- the side of the session -------------------------------------------------------------------
 
     def command(self, what: str, content: Mapping[str, Any]) -> int:
-        """Have the page do something else than before; what it has told until now is on the disk, and acknowledged. Returns the number of the command."""
+        """Have the page do something else than before; what it has told until now is on the disk,
+        and acknowledged. Returns the number of the command."""
         with self._changed:
             self._acknowledge(list(self._pending))
             self._clear()
             return self._add(what, content)
 
     def again(self, what: str, content: Mapping[str, Any]) -> int:
-        """Have a page that was loaded anew do the rest of what it did. What it has told of it is not acknowledged yet: it may not be on the disk.
+        """Have a page that was loaded anew do the rest of what it did. What it has told of it is
+        not acknowledged yet: it may not be on the disk.
 
         Returns
         -------
@@ -253,11 +274,14 @@ class Channel:
             self._acknowledge(list(self._pending))
 
     def hold(self, title: str, text: str) -> None:
-        """Show a text and nothing else, and acknowledge nothing: what the page has told is not on the disk."""
+        """Show a text and nothing else, and acknowledge nothing: what the page has told is not on
+        the disk."""
         with self._changed:
             self._clear()
             self._count += 1
-            self._open.append({"type": "refused", "c": self._count, "what": "hold", "title": title, "texts": [text], "final": False})
+            self._open.append(
+                {"type": "refused", "c": self._count, "what": "hold", "title": title, "texts": [text], "final": False}
+            )
             self._tell(self._open[0])
 
     def pause(self, seconds: float) -> None:
@@ -347,7 +371,8 @@ class Channel:
             raise PageIdle(f"nothing has happened at the page for {self._idle / 60:g} minutes")
 
     def cut_body(self, command: int) -> Mapping[str, Any] | None:
-        """The page's report on the step in which it cut a trial off; None where the page has not cut it."""
+        """The page's report on the step in which it cut a trial off; None where the page has not
+        cut it."""
         with self._changed:
             cut = self._events.get((command, "cut", -1))
             return None if cut is None else cut.body
@@ -359,7 +384,7 @@ class Channel:
             under_way = [] if self._cut_since is None else [(self._cut_since, now)]
             return sum(max(0.0, end - max(begin, since)) for begin, end in (*self._cuts, *under_way))
 
-    # -- the side of the server ------------------------------------------------------------------------------------------------------------------
+    # -- the side of the server --------------------------------------------------------------------
 
     @property
     def in_use(self) -> bool:
@@ -368,7 +393,8 @@ class Channel:
 
     @property
     def doing(self) -> tuple[str, str]:
-        """The last command to the page, and the title that it shows; empty before the first command."""
+        """The last command to the page, and the title that it shows; empty before the first
+        command."""
         with self._changed:
             first = self._open[0] if self._open else {}
             return str(first.get("what", "")), str(first.get("title", ""))
@@ -383,7 +409,8 @@ class Channel:
         Parameters
         ----------
         send : takes messages for the page
-        instance : names the page as it was loaded: another one has forgotten the trial that was on the screen
+        instance : names the page as it was loaded: another one has forgotten the trial that was on
+            the screen
         last : the number of the last command that the page knows
         """
         with self._changed:
@@ -410,12 +437,14 @@ class Channel:
                 self._cut_since = self.clock()
 
     def take(self, event: PageEvent) -> None:
-        """Take an event of the page. One that was taken before does nothing; one that comes too late to count is kept beside the record."""
+        """Take an event of the page. One that was taken before does nothing; one that comes too
+        late to count is kept beside the record."""
         if not self.hear(event):
             self.keep(event)
 
     def hear(self, event: PageEvent) -> bool:
-        """Take an event of the page, without the disk. False where it comes too late to count, and is to be kept (:meth:`keep`)."""
+        """Take an event of the page, without the disk. False where it comes too late to count, and
+        is to be kept (:meth:`keep`)."""
         with self._changed:
             self._told_at = time.monotonic()
             if event.name in self._acknowledged:

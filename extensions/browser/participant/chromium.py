@@ -1,6 +1,8 @@
-"""A real Chromium without a screen, driven by its DevTools protocol: pages are opened, keys pressed and mouse buttons clicked as the browser knows them.
+"""A real Chromium without a screen, driven by its DevTools protocol: pages are opened, keys pressed
+and mouse buttons clicked as the browser knows them.
 
-For simulated participants at pages of SpanLab's own; it needs the package websockets, which comes with the extra ``web``.
+For simulated participants at pages of SpanLab's own; it needs the package websockets, which comes
+with the extra ``web``.
 """
 
 from __future__ import annotations
@@ -22,8 +24,17 @@ from websockets.sync.client import connect
 
 from spanlab.core import SpanLabError
 
-#: programs that are Chromium or made of it, as systems call them; and where they lie if they are on no path
-_PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "msedge")
+#: programs that are Chromium or made of it, as systems call them; and where they lie if they are on
+#: no path
+_PROGRAMS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+    "msedge",
+)
 _PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -31,8 +42,14 @@ _PLACES = (
     os.path.join(os.environ.get("PROGRAMFILES", ""), "Google", "Chrome", "Application", "chrome.exe"),
     os.path.join(os.environ.get("PROGRAMFILES(X86)", ""), "Microsoft", "Edge", "Application", "msedge.exe"),
 )
-#: Keys by the names that PsychoPy gives them: the browser's name, its place, its number, and the text it types.
-_SIGNS = {"minus": ("-", "Minus", 189), "comma": (",", "Comma", 188), "period": (".", "Period", 190), "slash": ("/", "Slash", 191)}
+#: Keys by the names that PsychoPy gives them: the browser's name, its place, its number, and the
+#: text it types.
+_SIGNS = {
+    "minus": ("-", "Minus", 189),
+    "comma": (",", "Comma", 188),
+    "period": (".", "Period", 190),
+    "slash": ("/", "Slash", 191),
+}
 _NAMED = {
     "space": (" ", "Space", 32, " "),
     "return": ("Enter", "Enter", 13, "\r"),
@@ -44,7 +61,9 @@ _NAMED = {
     "down": ("ArrowDown", "ArrowDown", 40, ""),
     **{name: (sign, code, number, sign) for name, (sign, code, number) in _SIGNS.items()},
     **{digit: (digit, f"Digit{digit}", 48 + int(digit), digit) for digit in "0123456789"},
-    **{letter: (letter, f"Key{letter.upper()}", ord(letter.upper()), letter) for letter in "abcdefghijklmnopqrstuvwxyz"},
+    **{
+        letter: (letter, f"Key{letter.upper()}", ord(letter.upper()), letter) for letter in "abcdefghijklmnopqrstuvwxyz"
+    },
     # where they are on German keyboards
     "adiaeresis": ("ä", "Quote", 222, "ä"),
     "odiaeresis": ("ö", "Semicolon", 192, "ö"),
@@ -61,11 +80,13 @@ def find_chromium() -> str:
     SpanLabError
         when there is none; the message says how to install one.
     """
-    found = next(filter(None, map(shutil.which, _PROGRAMS)), None) or next((place for place in _PLACES if os.path.isfile(place)), None)
+    found = next(filter(None, map(shutil.which, _PROGRAMS)), None) or next(
+        (place for place in _PLACES if os.path.isfile(place)), None
+    )
     if found is None:
         raise SpanLabError(
-            "there is no Chromium, Chrome or Edge on this computer, which a simulated participant in a browser needs; install one of them "
-            "(Debian: apt-get install chromium; macOS: brew install --cask chromium)"
+            "there is no Chromium, Chrome or Edge on this computer, which a simulated participant in a browser needs;"
+            " install one of them (Debian: apt-get install chromium; macOS: brew install --cask chromium)"
         )
     return found
 
@@ -140,7 +161,9 @@ class Tab:
         last = time.monotonic() + seconds
         while not (value := self.evaluate(script)):
             if time.monotonic() > last:
-                raise SpanLabError(f"it did not come to '{script}': {self.evaluate('document.body.innerText')!r}; {self.complaints}")
+                raise SpanLabError(
+                    f"it did not come to '{script}': {self.evaluate('document.body.innerText')!r}; {self.complaints}"
+                )
             time.sleep(0.02)
         return value
 
@@ -148,7 +171,13 @@ class Tab:
         """A key goes down and up."""
         name, code, number, text = _NAMED[key]
         common: dict[str, Any] = {"key": name, "code": code, "windowsVirtualKeyCode": number}
-        self.ask("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", autoRepeat=held, **common, **({"text": text} if text else {}))
+        self.ask(
+            "Input.dispatchKeyEvent",
+            type="keyDown" if text else "rawKeyDown",
+            autoRepeat=held,
+            **common,
+            **({"text": text} if text else {}),
+        )
         self.ask("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def click(self, x: float, y: float) -> None:
@@ -164,8 +193,9 @@ class Tab:
     def middle(self, selector: str) -> tuple[float, float] | None:
         """The middle of an element, in CSS pixels; None where it cannot be seen."""
         box = self.evaluate(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e || e.disabled) return null; const b = e.getBoundingClientRect(); "
-            "return b.width ? [b.left + b.width / 2, b.top + b.height / 2, b.left, b.top, b.width, b.height] : null; })()"
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e || e.disabled) return null;"
+            " const b = e.getBoundingClientRect(); return b.width ? [b.left + b.width / 2, b.top + b.height / 2,"
+            " b.left, b.top, b.width, b.height] : null; })()"
         )
         return None if box is None else (box[0], box[1])
 
@@ -176,7 +206,9 @@ class Tab:
 
     def screen(self, width: int, height: int, ratio: float = 1.0, touch: bool = False) -> None:
         """Give the page a screen of this size."""
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio, mobile=touch)
+        self.ask(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio, mobile=touch
+        )
         self.ask("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def close(self) -> None:
@@ -201,19 +233,42 @@ class Chromium:
     """
 
     def __init__(self, folder: Path) -> None:
-        # containers have no sandbox for programs of root, and nothing is opened but pages of this computer
-        options = ("--headless=new", "--no-sandbox", "--remote-debugging-port=0", "--disable-gpu", "--hide-scrollbars", "--mute-audio", "--no-first-run")
-        quiet = ("--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-sync", "--window-size=1280,800")
-        still = ("--disable-renderer-backgrounding", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows")
+        # containers have no sandbox for programs of root, and nothing is opened but pages of this
+        # computer
+        options = (
+            "--headless=new",
+            "--no-sandbox",
+            "--remote-debugging-port=0",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--mute-audio",
+            "--no-first-run",
+        )
+        quiet = (
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-default-apps",
+            "--disable-sync",
+            "--window-size=1280,800",
+        )
+        still = (
+            "--disable-renderer-backgrounding",
+            "--disable-background-timer-throttling",
+            "--disable-backgrounding-occluded-windows",
+        )
         program = find_chromium()
         self.process = subprocess.Popen(
-            [program, *options, *quiet, *still, f"--user-data-dir={folder}", "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [program, *options, *quiet, *still, f"--user-data-dir={folder}", "about:blank"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         file, last = folder / "DevToolsActivePort", time.monotonic() + 120
         while not file.exists() or not file.read_text().strip():
             if self.process.poll() is not None or time.monotonic() > last:
                 self.close()
-                raise SpanLabError(f"{program} does not start; try: {program} --headless=new --no-sandbox --dump-dom about:blank")
+                raise SpanLabError(
+                    f"{program} does not start; try: {program} --headless=new --no-sandbox --dump-dom about:blank"
+                )
             time.sleep(0.05)
         self.port = int(file.read_text().split()[0])
 
@@ -224,8 +279,15 @@ class Chromium:
 
     def window(self) -> Tab:
         """A new page in a window of its own, which draws its frames beside others."""
-        with urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=60) as answer, connect(json.load(answer)["webSocketDebuggerUrl"]) as socket:
-            socket.send(json.dumps({"id": 1, "method": "Target.createTarget", "params": {"url": "about:blank", "newWindow": True}}))
+        with (
+            urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=60) as answer,
+            connect(json.load(answer)["webSocketDebuggerUrl"]) as socket,
+        ):
+            socket.send(
+                json.dumps(
+                    {"id": 1, "method": "Target.createTarget", "params": {"url": "about:blank", "newWindow": True}}
+                )
+            )
             target = json.loads(socket.recv(timeout=60))["result"]["targetId"]
         return Tab(f"ws://127.0.0.1:{self.port}/devtools/page/{target}")
 

@@ -1,4 +1,5 @@
-"""Drawing of frames: in this process, or in a pool of others, where whoever has drawn least comes first."""
+"""Drawing of frames: in this process, or in a pool of others, where whoever has drawn least comes
+first."""
 
 # pyright: strict
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Drawable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame of a trial: a stimulus, or the keys and scales of an answering surface; the ring of a tone where there is neither.
+    """A frame of a trial: a stimulus, or the keys and scales of an answering surface; the ring of a
+    tone where there is neither.
 
     Parameters
     ----------
@@ -85,7 +87,9 @@ class ExamplePicture:
 
     def draw(self) -> Image.Image:
         """The picture."""
-        return self.strip.draw(self.displays, self.language, self.theme, lambda scene: recoloured(scene, PALETTES[self.palette]))
+        return self.strip.draw(
+            self.displays, self.language, self.theme, lambda scene: recoloured(scene, PALETTES[self.palette])
+        )
 
 
 def png(image: Image.Image) -> bytes:
@@ -147,7 +151,8 @@ def _end_with_server() -> None:
 class DrawingPool:
     """Processes that draw. Of those who wait, the one comes first for whom least was drawn lately.
 
-    So a page that has everything drawn anew again and again waits for itself, and not others for it.
+    So a page that has everything drawn anew again and again waits for itself, and not others for
+    it.
 
     Parameters
     ----------
@@ -156,7 +161,9 @@ class DrawingPool:
     clock : in seconds
     """
 
-    def __init__(self, processes: int | None = None, font: Path | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, processes: int | None = None, font: Path | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._most = processes or os.cpu_count() or 1
         arguments = (str(font or ""),)
         self._pool = ProcessPoolExecutor(self._most, multiprocessing.get_context("spawn"), _begin_worker, arguments)
@@ -189,7 +196,8 @@ class _Order:
 
 
 class FairQueue:
-    """Hands on what is to be drawn: a few things at the same time, and first those of whoever has drawn least.
+    """Hands on what is to be drawn: a few things at the same time, and first those of whoever has
+    drawn least.
 
     Parameters
     ----------
@@ -197,7 +205,9 @@ class FairQueue:
     submit : has something drawn
     """
 
-    def __init__(self, most: int, submit: Callable[[Drawable], Future[bytes]], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, most: int, submit: Callable[[Drawable], Future[bytes]], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._most, self._submit, self._clock = most, submit, clock
         self._lock = threading.Lock()
         self._waiting: dict[str, deque[_Order]] = {}
@@ -229,8 +239,11 @@ class FairQueue:
             self._finish(order, failed, began)
 
     def _next(self) -> _Order:
-        """Take what comes next out of the queue: of those for whom about equally little was drawn, the oldest order."""
-        owner = min(self._waiting, key=lambda name: (int(self._drawn_lately(name) / _GRAIN_S), self._waiting[name][0].number))
+        """Take what comes next out of the queue: of those for whom about equally little was drawn,
+        the oldest order."""
+        owner = min(
+            self._waiting, key=lambda name: (int(self._drawn_lately(name) / _GRAIN_S), self._waiting[name][0].number)
+        )
         orders = self._waiting[owner]
         order = orders.popleft()
         if not orders:

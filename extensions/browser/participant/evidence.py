@@ -1,8 +1,9 @@
-"""What the server's own clock says about the times that a page reports: which of them cannot be true, and why.
+"""What the server's own clock says about the times that a page reports: which of them cannot be
+true, and why.
 
-Every bound is one from below. A page cannot show a trial before the server has said that it begins, and cannot report a
-step before its displays were shown. A slow line only makes reports later, so it accuses nobody. How late they are beyond
-that is recorded, and judged by nobody.
+Every bound is one from below. A page cannot show a trial before the server has said that it begins,
+and cannot report a step before its displays were shown. A slow line only makes reports later, so it
+accuses nobody. How late they are beyond that is recorded, and judged by nobody.
 """
 
 # pyright: strict
@@ -26,21 +27,28 @@ Reason = Literal[
 #: Why a time cannot be true.
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
-#: Clocks of two computers differ by this share at most, and what a browser rounds or foresees is shorter than this (ms).
+#: Clocks of two computers differ by this share at most, and what a browser rounds or foresees is
+#: shorter than this (ms).
 CLOCK_SHARE, SLACK_MS = 0.01, 250.0
 #: A display may be shorter than planned by half a refresh; no screen in use has longer ones (ms).
 _LONGEST_REFRESH_MS = 34.0
-#: Reaction times of less than a refresh happen by chance. From so many on, and this share of all, they do not.
+#: Reaction times of less than a refresh happen by chance. From so many on, and this share of all,
+#: they do not.
 _TOO_OFTEN, _SHARE = 3, 0.1
 
 VERDICTS = (
     VerdictRule(
         name="a time of a page cannot be true",
         says=("in …, times cannot be true (…)", "… with times that cannot be true"),
-        rests_on="when the server said that the trial begins and when each step was reported, by the server's clock, against the durations of its displays "
-        "and the times that the page reports",
-        says_no_when="the report comes 250 ms and 1% of the time or more before its displays can be over, tells of so much more time than has passed, or has a "
-        "press before its question or displays out of order; or a tenth of the answers, and three at least, come within a refresh of their question",
+        rests_on=(
+            "when the server said that the trial begins and when each step was reported, by the server's clock, against"
+            " the durations of its displays and the times that the page reports"
+        ),
+        says_no_when=(
+            "the report comes 250 ms and 1% of the time or more before its displays can be over, tells of so much more"
+            " time than has passed, or has a press before its question or displays out of order; or a tenth of the"
+            " answers, and three at least, come within a refresh of their question"
+        ),
         tests=(
             "extensions/browser/tests/test_evidence.py::test_scripts_that_cheat_are_marked",
             "extensions/browser/tests/test_evidence.py::test_honest_sessions_are_not_marked",
@@ -68,8 +76,8 @@ class Told:
 class TimeWitness:
     """The server's view of the times of one session.
 
-    It is told when a trial begins and when each of its steps was reported, all in seconds of the server's clock, and says
-    what cannot be true.
+    It is told when a trial begins and when each of its steps was reported, all in seconds of the
+    server's clock, and says what cannot be true.
     """
 
     def __init__(self) -> None:
@@ -80,7 +88,8 @@ class TimeWitness:
         self._answers = self._at_once = 0
 
     def trial_begins(self, at: float) -> None:
-        """Say that the page was allowed to begin a trial, or to go on with one after it was loaded anew."""
+        """Say that the page was allowed to begin a trial, or to go on with one after it was loaded
+        anew."""
         self._began, self._least_ms = at, 0.0
         self._first_onset_ms = self._last_end_ms = None
 

@@ -1,4 +1,5 @@
-"""The frames that a page shows: drawn by the renderer of the window at the very size of the page's canvas, and sent as PNG files."""
+"""The frames that a page shows: drawn by the renderer of the window at the very size of the page's
+canvas, and sent as PNG files."""
 
 # pyright: strict
 from __future__ import annotations
@@ -24,7 +25,8 @@ def random_name() -> str:
 
 
 class FrameStore:
-    """Pictures by what they show, for all visits of a server: each is drawn once, and those that were not wanted for longest go first.
+    """Pictures by what they show, for all visits of a server: each is drawn once, and those that
+    were not wanted for longest go first.
 
     Parameters
     ----------
@@ -71,7 +73,8 @@ class FrameStore:
         return self.get(Frame(size_px, surface=surface), owner)
 
     def _keep(self, drawable: Drawable, drawn: Future[bytes], promised: Future[bytes]) -> None:
-        """Hand over a picture that is drawn, and keep it. What could not be drawn is tried again when it is wanted again."""
+        """Hand over a picture that is drawn, and keep it. What could not be drawn is tried again
+        when it is wanted again."""
         error = RuntimeError("the processes that draw have ended") if drawn.cancelled() else drawn.exception()
         if error is not None:
             with self._lock:
@@ -91,7 +94,8 @@ class FrameStore:
 class TrialPictures:
     """The pictures of one trial, as they are drawn for it.
 
-    Each has a name of its own, drawn anew: names of equal pictures differ, so nothing can be told from a name.
+    Each has a name of its own, drawn anew: names of equal pictures differ, so nothing can be told
+    from a name.
 
     Parameters
     ----------
@@ -100,7 +104,14 @@ class TrialPictures:
     owner : for whom they are drawn
     """
 
-    def __init__(self, frames: FrameStore, size_px: int, palette: PaletteName, name: Callable[[], str] = random_name, owner: str = "") -> None:
+    def __init__(
+        self,
+        frames: FrameStore,
+        size_px: int,
+        palette: PaletteName,
+        name: Callable[[], str] = random_name,
+        owner: str = "",
+    ) -> None:
         self._frames, self.size_px, self._name, self._owner = frames, size_px, name, owner
         self._palette: PaletteName = palette
         #: PNG files by name, each as soon as it is drawn
@@ -112,12 +123,20 @@ class TrialPictures:
             picture.result()
 
     def frame(self, display: Display) -> dict[str, Any]:
-        """What a display is called, and how it sounds: a tone has a ring, too, for where no sound can be played."""
+        """What a display is called, and how it sounds: a tone has a ring, too, for where no sound
+        can be played."""
         stimulus = display.stimulus
         shown = {"frame": self._known(self._frames.frame(stimulus, self.size_px, self._palette, self._owner))}
         if not isinstance(stimulus, Tone):
             return shown
-        return {**shown, "tone": {"hz": stimulus.frequency_hz, "ms": stimulus.ms, "ring": self._known(self._frames.ring(self.size_px, self._owner))}}
+        return {
+            **shown,
+            "tone": {
+                "hz": stimulus.frequency_hz,
+                "ms": stimulus.ms,
+                "ring": self._known(self._frames.ring(self.size_px, self._owner)),
+            },
+        }
 
     def overlay(self, surface: Surface) -> str | None:
         """What the keys or the scale are called that lie on the canvas; None where there are none."""

@@ -1,4 +1,5 @@
-"""The hands of a simulated participant at a page in a real browser: they turn pages, and press or click what was decided."""
+"""The hands of a simulated participant at a page in a real browser: they turn pages, and press or
+click what was decided."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from .chromium import Tab
 #: With what answers are given: with ``both``, keys and mouse take turns at random.
 By = Literal["keys", "mouse", "touch", "both"]
 _TURNS: tuple[By, By] = ("keys", "mouse")
-#: To a display that is self-paced without a question (s): the page takes no press within a fifth of a second.
+#: To a display that is self-paced without a question (s): the page takes no press within a fifth of
+#: a second.
 _GO_ON_S = 0.25
 #: From one look at the page to the next (s).
 _LOOK_S = 0.02
@@ -34,7 +36,7 @@ _LOOK = """JSON.stringify({
   buttons: document.querySelectorAll("#sheet button").length, form: document.querySelector("form") !== null,
   ended: document.body.dataset.ended === "true",
   text: document.getElementById("sheet").innerText,
-})"""
+})"""  # noqa: E501
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Hands:
     Parameters
     ----------
     decided : gives what was decided for a step of a command; None as long as that is not known
-    by : with what answers are given; where there is nothing to click, with keys, and the other way round
+    by : with what answers are given; where there is nothing to click, with keys, and the other way
+        round
     fields : what is typed in answer to questions about the participant
     seed : of the turns of keys and mouse
     """
@@ -90,7 +93,8 @@ class Hands:
         self._by: By = by
         self._clock, self._random = clock or Clock(), np.random.RandomState(seed)
         self._done: set[str] = set()
-        #: called before each look; true ends the visit here, and None has another look before anything is done
+        #: called before each look; true ends the visit here, and None has another look before
+        #: anything is done
         self.meanwhile: Callable[[Mapping[str, Any]], bool | None] = lambda look: False
 
     def go(self, seconds: float = 400.0) -> str:
@@ -116,7 +120,10 @@ class Hands:
                 return str(look["text"])
             elif look["form"]:
                 for name, value in self._fields.items():
-                    self.tab.evaluate(f"document.querySelector('[name={name}]') && (document.querySelector('[name={name}]').value = {json.dumps(value)})")
+                    self.tab.evaluate(
+                        f"document.querySelector('[name={name}]') && (document.querySelector('[name={name}]').value ="
+                        f" {json.dumps(value)})"
+                    )
                 self._push("form [data-name=send]")
             elif "agree" in look["names"]:
                 self._push("#sheet [data-name=agree]")
@@ -127,7 +134,10 @@ class Hands:
 
     def _push(self, selector: str) -> None:
         """Push a button of a page."""
-        self.tab.evaluate(f"(() => {{ const b = document.querySelector({json.dumps(selector)}); b?.scrollIntoView(); b?.click(); }})()")
+        self.tab.evaluate(
+            f"(() => {{ const b = document.querySelector({json.dumps(selector)}); b?.scrollIntoView(); b?.click();"
+            " })()"
+        )
 
     def _trial(self, waits: str) -> None:
         what, _, where = waits.partition(" ")
@@ -163,7 +173,9 @@ class Hands:
         for number, part in enumerate(ask.kind.values_of(decision.value)):
             if number:
                 time.sleep(decision.between_s)
-            key = next((key for key, stands_for in surface.keys if stands_for == part and not key.startswith("num_")), None)
+            key = next(
+                (key for key, stands_for in surface.keys if stands_for == part and not key.startswith("num_")), None
+            )
             region = next((region for region in surface.regions if region.value == part), None)
             if part is None:
                 self._button("unknown", by) if by != "keys" else self.tab.press("minus")
@@ -174,7 +186,10 @@ class Hands:
             elif key is not None:
                 self.tab.press(key)
             else:
-                raise SpanLabError(f"there is no key and no place to click for the answer {part!r}; the response kind has to declare one")
+                raise SpanLabError(
+                    f"there is no key and no place to click for the answer {part!r}; the response kind has to"
+                    " declare one"
+                )
         if surface.several:
             time.sleep(decision.between_s)
             self.tab.press(CONFIRM_KEYS[0]) if by == "keys" else self._button("done", by)
@@ -188,7 +203,8 @@ class Hands:
     def _point(self, x: float, y: float, by: By) -> None:
         """Click or touch a place on the canvas."""
         left, top, side = self.tab.evaluate(
-            "(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.left, b.top, b.width]; })()"
+            "(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.left, b.top,"
+            " b.width]; })()"
         )
         self._at(left + x / 96 * side, top + y / 96 * side, by)
 

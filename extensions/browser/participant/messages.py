@@ -1,4 +1,5 @@
-"""What a page is told, as JSON: trials made of percepts, questions as their surfaces declare them, and pages of text. Nothing here knows the truth."""
+"""What a page is told, as JSON: trials made of percepts, questions as their surfaces declare them,
+and pages of text. Nothing here knows the truth."""
 
 # pyright: strict
 from __future__ import annotations
@@ -25,9 +26,16 @@ def css(colour: Colour) -> str:
 
 
 def theme_colours(theme: Theme) -> dict[str, str]:
-    """The colours around the canvas, by their names in the style sheet; and those of marks on the canvas, which are the same in every theme."""
-    around = {name: css(getattr(theme, name)) for name in ("background", "text", "muted", "accent", "accent_strong", "on_accent", "pale")}
-    on_canvas = {f"canvas_{name}": css(getattr(STANDARD, name)) for name in ("text", "muted", "accent", "accent_strong", "on_accent", "pale")}
+    """The colours around the canvas, by their names in the style sheet; and those of marks on the
+    canvas, which are the same in every theme."""
+    around = {
+        name: css(getattr(theme, name))
+        for name in ("background", "text", "muted", "accent", "accent_strong", "on_accent", "pale")
+    }
+    on_canvas = {
+        f"canvas_{name}": css(getattr(STANDARD, name))
+        for name in ("text", "muted", "accent", "accent_strong", "on_accent", "pale")
+    }
     return {**around, **on_canvas, "canvas": css(BACKGROUND)}
 
 
@@ -36,7 +44,21 @@ def words(language: str) -> dict[str, Any]:
     window = ("go_on", "done", "undo", "unknown", "pause", "pause_more", "pause_replaces", "continue", "leave")
     counted = ("marked_any", "enter_more", "mark_more")
     online = (
-        *("start", "start_body", "next", "connecting", "lost", "unfit", "saving", "code", "redirect", "field_needed", "choose", "send", "interrupted"),
+        *(
+            "start",
+            "start_body",
+            "next",
+            "connecting",
+            "lost",
+            "unfit",
+            "saving",
+            "code",
+            "redirect",
+            "field_needed",
+            "choose",
+            "send",
+            "interrupted",
+        ),
         *("again", "again_yes", "again_no", "refused_title", "refused"),
     )
     return {
@@ -85,7 +107,8 @@ def trial_message(
 
     Parameters
     ----------
-    steps : of each step what may be shown: one percept, or one for each verdict on the answer before
+    steps : of each step what may be shown: one percept, or one for each verdict on the answer
+        before
     made : makes pictures known to the page
     cuts : whether an interruption cuts the trial off
     """
@@ -105,8 +128,12 @@ def percept_message(percept: Percept, made: Pictures, language: str) -> dict[str
     return {
         "item": percept.model_step,
         "phase": percept.phase,
-        "displays": [{**made.frame(display), "ms": time_of(percept, number)} for number, display in enumerate(percept.displays)],
-        "ask": None if percept.ask is None else {**ask_message(percept.ask, language), "overlay": made.overlay(percept.ask.kind.surface())},
+        "displays": [
+            {**made.frame(display), "ms": time_of(percept, number)} for number, display in enumerate(percept.displays)
+        ],
+        "ask": None
+        if percept.ask is None
+        else {**ask_message(percept.ask, language), "overlay": made.overlay(percept.ask.kind.surface())},
     }
 
 
@@ -129,7 +156,8 @@ def ask_message(ask: Ask, language: str) -> dict[str, Any]:
 
 
 def _answer_buttons(surface: Surface, labels: Mapping[int | str, str]) -> list[dict[str, str]]:
-    """Buttons for fingers, where keys alone give the answers: each stands for the first key of its value."""
+    """Buttons for fingers, where keys alone give the answers: each stands for the first key of its
+    value."""
     if surface.regions or surface.dial is not None:
         return []
     buttons: list[dict[str, str]] = []
@@ -153,7 +181,8 @@ def surface_message(surface: Surface) -> dict[str, Any]:
 
 
 def paragraphs(text: str) -> list[list[str]]:
-    """A text as the page sets it: for each line whether it is a heading (``h``) or a paragraph (``p``), and its words."""
+    """A text as the page sets it: for each line whether it is a heading (``h``) or a paragraph
+    (``p``), and its words."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     return [["h", line[2:].strip()] if line.startswith("# ") else ["p", line] for line in lines]
 

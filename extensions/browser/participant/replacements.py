@@ -1,4 +1,5 @@
-"""Trials of a session that were cut off and replaced: how many there may be, and how soon one follows another."""
+"""Trials of a session that were cut off and replaced: how many there may be, and how soon one
+follows another."""
 
 # pyright: strict
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Callable
 
 from spanlab.core import SpanLabError
 
-#: So many trials in a minute are replaced at once; after each further one the page waits, twice as long every time.
+#: So many trials in a minute are replaced at once; after each further one the page waits, twice as
+#: long every time.
 _AT_ONCE, _WITHIN_S = 5, 60.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 20.0
 

@@ -1,4 +1,5 @@
-"""What a page reports of a step, checked, and read by the rules of the window: the server decides what was answered, never the page."""
+"""What a page reports of a step, checked, and read by the rules of the window: the server decides
+what was answered, never the page."""
 
 # pyright: strict
 from __future__ import annotations
@@ -28,7 +29,8 @@ class _Report(BaseModel):
 
 
 class PressReport(_Report):
-    """A key or a button going down at ``t``; the browser told the page at ``heard``. ``display`` is the number of the display on the screen, from 0."""
+    """A key or a button going down at ``t``; the browser told the page at ``heard``. ``display`` is
+    the number of the display on the screen, from 0."""
 
     device: Literal["key", "click"]
     t: _Ms
@@ -43,11 +45,14 @@ class PressReport(_Report):
 
     def press(self) -> Press:
         """The press as the window has it, in seconds."""
-        return Press(self.device, self.t / 1000.0, self.key, self.x, self.y, self.button == DONE, self.held, self.button)
+        return Press(
+            self.device, self.t / 1000.0, self.key, self.x, self.y, self.button == DONE, self.held, self.button
+        )
 
 
 class DisplayReport(_Report):
-    """How a display was shown: from ``onset`` until ``end``, which is None while it is still on the screen."""
+    """How a display was shown: from ``onset`` until ``end``, which is None while it is still on the
+    screen."""
 
     onset: _Ms
     end: _Ms | None
@@ -64,7 +69,8 @@ class Absence(_Report):
 
 
 class ScreenChange(_Report):
-    """The screen was not as before from ``at`` on: the page had another size, or other pixels (zoom), and the canvas took ``shown_px`` of them."""
+    """The screen was not as before from ``at`` on: the page had another size, or other pixels
+    (zoom), and the canvas took ``shown_px`` of them."""
 
     at: _Ms
     window_px: tuple[_Frames, _Frames]
@@ -83,8 +89,10 @@ class StepReport(_Report):
     presses : in the order of their times
     left_out : how often a key that lay down repeated itself beyond what is told
     complete : whether the page takes the question for answered
-    earlier : presses that happened before this step came on, and were passed on after the step before was told
-    closing : the end of the display before, where the step before was told while it was on the screen
+    earlier : presses that happened before this step came on, and were passed on after the step
+        before was told
+    closing : the end of the display before, where the step before was told while it was on the
+        screen
     before : presses since the trial before
     interval_ms : the empty screen before the trial
     waited_ms : for the server's verdict
@@ -132,12 +140,14 @@ def checked(model: type[StepReport] | type[EndReport], body: Mapping[str, Any]) 
         first = error.errors()[0]
         where = " > ".join(map(str, first["loc"]))
         raise SpanLabError(
-            f"the page reported a step in a way that cannot be read ({where}: {first['msg']}): the session ends here, and can be resumed"
+            f"the page reported a step in a way that cannot be read ({where}: {first['msg']}): the session ends here,"
+            " and can be resumed"
         ) from None
 
 
 class StepReading:
-    """A step as it is recorded; ``shown`` and ``notes`` are completed by what the page tells with the step after it.
+    """A step as it is recorded; ``shown`` and ``notes`` are completed by what the page tells with
+    the step after it.
 
     Parameters
     ----------
@@ -147,13 +157,17 @@ class StepReading:
 
     def __init__(self, percept: Percept, report: StepReport, before: Press | None, refractory: Refractory) -> None:
         if len(report.displays) > len(percept.displays):
-            raise SpanLabError("the page showed more displays than the step has: the session ends here, and can be resumed")
+            raise SpanLabError(
+                "the page showed more displays than the step has: the session ends here, and can be resumed"
+            )
         self._displays, self._paused = report.displays, report.paused
         onset = report.displays[0].onset / 1000.0
         sheet = None if percept.ask is None else AnswerSheet(percept.ask, onset)
         self._step = StepAccount(percept, onset, sheet, [], before=before)
         self._refractory = refractory
-        self.shown: list[Shown] = [_shown(percept, number, one, report.paused) for number, one in enumerate(report.displays)]
+        self.shown: list[Shown] = [
+            _shown(percept, number, one, report.paused) for number, one in enumerate(report.displays)
+        ]
         self.notes: dict[str, Any] = {}
         self._note(report)
         for press in report.presses:
@@ -213,12 +227,18 @@ class StepReading:
         sheet = step.sheet
         if sheet is not None:
             sheet.paused = self._paused_until(report.t)
-            if sheet.closes is None and not sheet.complete and self._refractory.holds_off(press, step.before, step.onset):
+            if (
+                sheet.closes is None
+                and not sheet.complete
+                and self._refractory.holds_off(press, step.before, step.onset)
+            ):
                 sheet.refuse(press, TOO_SOON)
             elif sheet.take(press) == "late":
                 self.notes.update(sheet.notes())
             return
-        self.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(press, report.display)})
+        self.notes.setdefault("presses", []).append(
+            {**press.record(step.onset), "does": self._go_on(press, report.display)}
+        )
 
     def _paused_until(self, at: float | None) -> float:
         """For how long (s) the step was paused before a moment; altogether where none is given."""
@@ -257,9 +277,12 @@ class StepReading:
 
 
 def _shown(percept: Percept, number: int, report: DisplayReport, paused: Sequence[Absence]) -> Shown:
-    """How a display was shown, without the time for which it was covered; for 0 ms as long as its end is not known."""
+    """How a display was shown, without the time for which it was covered; for 0 ms as long as its
+    end is not known."""
     end = report.onset if report.end is None else report.end
-    shown_ms = end - report.onset - sum(max(0.0, min(pause.until, end) - max(pause.at, report.onset)) for pause in paused)
+    shown_ms = (
+        end - report.onset - sum(max(0.0, min(pause.until, end) - max(pause.at, report.onset)) for pause in paused)
+    )
     return Shown(
         planned_ms=time_of(percept, number),
         onset_ms=round(report.onset, 3),

@@ -13,7 +13,8 @@ from spanlab.sessions.record import browser_of
 
 from .calibration import Calibration
 
-#: The canvas has at least so many pixels, and at most so many: larger pictures would take too long to draw and to send.
+#: The canvas has at least so many pixels, and at most so many: larger pictures would take too long
+#: to draw and to send.
 LEAST_PX, MOST_PX = 96, 2400
 _Px = Annotated[int, Field(ge=1, le=20_000)]
 
@@ -28,7 +29,8 @@ class PageScreen:
     column_px : width of a column of text in pixels of the screen
     high_px : height of the page in pixels of the screen
     letter_px : height of letters in pixels of the screen
-    small : whether it is the screen of a phone: touched, and narrower than 600 CSS pixels on its shorter side
+    small : whether it is the screen of a phone: touched, and narrower than 600 CSS pixels on its
+        shorter side
     facts : for the record
     """
 
@@ -85,7 +87,9 @@ class ScreenReport(BaseModel):
             "clock_isolated": self.isolated,
         }
         small = self.touch and min(self.screen_px) / self.pixel_ratio < 600
-        return PageScreen(min(self.canvas_px, MOST_PX) // 2 * 2, self.column_px, self.high_px, self.letter_px, small, facts)
+        return PageScreen(
+            min(self.canvas_px, MOST_PX) // 2 * 2, self.column_px, self.high_px, self.letter_px, small, facts
+        )
 
 
 #: a measured refresh rate may be lower than that of the screen by this share
@@ -108,7 +112,8 @@ class Required(Protocol):
 
 
 def lacking(required: Required, screen: PageScreen) -> list[tuple[str, str]]:
-    """Return what the page lacks: for each requirement the key of its sentence, and the value for it.
+    """Return what the page lacks: for each requirement the key of its sentence, and the value for
+    it.
 
     A refresh rate that the page could not measure is no reason to refuse anybody.
     """

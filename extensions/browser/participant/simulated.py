@@ -1,4 +1,5 @@
-"""The simulated participant at a page in a browser: an oracle that decides what hands press there. What goes to the page is what a person's page gets."""
+"""The simulated participant at a page in a browser: an oracle that decides what hands press there.
+What goes to the page is what a person's page gets."""
 
 from __future__ import annotations
 
@@ -9,7 +10,15 @@ import numpy as np
 from typing_extensions import override
 
 from spanlab.agents import Observer, Response, TrialContext
-from spanlab.agents.human import AFTER_REFRACTORY_MS, ANSWER_MS, NEXT_MARK_MS, Decisions, drawn_seconds, observer_settings, reaction_times
+from spanlab.agents.human import (
+    AFTER_REFRACTORY_MS,
+    ANSWER_MS,
+    NEXT_MARK_MS,
+    Decisions,
+    drawn_seconds,
+    observer_settings,
+    reaction_times,
+)
 from spanlab.agents.human.display import ThemeName
 from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.core import SIMULATED, AgentKind
@@ -22,12 +31,14 @@ from .frames import FrameStore
 from .hands import Decision
 from .screen import PageScreen
 
-#: A question with a window is answered within this share of it: hands notice it later than its onset.
+#: A question with a window is answered within this share of it: hands notice it later than its
+#: onset.
 _SHARE_OF_WINDOW = 0.4
 
 
 class SimulatedAtPage(BrowserParticipant):
-    """An observer decides what is answered, given the truth; whoever drives the browser presses it there. A declared oracle.
+    """An observer decides what is answered, given the truth; whoever drives the browser presses it
+    there. A declared oracle.
 
     Parameters
     ----------

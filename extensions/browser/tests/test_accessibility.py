@@ -1,4 +1,5 @@
-"""Every stage of a visit in a real browser: axe-core finds no serious fault, and nothing lies outside the screen or over something else."""
+"""Every stage of a visit in a real browser: axe-core finds no serious fault, and nothing lies
+outside the screen or over something else."""
 
 from __future__ import annotations
 
@@ -25,7 +26,15 @@ SERIOUS = ("serious", "critical")
 #: stages that a visit has whatever it looks like
 STAGES = {
     *("start", "fields", "fields, with what is wrong", "notice: pause", "end: code", "error: link", "error: lost"),
-    *("trial: choice 9", "trial: choice 0", "trial: cells 9", "trial: sequence 5", "trial: text 31", "trial: rating 7", "trial: rating 101"),
+    *(
+        "trial: choice 9",
+        "trial: choice 0",
+        "trial: cells 9",
+        "trial: sequence 5",
+        "trial: text 31",
+        "trial: rating 7",
+        "trial: rating 101",
+    ),
     *("trial: continuous 0", "trial: sequence 9"),
 }
 
@@ -46,7 +55,7 @@ LAYOUT = """JSON.stringify((() => {
     if (id !== "canvas" && bottom > canvas.top + within && top < canvas.bottom - within) faults.push(`${id} lies on the canvas`);
   }
   return faults;
-})())"""
+})())"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +76,15 @@ def axe() -> str:
 def faults(tab: Tab, axe: str) -> list[dict[str, Any]]:
     """What axe-core finds: the rule, how serious it is, and where."""
     tab.evaluate(f"typeof axe === 'object' || (() => {{ {axe}; return true; }})()")
-    found = json.loads(tab.evaluate("axe.run(document, {resultTypes: ['violations']}).then((result) => JSON.stringify(result.violations))"))
-    return [{"rule": one["id"], "impact": one["impact"], "where": [node["html"][:200] for node in one["nodes"]]} for one in found]
+    found = json.loads(
+        tab.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then((result) => JSON.stringify(result.violations))"
+        )
+    )
+    return [
+        {"rule": one["id"], "impact": one["impact"], "where": [node["html"][:200] for node in one["nodes"]]}
+        for one in found
+    ]
 
 
 @pytest.mark.parametrize(
@@ -133,5 +149,12 @@ def test_the_pages_of_assistants_and_of_refused_phones_have_no_serious_fault(
 
 def test_what_axe_finds_is_not_nothing_whatever_the_page(browser: Chromium, axe: str) -> None:
     with browser.window() as tab:
-        tab.evaluate("document.body.innerHTML = '<input><button></button><p style=\"color: #aaa; background: #bbb\">hardly to be read</p>'")
-        assert {one["rule"] for one in faults(tab, axe) if one["impact"] in SERIOUS} >= {"label", "button-name", "color-contrast"}
+        tab.evaluate(
+            'document.body.innerHTML = \'<input><button></button><p style="color: #aaa; background: #bbb">hardly to be'
+            " read</p>'"
+        )
+        assert {one["rule"] for one in faults(tab, axe) if one["impact"] in SERIOUS} >= {
+            "label",
+            "button-name",
+            "color-contrast",
+        }

@@ -1,4 +1,5 @@
-"""Who is let in: fakes take no places and keep nobody out, links cannot be made up, and silent connections are closed."""
+"""Who is let in: fakes take no places and keep nobody out, links cannot be made up, and silent
+connections are closed."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def offer_of(tmp_path: Path, more: str = "", text: str = STUDY) -> StudyOffer:
     return StudyOffer.checked(load_study(file), tmp_path / "data")
 
 
-def joined(desk: VisitDesk, name: str, send: Callable[[Any], None] = lambda message: None, address: str = "", **more: Any) -> Visit | Refusal:
+def joined(
+    desk: VisitDesk, name: str, send: Callable[[Any], None] = lambda message: None, address: str = "", **more: Any
+) -> Visit | Refusal:
     return desk.join(Hello.model_validate(hello(name, **more)), send, address)
 
 
@@ -52,7 +55,7 @@ def registered(offer: StudyOffer) -> list[str | None]:
     return [person.name for person in people(offer.data / "athome")]
 
 
-# -- places ----------------------------------------------------------------------------------------------------------------------------------------------
+# -- places ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", [STUDY, STUDY.replace("consent: {en: You take part of your own free will.}", "")])
@@ -95,13 +98,16 @@ def test_consent_is_recorded_with_the_place_and_a_refusal_leaves_it(tmp_path: Pa
         assert page.over.wait(120)
         page.close()
     desk.close()
-    journals = {name: (offer.data / "athome" / name / "session-1" / "battery.jsonl").read_text() for name in ("agrees", "refuses")}
+    journals = {
+        name: (offer.data / "athome" / name / "session-1" / "battery.jsonl").read_text()
+        for name in ("agrees", "refuses")
+    }
     assert '"consent"' in journals["agrees"]
     assert '"refused"' in journals["refuses"]
     assert offer.places() == (1, 4)
 
 
-# -- room ------------------------------------------------------------------------------------------------------------------------------------------------
+# -- room ------------------------------------------------------------------------------------------
 
 
 class Somebody:
@@ -162,18 +168,24 @@ def test_a_page_that_was_released_begins_anew_when_somebody_does_something(tmp_p
     desk.close()
 
 
-@pytest.mark.parametrize(("address", "known"), [("127.0.0.1", ""), ("::1", ""), ("192.0.2.7", "192.0.2.7"), ("testclient", "")])
+@pytest.mark.parametrize(
+    ("address", "known"), [("127.0.0.1", ""), ("::1", ""), ("192.0.2.7", "192.0.2.7"), ("testclient", "")]
+)
 def test_addresses_of_this_computer_tell_nobody_apart(address: str, known: str) -> None:
     assert remote(address) == known
 
 
-# -- links -----------------------------------------------------------------------------------------------------------------------------------------------
+# -- links -----------------------------------------------------------------------------------------
 
 
-def test_signed_links_let_in_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_signed_links_let_in_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     offer = offer_of(tmp_path, "online: {admission: links}\n")
     run: Any = command_line(tmp_path, monkeypatch, capsys)
-    status, printed, err = run("links", "athome.yaml", "--n", 3, "--address", "https://lab.example.org/", "--data", "data")
+    status, printed, err = run(
+        "links", "athome.yaml", "--n", 3, "--address", "https://lab.example.org/", "--data", "data"
+    )
     assert status == 0, err
     links = printed.split()
     assert len(set(links)) == 3
@@ -181,11 +193,18 @@ def test_signed_links_let_in_and_no_other(tmp_path: Path, monkeypatch: pytest.Mo
     name, ticket = links[0].partition("participant=")[2].split("&ticket=")
     said: list[str] = []
     desk = VisitDesk(offer, said.append)
-    for wrong in ({}, {"ticket": ""}, {"ticket": ticket[:-1] + ("0" if ticket[-1] != "0" else "1")}, {"ticket": "é" * 32}):
+    for wrong in (
+        {},
+        {"ticket": ""},
+        {"ticket": ticket[:-1] + ("0" if ticket[-1] != "0" else "1")},
+        {"ticket": "é" * 32},
+    ):
         refused = joined(desk, name, link=wrong)
         assert isinstance(refused, Refusal)
         assert refused.final
-    assert isinstance(joined(desk, "p-000000000000", link={"ticket": ticket}), Refusal), "a ticket is for one participant"
+    assert isinstance(joined(desk, "p-000000000000", link={"ticket": ticket}), Refusal), (
+        "a ticket is for one participant"
+    )
     assert isinstance(joined(desk, name, link={"ticket": ticket}), Visit)
     assert len(said) == 2
     desk.close()
@@ -197,7 +216,9 @@ def test_signed_links_let_in_and_no_other(tmp_path: Path, monkeypatch: pytest.Mo
         Tickets.of_study("athome", tmp_path / "data")
 
 
-def test_links_have_no_meaning_where_everybody_is_let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_have_no_meaning_where_everybody_is_let_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     offer_of(tmp_path)
     status, _, err = command_line(tmp_path, monkeypatch, capsys)("links", "athome.yaml", "--n", 1)
     assert status == 1
@@ -213,7 +234,7 @@ def test_a_list_of_participants(tmp_path: Path) -> None:
     desk.close()
 
 
-# -- connections -----------------------------------------------------------------------------------------------------------------------------------------
+# -- connections -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -278,7 +299,7 @@ def test_an_honest_page_comes_in_beside_900_silent_connections_and_60_fakes(tmp_
             line.close()
 
 
-# -- proxies and addresses -------------------------------------------------------------------------------------------------------------------------------
+# -- proxies and addresses -------------------------------------------------------------------------
 
 
 def test_a_proxy_that_drops_the_port_is_named_and_one_that_forwards_it_works(tmp_path: Path) -> None:
@@ -287,12 +308,18 @@ def test_a_proxy_that_drops_the_port_is_named_and_one_that_forwards_it_works(tmp
     client = TestClient(make_app(desk))
     page = {"origin": "https://lab.example.org:8443"}
     for _ in range(2):
-        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/visit", headers={**page, "host": "lab.example.org"}) as line:
+        with (
+            pytest.raises(WebSocketDisconnect),
+            client.websocket_connect("/visit", headers={**page, "host": "lab.example.org"}) as line,
+        ):
             line.receive_json()
     (sentence,) = said
     assert "https://lab.example.org:8443" in sentence
     assert "proxy_set_header Host $http_host" in sentence
-    for headers in ({"host": "lab.example.org:8443"}, {"host": "127.0.0.1:8765", "x-forwarded-host": "lab.example.org:8443"}):
+    for headers in (
+        {"host": "lab.example.org:8443"},
+        {"host": "127.0.0.1:8765", "x-forwarded-host": "lab.example.org:8443"},
+    ):
         with client.websocket_connect("/visit", headers={**page, **headers}) as line:
             line.send_text(json.dumps({**hello(), "screen": SCREEN}))
             assert line.receive_json()["type"] == "welcome"

@@ -1,4 +1,5 @@
-"""The page and the server take presses in the same way: what the page believes to be answered is what the server reads from the same presses."""
+"""The page and the server take presses in the same way: what the page believes to be answered is
+what the server reads from the same presses."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ def kinds() -> list[ResponseKind]:
     found: dict[ResponseKind, None] = {}
     for name in list_paradigms():
         paradigm = load_paradigm(name)
-        found |= dict.fromkeys(plan_session(paradigm, 1, design=SessionDesign(), trials=1)[0].compile(paradigm, "corrected").kinds)
+        found |= dict.fromkeys(
+            plan_session(paradigm, 1, design=SessionDesign(), trials=1)[0].compile(paradigm, "corrected").kinds
+        )
     return list(found)
 
 
@@ -51,40 +54,79 @@ def presses(kind: ResponseKind, random: np.random.RandomState) -> list[dict[str,
     known = [key for key, _ in surface.keys]
     for _ in range(40):
         at += float(random.choice([3, 40, 130, 400]))
-        press = {"device": "key", "key": "", "x": 0.0, "y": 0.0, "button": "", "held": bool(random.randint(8) == 0), "t": at, "touch": False, "display": 0}
+        press = {
+            "device": "key",
+            "key": "",
+            "x": 0.0,
+            "y": 0.0,
+            "button": "",
+            "held": bool(random.randint(8) == 0),
+            "t": at,
+            "touch": False,
+            "display": 0,
+        }
         if random.randint(2) and known:
             press["key"] = known[int(random.randint(len(known)))]
         elif random.randint(2):
             press["key"] = KEYS[int(random.randint(len(KEYS)))]
         else:
             where = {"x": round(float(random.uniform(-4, 100)), 2), "y": round(float(random.uniform(-4, 100)), 2)}
-            press |= {"device": "click", "button": str(random.choice(["", "", "", "done", "undo", "unknown"])), "held": False, **where}
+            press |= {
+                "device": "click",
+                "button": str(random.choice(["", "", "", "done", "undo", "unknown"])),
+                "held": False,
+                **where,
+            }
         made.append(press)
     return made
 
 
 def read(ask: Ask, given: list[dict[str, Any]], before: dict[str, Any] | None) -> list[list[Any]]:
     def press(one: dict[str, Any]) -> Press:
-        return Press(one["device"], one["t"] / 1000, one["key"], one["x"], one["y"], one["button"] == "done", one["held"], one["button"])
+        return Press(
+            one["device"],
+            one["t"] / 1000,
+            one["key"],
+            one["x"],
+            one["y"],
+            one["button"] == "done",
+            one["held"],
+            one["button"],
+        )
 
     sheet, found = AnswerSheet(ask, 1.0), []
     for one in map(press, given):
-        soon = sheet.closes is None and not sheet.complete and USUAL.holds_off(one, None if before is None else press(before), 1.0)
+        soon = (
+            sheet.closes is None
+            and not sheet.complete
+            and USUAL.holds_off(one, None if before is None else press(before), 1.0)
+        )
         effect = "too soon" if soon else sheet.take(one)
         answered = None if sheet.answered_at is None else round(sheet.answered_at * 1000, 3)
-        found.append([effect, list(sheet.marks), answered, sheet.surface.several and sheet.may_finish, sheet.complete and ask.ends == "on_answer"])
+        found.append(
+            [
+                effect,
+                list(sheet.marks),
+                answered,
+                sheet.surface.several and sheet.may_finish,
+                sheet.complete and ask.ends == "on_answer",
+            ]
+        )
     return found
 
 
 def run_module(folder: Path, name: str, script: str, given: Any) -> Any:
-    """What a script prints as JSON that has a module of the page beside it, and is given something as JSON."""
+    """What a script prints as JSON that has a module of the page beside it, and is given something
+    as JSON."""
     node = page_tools.node()
     if node is None:
         pytest.skip("needs node")
     (folder / name).write_bytes((files("spanlab.extensions.browser.participant") / "page" / name).read_bytes())
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "try.js").write_text(script)
-    done = subprocess.run([node, folder / "try.js"], input=json.dumps(given), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [node, folder / "try.js"], input=json.dumps(given), capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -93,7 +135,12 @@ def test_presses_have_the_same_effect_on_the_page_and_on_the_server(tmp_path: Pa
     random, cases, asks = np.random.RandomState(1), [], []
     for kind in kinds():
         for number in range(12):
-            ask = Ask(kind, ends="on_answer" if number % 3 else "on_time", window_ms=[None, 2500.0, None][number % 3], counts="first" if number % 4 else "last")
+            ask = Ask(
+                kind,
+                ends="on_answer" if number % 3 else "on_time",
+                window_ms=[None, 2500.0, None][number % 3],
+                counts="first" if number % 4 else "last",
+            )
             given = presses(kind, random)
             before = replace_time(given[0], 950.0) if number % 2 else None
             asks.append((ask, given, before))
@@ -119,7 +166,7 @@ import { keyName } from "./keys.js";
 import { readFileSync } from "node:fs";
 const cases = JSON.parse(readFileSync(0, "utf8"));
 console.log(JSON.stringify(cases.map(({ key, code, asked }) => keyName({ key, code }, (name) => asked.includes(name)))));
-"""
+"""  # noqa: E501
 
 
 #: the sign of a key, its place, what is asked for, and its name
@@ -154,7 +201,8 @@ def test_keys_are_called_by_their_signs_as_at_the_window(tmp_path: Path) -> None
 
 
 def test_every_key_of_a_typed_text_can_come_from_a_page(tmp_path: Path) -> None:
-    """Characters of some countries have keys, too: of none has the page to be told by its buttons alone."""
+    """Characters of some countries have keys, too: of none has the page to be told by its buttons
+    alone."""
     kind = TypedText.model_validate({"characters": "letters_and_digits", "more": "äöüßéèêàâçñáíóúåøæ .,'"})
     told = ask_message(Ask(kind), "en")["surface"]["keys"]
     cases = [{"key": sign, "code": f"Key{sign}", "asked": []} for sign in kind.alphabet]

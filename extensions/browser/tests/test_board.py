@@ -1,4 +1,5 @@
-"""The assistant's page: what it shows is what the monitor shows, and nobody reads it without the token."""
+"""The assistant's page: what it shows is what the monitor shows, and nobody reads it without the
+token."""
 
 from __future__ import annotations
 
@@ -57,7 +58,9 @@ def somebody_of_each_kind(tmp_path: Path) -> StudyOffer:
     return offer
 
 
-def test_the_page_shows_what_the_monitor_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_shows_what_the_monitor_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     offer = somebody_of_each_kind(tmp_path)
     desk = VisitDesk(offer, print)
     shown = MonitorBoard(desk, timing_in_short).now()
@@ -72,9 +75,15 @@ def test_the_page_shows_what_the_monitor_shows(tmp_path: Path, monkeypatch: pyte
     codes = [row["code"] for row in cells if row["code"]]
     assert len(codes) == 1
     assert codes[0].startswith("C0DE42, ")
-    (given,) = [line for line in read_lines(offer.data / "online" / "finishes" / "session-1" / "battery.jsonl") if line["event"] == "code"]
+    (given,) = [
+        line
+        for line in read_lines(offer.data / "online" / "finishes" / "session-1" / "battery.jsonl")
+        if line["event"] == "code"
+    ]
     assert given["code"] == "C0DE42"
-    assert {row["timing"] for row in cells if row["state"] == "finished"} == {"cannot be judged"}, "a guest has no screen"
+    assert {row["timing"] for row in cells if row["state"] == "finished"} == {"cannot be judged"}, (
+        "a guest has no screen"
+    )
     later = table_of(Monitor(offer.study, offer.data).look(time.time() + 3600), time.time(), everything=True)
     assert later.states.count("dropped out") == 1
     run: Any = command_line(tmp_path, monkeypatch, capsys)
@@ -97,9 +106,20 @@ def test_nothing_is_readable_without_the_token(tmp_path: Path, monkeypatch: pyte
     shell = client.get("/monitor").text + client.get("/page/monitor.js").text + client.get("/page/monitor.css").text
     for private in ("Memory at home", "finishes", "C0DE42", board.token):
         assert private not in shell
-    wrong = ["", board.token, f"Bearer {board.token[:-1]}", f"Bearer {board.token}x", "Bearer ", f"bearer {board.token}", "Bearer ÿ"]
+    wrong = [
+        "",
+        board.token,
+        f"Bearer {board.token[:-1]}",
+        f"Bearer {board.token}x",
+        "Bearer ",
+        f"bearer {board.token}",
+        "Bearer ÿ",
+    ]
     refused = [client.get("/monitor/now", headers={b"authorization": value.encode("latin-1")}) for value in wrong]
-    refused += [client.get(f"/monitor/now?token={board.token}"), client.get(f"/monitor/now?authorization=Bearer {board.token}")]
+    refused += [
+        client.get(f"/monitor/now?token={board.token}"),
+        client.get(f"/monitor/now?authorization=Bearer {board.token}"),
+    ]
     assert {(reply.status_code, reply.text) for reply in refused} == {(404, "There is nothing here.")}
     assert len(compared) == len(refused), "every one is compared in constant time"
     reply = client.get("/monitor/now", headers={"authorization": f"Bearer {board.token}"})
@@ -111,7 +131,10 @@ def test_nothing_is_readable_without_the_token(tmp_path: Path, monkeypatch: pyte
         assert answer.headers["referrer-policy"] == "no-referrer"
     assert MonitorBoard(desk).token != board.token
     bare = TestClient(make_app(desk))
-    assert (bare.get("/monitor").status_code, bare.get("/monitor/now", headers={"authorization": "Bearer "}).status_code) == (404, 404)
+    assert (
+        bare.get("/monitor").status_code,
+        bare.get("/monitor/now", headers={"authorization": "Bearer "}).status_code,
+    ) == (404, 404)
 
 
 def test_who_is_at_which_page_is_seen_before_anything_is_recorded(tmp_path: Path) -> None:
@@ -119,7 +142,15 @@ def test_who_is_at_which_page_is_seen_before_anything_is_recorded(tmp_path: Path
     board = MonitorBoard(desk)
     client = TestClient(make_app(desk, board))
     with client.websocket_connect("/visit", headers=HERE) as socket:
-        hello = {"type": "hello", "participant": "P01", "session": "", "instance": "a" * 24, "epoch": "", "last": 0, "screen": SCREEN}
+        hello = {
+            "type": "hello",
+            "participant": "P01",
+            "session": "",
+            "instance": "a" * 24,
+            "epoch": "",
+            "last": 0,
+            "screen": SCREEN,
+        }
         socket.send_text(json.dumps(hello))
         while socket.receive_json().get("what") != "page":
             pass
@@ -147,7 +178,9 @@ def test_the_records_are_not_looked_at_for_every_request(tmp_path: Path) -> None
     assert Counted.looks == 1
 
 
-def test_the_address_is_printed_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_address_is_printed_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda self: setattr(self, "started", True))
     run: Any = command_line(tmp_path, monkeypatch, capsys)
     status, printed, err = run("serve", "vsr", "--data", tmp_path / "data")

@@ -1,4 +1,5 @@
-"""The line between a session and its page: what is acknowledged is on the disk, and each event counts once."""
+"""The line between a session and its page: what is acknowledged is on the disk, and each event
+counts once."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ class Heard:
         return [name for message in self.messages if message["type"] == "ack" for name in message["n"]]  # type: ignore[attr-defined]
 
 
-def event(number: int, command: int, kind: str = "done", epoch: str = "e", place: int = -1, page: str = "a") -> PageEvent:
+def event(
+    number: int, command: int, kind: str = "done", epoch: str = "e", place: int = -1, page: str = "a"
+) -> PageEvent:
     return PageEvent(f"{page * 24}:{number}", epoch, command, kind, place, {"number": number})
 
 
@@ -80,7 +83,9 @@ def test_a_page_that_was_loaded_anew_cuts_the_trial_off_and_one_that_has_lost_th
     channel.detach(page)
     other = Heard()
     channel.attach(other, "b" * 24, 0)
-    assert [message["what"] for message in other.messages] == ["trial"], "nothing of the trial was seen: the new page takes it"
+    assert [message["what"] for message in other.messages] == ["trial"], (
+        "nothing of the trial was seen: the new page takes it"
+    )
     begin_ = channel.add("begin", {"trial": trial}, begins=True)
     channel.detach(other)
     channel.attach(other, "b" * 24, begin_)
@@ -113,7 +118,13 @@ def taken(session: Session, channel: Channel) -> None:
 def test_a_visit_is_an_ordinary_session_and_every_event_of_it_is_acknowledged(tmp_path: Path) -> None:
     channel = Channel("e" * 24, lambda one: pytest.fail(f"{one} came too late"))
     page = ScriptedPage(channel)
-    session = begin(tmp_path, VSR, BrowserParticipant(channel, FrameStore(), SCREEN_REPORT.screen), PLAN, Request(seed=4, participant="P01", source="vsr"))
+    session = begin(
+        tmp_path,
+        VSR,
+        BrowserParticipant(channel, FrameStore(), SCREEN_REPORT.screen),
+        PLAN,
+        Request(seed=4, participant="P01", source="vsr"),
+    )
     taken(session, channel)
     channel.command("end", {})
     assert page.over.wait(10)
@@ -129,15 +140,22 @@ def test_a_visit_is_an_ordinary_session_and_every_event_of_it_is_acknowledged(tm
 
 
 @pytest.mark.slow
-def test_after_the_line_is_cut_and_the_server_starts_anew_what_was_acknowledged_is_there_and_nothing_counts_twice(tmp_path: Path) -> None:
-    """The page falls silent after every number of events in turn; another server goes on, and the page sends what was not acknowledged again."""
+def test_after_the_line_is_cut_and_the_server_starts_anew_what_was_acknowledged_is_there_and_nothing_counts_twice(
+    tmp_path: Path,
+) -> None:
+    """The page falls silent after every number of events in turn; another server goes on, and the
+    page sends what was not acknowledged again."""
     whole = 4 + 4 * 4  # pages, steps and ends
     for silent in range(1, whole, 3):
         channel = Channel("1" * 24, lambda one: None, patience_s=0.0)
         page = ScriptedPage(channel)
         page.silent_after = silent
         session = begin(
-            tmp_path / str(silent), VSR, BrowserParticipant(channel, FrameStore(), SCREEN_REPORT.screen), PLAN, Request(seed=4, participant="P01", source="vsr")
+            tmp_path / str(silent),
+            VSR,
+            BrowserParticipant(channel, FrameStore(), SCREEN_REPORT.screen),
+            PLAN,
+            Request(seed=4, participant="P01", source="vsr"),
         )
         ending = threading.Timer(0.3, lambda channel=channel: channel.close("the server stopped"))
         ending.start()

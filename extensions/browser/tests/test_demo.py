@@ -1,4 +1,5 @@
-"""The demonstration with a participant in a browser: the session is in its report, and is the one that the participant at the window would have had."""
+"""The demonstration with a participant in a browser: the session is in its report, and is the one
+that the participant at the window would have had."""
 
 from __future__ import annotations
 
@@ -31,14 +32,20 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(demo, name, value)
 
 
-def test_without_a_browser_it_is_said_what_to_install_and_nothing_is_made(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_browser_it_is_said_what_to_install_and_nothing_is_made(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(chromium_module.shutil, "which", lambda name: None)
     monkeypatch.setattr(chromium_module, "_PLACES", ())
-    assert "install one of them (Debian: apt-get install chromium;" in complaint(*run("demo", "--browser", "-o", tmp_path / "new" / "demo"))
+    assert "install one of them (Debian: apt-get install chromium;" in complaint(
+        *run("demo", "--browser", "-o", tmp_path / "new" / "demo")
+    )
     assert not (tmp_path / "new").exists()
 
 
-def test_a_browser_that_does_not_start_leaves_nothing_behind(run: Run, small: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_browser_that_does_not_start_leaves_nothing_behind(
+    run: Run, small: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for module in (demonstration, chromium_module):
         monkeypatch.setattr(module, "find_chromium", lambda: shutil.which("false"))
     said = complaint(*run("demo", "--browser", "-o", tmp_path / "new" / "demo"))
@@ -61,7 +68,9 @@ def test_the_session_in_the_browser_is_in_the_report_and_is_the_one_at_the_windo
     text = report.read_text(encoding="utf-8")
     assert folder.name in text
     assert "simulated:capacity" in text
-    assert {other["like"] for other in infos.values() if other["paradigm"] == "vsr" and other is not info} == {folder.name}, "machines took its trials"
+    assert {other["like"] for other in infos.values() if other["paradigm"] == "vsr" and other is not info} == {
+        folder.name
+    }, "machines took its trials"
     table = read_responses(folder)
     assert len(table) == 2 * demo.LENGTH
     assert table["rt_ms"].between(60, 60_000).all()

@@ -1,4 +1,5 @@
-"""What disturbs a visit in a real browser is in its record: zoom, another size of the window, full screen left, a pause, a page that is hidden."""
+"""What disturbs a visit in a real browser is in its record: zoom, another size of the window, full
+screen left, a pause, a page that is hidden."""
 
 from __future__ import annotations
 
@@ -57,11 +58,19 @@ class Visit:
     """A visit that is disturbed once, and what its record says."""
 
     def __init__(
-        self, folder: Path, browser: Chromium, when: Callable[[Mapping[str, Any]], bool], disturb: Callable[[Tab, Served], None], trials: int = 2
+        self,
+        folder: Path,
+        browser: Chromium,
+        when: Callable[[Mapping[str, Any]], bool],
+        disturb: Callable[[Tab, Served], None],
+        trials: int = 2,
     ) -> None:
         (source := folder / "places.yaml").write_text(PLACES, encoding="utf-8")
         data, done = data_folder(folder), list[bool]()
-        with served(ParadigmOffer.checked(str(source), data, trials=trials, practice=False), "ideal") as server, browser.tab() as tab:
+        with (
+            served(ParadigmOffer.checked(str(source), data, trials=trials, practice=False), "ideal") as server,
+            browser.tab() as tab,
+        ):
             tab.screen(900, 700)
             tab.open(server.address("P01"))
             tab.until("document.querySelector('#sheet button') !== null")
@@ -136,7 +145,9 @@ def test_full_screen_left_is_recorded(tmp_path: Path, browser: Chromium) -> None
 def test_a_pause_replaces_the_trial_also_where_only_the_fixation_was_seen(tmp_path: Path, browser: Chromium) -> None:
     def pause(tab: Tab, server: Served) -> None:
         tab.press("escape")
-        assert "repeated" in tab.until("!document.getElementById('notice').hidden && document.getElementById('notice').innerText")
+        assert "repeated" in tab.until(
+            "!document.getElementById('notice').hidden && document.getElementById('notice').innerText"
+        )
         time.sleep(1.0)
 
     visit = Visit(tmp_path, browser, fixates, pause)
@@ -145,7 +156,9 @@ def test_a_pause_replaces_the_trial_also_where_only_the_fixation_was_seen(tmp_pa
 
 
 @pytest.mark.parametrize("when", [asks, fixates], ids=["at the question", "at the fixation"])
-def test_a_tab_in_front_hides_the_page_and_the_trial_is_replaced(tmp_path: Path, browser: Chromium, when: Callable[[Mapping[str, Any]], bool]) -> None:
+def test_a_tab_in_front_hides_the_page_and_the_trial_is_replaced(
+    tmp_path: Path, browser: Chromium, when: Callable[[Mapping[str, Any]], bool]
+) -> None:
     def hide(tab: Tab, server: Served) -> None:
         with browser.tab() as other:
             other.open("about:blank")
@@ -154,13 +167,18 @@ def test_a_tab_in_front_hides_the_page_and_the_trial_is_replaced(tmp_path: Path,
 
     visit = Visit(tmp_path, browser, when, hide)
     assert visit.cuts == ["hidden"]
-    assert visit.noted("focus_lost") == [] or all(one["for_ms"] > 0 for away in visit.noted("focus_lost") for one in away)
+    assert visit.noted("focus_lost") == [] or all(
+        one["for_ms"] > 0 for away in visit.noted("focus_lost") for one in away
+    )
 
 
 def test_a_second_tab_is_told_and_goes_on_when_the_first_is_closed(tmp_path: Path, browser: Chromium) -> None:
     (source := tmp_path / "places.yaml").write_text(PLACES, encoding="utf-8")
     data = data_folder(tmp_path)
-    with served(ParadigmOffer.checked(str(source), data, trials=1, practice=False), "ideal") as server, browser.window() as second:
+    with (
+        served(ParadigmOffer.checked(str(source), data, trials=1, practice=False), "ideal") as server,
+        browser.window() as second,
+    ):
         with browser.window() as first:
             for tab in (first, second):
                 tab.screen(900, 700)
@@ -175,13 +193,16 @@ def test_a_second_tab_is_told_and_goes_on_when_the_first_is_closed(tmp_path: Pat
     assert read_responses(folder).correct.all()
 
 
-def test_the_verdict_on_an_undisturbed_visit_counts_no_display_that_an_answer_ended_as_off_plan(tmp_path: Path, browser: Chromium) -> None:
+def test_the_verdict_on_an_undisturbed_visit_counts_no_display_that_an_answer_ended_as_off_plan(
+    tmp_path: Path, browser: Chromium
+) -> None:
     from page_timing import measured
 
     kept = measured(tmp_path, browser, 2)
     assert [display for display in kept.timing.displays.timed if display.off and not display.owned_up] == []
     assert "without a recorded late frame" not in verdict(kept.timing).line
     assert len(kept.late_ms) > 40, "of 50 keys, those that a busy computer pressed in time"
-    # a key is recorded at a moment between the request and the browser's answer to it; the clocks are apart by less than .2 ms
+    # a key is recorded at a moment between the request and the browser's answer to it; the clocks
+    # are apart by less than .2 ms
     for late, bracket in zip(kept.late_ms, kept.bracket_ms, strict=True):
         assert -0.2 <= late <= bracket + 0.2

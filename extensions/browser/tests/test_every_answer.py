@@ -1,4 +1,5 @@
-"""Every paradigm by every way of answering, in a real browser: the response table is that of the same answers at the window."""
+"""Every paradigm by every way of answering, in a real browser: the response table is that of the
+same answers at the window."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ designs:
   - phase: effort
     show: {blank: {}}
     ask: {rating: {from: 0, to: 100, labels: {0: no effort at all, 100: as much as I could}}, prompt: {en: How hard did you try?}}
-""",
+""",  # noqa: E501
 )
 
 TYPING = """\
@@ -111,7 +112,11 @@ def own(name: str, folder: Path, repository: Path) -> str:
         return str(write_faces(folder))
     if name == "questionnaire":
         text = (repository / "docs" / "paradigms.md").read_text(encoding="utf-8")
-        text = next(block for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL) if block.startswith("paradigm: after_the_task"))
+        text = next(
+            block
+            for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
+            if block.startswith("paradigm: after_the_task")
+        )
     else:
         text = {"sure": SURE, "typing": TYPING, "open": OPEN, "marks": MARKS}[name]
     (file := folder / f"{name}.yaml").write_text(text, encoding="utf-8")
@@ -130,19 +135,26 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
 def ways(source: str) -> list[By]:
     """By what the questions of a paradigm can be answered; fingers find a button for each key."""
     chosen = plan_trials(source, 1)
-    surfaces = [kind.surface() for planned in one_of_each(chosen.plan) for kind in planned.compile(chosen.paradigm, chosen.generator).kinds]
+    surfaces = [
+        kind.surface()
+        for planned in one_of_each(chosen.plan)
+        for kind in planned.compile(chosen.paradigm, chosen.generator).kinds
+    ]
     by_keys = any(surface.keys or surface.dial is not None for surface in surfaces)
     by_mouse = any(surface.clickable or surface.several for surface in surfaces)
     possible: list[tuple[By, bool]] = [("keys", by_keys), ("mouse", by_mouse), ("touch", True)]
     return [by for by, is_possible in possible if is_possible]
 
 
-def visit(folder: Path, browser: Chromium, source: str, by: By, trials: int, warped: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+def visit(
+    folder: Path, browser: Chromium, source: str, by: By, trials: int, warped: bool = True
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of a visit, and that of the same answers at the window.
 
     Parameters
     ----------
-    warped : whether the page has a clock of its own, which waits for the hands however busy the computer is
+    warped : whether the page has a clock of its own, which waits for the hands however busy the
+        computer is
     """
     data = data_folder(folder)
     (size, ratio), offer = SCREENS[by], ParadigmOffer.checked(source, data, trials=trials, practice=False)
@@ -159,7 +171,9 @@ def visit(folder: Path, browser: Chromium, source: str, by: By, trials: int, war
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*list_paradigms(), *OWN])
-def test_the_response_table_is_that_of_the_same_answers_at_the_window(tmp_path: Path, browser: Chromium, repository: Path, name: str) -> None:
+def test_the_response_table_is_that_of_the_same_answers_at_the_window(
+    tmp_path: Path, browser: Chromium, repository: Path, name: str
+) -> None:
     source = own(name, tmp_path, repository) if name in OWN else name
     by = ways(source)
 
@@ -174,7 +188,16 @@ def test_the_response_table_is_that_of_the_same_answers_at_the_window(tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "by"), [("vsr", "touch"), ("cd", "keys"), ("corsi", "mouse"), ("operation_span", "keys"), ("nback_verbal_feedback", "keys")])
+@pytest.mark.parametrize(
+    ("name", "by"),
+    [
+        ("vsr", "touch"),
+        ("cd", "keys"),
+        ("corsi", "mouse"),
+        ("operation_span", "keys"),
+        ("nback_verbal_feedback", "keys"),
+    ],
+)
 def test_also_by_the_clock_of_the_computer(tmp_path: Path, browser: Chromium, name: str, by: By) -> None:
     here, there = visit(tmp_path, browser, name, by, 1, warped=False)
     assert len(here) > 0

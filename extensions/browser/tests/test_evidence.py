@@ -1,4 +1,5 @@
-"""What the server's clock says about the times of a page: scripts that cheat are marked, all of them, and honest sessions never."""
+"""What the server's clock says about the times of a page: scripts that cheat are marked, all of
+them, and honest sessions never."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.monitoring import SessionReader
 
-#: ms from the end of a step at a page to its arrival at the server, as recorded (see the file's first line)
+#: ms from the end of a step at a page to its arrival at the server, as recorded (see the file's
+#: first line)
 DELAYS_MS = np.loadtxt(Path(__file__).parent / "delays_ms.txt")
 
 
@@ -50,7 +52,9 @@ class TimedPage(ScriptedPage):
     random : draws how long messages are under way
     """
 
-    def __init__(self, channel: Channel, clock: ServerClock, random: np.random.RandomState, honest: bool = True) -> None:
+    def __init__(
+        self, channel: Channel, clock: ServerClock, random: np.random.RandomState, honest: bool = True
+    ) -> None:
         self.clock, self.random, self.honest = clock, random, honest
         self._began = self._began_ms = 0.0
         super().__init__(channel)
@@ -62,7 +66,9 @@ class TimedPage(ScriptedPage):
         self._began, self._began_ms = self.clock.at + self.delay(), self._now
         super()._play()
 
-    def tell(self, command: int, kind: str, body: Mapping[str, Any] | None = None, place: int = -1, epoch: str = "") -> Any:
+    def tell(
+        self, command: int, kind: str, body: Mapping[str, Any] | None = None, place: int = -1, epoch: str = ""
+    ) -> Any:
         if kind == "step" and self.honest:
             self.clock.forward_to(self._began + (self._now - self._began_ms) / 1000.0 + self.delay())
         else:
@@ -75,7 +81,8 @@ class TimedPage(ScriptedPage):
 
 
 class OfflinePage(TimedPage):
-    """An honest page whose line is cut for twenty seconds in the middle of each trial: what it tells waits, and comes all at once."""
+    """An honest page whose line is cut for twenty seconds in the middle of each trial: what it
+    tells waits, and comes all at once."""
 
     def _play(self) -> None:
         self._waiting: list[tuple[Any, ...]] = []
@@ -89,7 +96,9 @@ class OfflinePage(TimedPage):
         for told in waiting:
             super().tell(*told)
 
-    def tell(self, command: int, kind: str, body: Mapping[str, Any] | None = None, place: int = -1, epoch: str = "") -> Any:
+    def tell(
+        self, command: int, kind: str, body: Mapping[str, Any] | None = None, place: int = -1, epoch: str = ""
+    ) -> Any:
         if kind in ("step", "end") and self._waiting is not None:
             self._waiting.append((command, kind, body, place, epoch))
             return None
@@ -114,16 +123,19 @@ def reasons_of(folder: Path) -> list[str]:
     return read_responses(folder).groupby("trial")["trial_implausible"].first().tolist()
 
 
-# -- scripts that cheat --------------------------------------------------------------------------------------------------------------------------------
+# -- scripts that cheat ----------------------------------------------------------------------------
 
 
 class ByNames(TimedPage):
-    """A script that answers change detection by the names of frames: the same name, no change. It claims that everything has taken its time."""
+    """A script that answers change detection by the names of frames: the same name, no change. It
+    claims that everything has taken its time."""
 
     asked = named_alike = 0
 
     def _answer(self, ask: Mapping[str, Any]) -> list[dict[str, Any]]:
-        frames = [display["frame"] for step in self._trial["steps"] for percept in step for display in percept["displays"]]
+        frames = [
+            display["frame"] for step in self._trial["steps"] for percept in step for display in percept["displays"]
+        ]
         type(self).asked += 1
         type(self).named_alike += len(set(frames)) < len(frames)
         return super()._answer(ask)
@@ -189,7 +201,9 @@ class Cutting(TimedPage):
         ("sternberg", Beforehand, True, "before its displays", 3),
     ],
 )
-def test_scripts_that_cheat_are_marked(tmp_path: Path, name: str, page: type[TimedPage], honest: bool, reason: str, trials: int, seed: int) -> None:
+def test_scripts_that_cheat_are_marked(
+    tmp_path: Path, name: str, page: type[TimedPage], honest: bool, reason: str, trials: int, seed: int
+) -> None:
     folder = taken(tmp_path, name, page, seed, trials, honest)
     marked = reasons_of(folder)
     assert len(marked) == trials
@@ -201,7 +215,9 @@ def test_scripts_that_cheat_are_marked(tmp_path: Path, name: str, page: type[Tim
     assert not judged.holds
     assert f"in {trials} trials, times cannot be true" in judged.line
     assert f"{trials} with times that cannot be true" in SessionReader().look(folder, ("P", "", ""), (), 0.0).note
-    kept, report = apply_exclusions(read_responses(folder), [Rule(leave_out="sessions", where="trial_implausible", above=0)])
+    kept, report = apply_exclusions(
+        read_responses(folder), [Rule(leave_out="sessions", where="trial_implausible", above=0)]
+    )
     assert not len(kept)
     assert report.units["value"].tolist() == [1.0]
 
@@ -234,7 +250,7 @@ def test_retries_are_columns_and_a_measure_and_the_timing_is_looked_at(tmp_path:
     assert report.units["value"].tolist() == [20.0]
 
 
-# -- honest sessions -----------------------------------------------------------------------------------------------------------------------------------
+# -- honest sessions -------------------------------------------------------------------------------
 
 
 PARADIGMS = ("vsr", "cd", "sternberg", "digit_span", "nback_verbal", "sfr", "continuous_colour", "corsi")
@@ -244,7 +260,9 @@ def unmarked(data: Path, seed: int, page: type[TimedPage]) -> None:
     folder = taken(data, PARADIGMS[seed % len(PARADIGMS)], page, seed, 2)
     assert reasons_of(folder) == ["", ""]
     steps = [event for event in read_events(folder) if event["event"] == "step"]
-    assert all("reported_after_ms" in {**(event.get("notes") or {}), **(event.get("happened") or {})} for event in steps)
+    assert all(
+        "reported_after_ms" in {**(event.get("notes") or {}), **(event.get("happened") or {})} for event in steps
+    )
 
 
 @pytest.mark.parametrize("page", [TimedPage, OfflinePage])
@@ -261,15 +279,21 @@ def test_none_of_500_honest_sessions_is_marked(tmp_path: Path) -> None:
 
 def test_twenty_seconds_without_a_line_are_recorded(tmp_path: Path) -> None:
     folder = taken(tmp_path, "vsr", OfflinePage, 1, 1)
-    notes = [{**(event.get("notes") or {}), **(event.get("happened") or {})} for event in read_events(folder) if event["event"] == "step"]
+    notes = [
+        {**(event.get("notes") or {}), **(event.get("happened") or {})}
+        for event in read_events(folder)
+        if event["event"] == "step"
+    ]
     assert {note["line_cut_ms"] for note in notes} == {20_000.0}
 
 
-# -- what is no number ---------------------------------------------------------------------------------------------------------------------------------
+# -- what is no number -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000, '[[{"x": NaN}]]'])
 def test_what_json_cannot_hold_is_no_message(value: str) -> None:
-    text = json.dumps({"type": "event", "id": f"{'a' * 24}:1", "epoch": "", "c": 1, "kind": "step", "place": 0, "body": {"x": "V"}})
+    text = json.dumps(
+        {"type": "event", "id": f"{'a' * 24}:1", "epoch": "", "c": 1, "kind": "step", "place": 0, "body": {"x": "V"}}
+    )
     assert read_message(text) is not None
     assert read_message(text.replace('"V"', value)) is None

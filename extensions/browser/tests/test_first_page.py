@@ -1,4 +1,5 @@
-"""The first page of a visit comes before anything that takes time: no session is begun, nothing is drawn, and nobody waits for others who work."""
+"""The first page of a visit comes before anything that takes time: no session is begun, nothing is
+drawn, and nobody waits for others who work."""
 
 from __future__ import annotations
 
@@ -62,7 +63,11 @@ class Page(ScriptedPage):
         """The pages before the first trial."""
         told = [json.loads(line) for line in self.lines]
         before = itertools.takewhile(lambda message: message.get("what") != "trial", told)
-        return [{name: message[name] for name in ("title", "text", "after", "footer")} for message in before if message.get("what") == "page"]
+        return [
+            {name: message[name] for name in ("title", "text", "after", "footer")}
+            for message in before
+            if message.get("what") == "page"
+        ]
 
 
 class SilentPage(Page):
@@ -84,8 +89,11 @@ def pages_of(offer: ParadigmOffer) -> list[dict[str, Any]]:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", list_paradigms())
-def test_the_first_page_is_shown_once_and_the_others_are_as_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """With a seed each, so that levels differ: what is read before a session begins is what the session shows first."""
+def test_the_first_page_is_shown_once_and_the_others_are_as_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """With a seed each, so that levels differ: what is read before a session begins is what the
+    session shows first."""
     for seed in (1, 2):
         monkeypatch.setattr(SessionNames, "seed", lambda names, paradigm, participant, seed=seed: SessionSeed(seed, 1))
         early = pages_of(offer := ParadigmOffer.checked(name, tmp_path / f"early{seed}", trials=2))
@@ -101,7 +109,9 @@ def test_no_session_is_begun_before_the_first_page_was_read(tmp_path: Path) -> N
         drawn.append(drawable)
         return Future()  # it takes for ever
 
-    desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), print, frames=FrameStore(draw=draw))
+    desk = VisitDesk(
+        ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), print, frames=FrameStore(draw=draw)
+    )
     pages = [SilentPage(desk, f"P{number:02}") for number in range(20)]
     until(lambda: all(page.pages for page in pages))
     assert list(tmp_path.iterdir()) == []
@@ -145,7 +155,7 @@ def test_names_of_sessions_are_looked_up_now_and_then(tmp_path: Path) -> None:
     assert names.now() == ["a", "c", "b"]
 
 
-# -- turns -----------------------------------------------------------------------------------------------------------------------------------------------
+# -- turns -----------------------------------------------------------------------------------------
 
 
 def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
@@ -234,7 +244,7 @@ def test_sessions_that_begin_leave_a_turn_to_those_with_answers() -> None:
 BLANK = Blank(colour="gray")
 
 
-# -- drawing ---------------------------------------------------------------------------------------------------------------------------------------------
+# -- drawing ---------------------------------------------------------------------------------------
 
 
 class Drawers:
@@ -318,7 +328,9 @@ if __name__ == "__main__":
 @pytest.mark.slow
 def test_processes_that_draw_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
     (script := tmp_path / "killed.py").write_text(KILLED)
-    told = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+    told = subprocess.run(
+        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False
+    ).stdout
 
     def gone(process: int) -> bool:
         try:

@@ -1,4 +1,5 @@
-"""Honest sessions in a real browser: whatever happens to the page, the line or the computer, nothing that they report is called impossible."""
+"""Honest sessions in a real browser: whatever happens to the page, the line or the computer,
+nothing that they report is called impossible."""
 
 from __future__ import annotations
 
@@ -64,7 +65,13 @@ def offline(tab: Tab, server: Served) -> None:
 def far(tab: Tab, server: Served) -> None:
     """A slow line with a long way."""
     tab.ask("Network.enable")
-    tab.ask("Network.emulateNetworkConditions", offline=False, latency=300, downloadThroughput=100_000, uploadThroughput=50_000)
+    tab.ask(
+        "Network.emulateNetworkConditions",
+        offline=False,
+        latency=300,
+        downloadThroughput=100_000,
+        uploadThroughput=50_000,
+    )
     hands_of(tab, server).go(400)
 
 
@@ -78,7 +85,9 @@ def reloaded(tab: Tab, server: Served) -> None:
 
 @pytest.mark.parametrize("number", range(SESSIONS))
 @pytest.mark.parametrize("happens", [idle, throttled, offline, far, reloaded])
-def test_nothing_that_an_honest_page_reports_is_impossible(tmp_path: Path, browser: Chromium, happens: Callable[[Tab, Served], Any], number: int) -> None:
+def test_nothing_that_an_honest_page_reports_is_impossible(
+    tmp_path: Path, browser: Chromium, happens: Callable[[Tab, Served], Any], number: int
+) -> None:
     data = data_folder(tmp_path)
     name = ("sternberg", "vsr", "cd", "digit_span")[number % 4]
     with served(ParadigmOffer.checked(name, data, trials=2, practice=False), "ideal") as server, browser.tab() as tab:
@@ -89,7 +98,9 @@ def test_nothing_that_an_honest_page_reports_is_impossible(tmp_path: Path, brows
     assert sorted(set(table["trial"])) == [1, 2]
     assert set(table["trial_implausible"]) == {""}
     steps = [event for event in read_events(folder) if event["event"] == "step"]
-    assert not any({**(event.get("notes") or {}), **(event.get("happened") or {})}.get("implausible") for event in steps)
+    assert not any(
+        {**(event.get("notes") or {}), **(event.get("happened") or {})}.get("implausible") for event in steps
+    )
     if log := os.environ.get("SPANLAB_DELAYS"):
         with open(log, "a", encoding="utf-8") as file:
             for event in steps:

@@ -1,4 +1,5 @@
-"""Servers and browsers that are killed, pages that are loaded anew, lines that are cut: nothing acknowledged is lost, and nothing counts twice."""
+"""Servers and browsers that are killed, pages that are loaded anew, lines that are cut: nothing
+acknowledged is lost, and nothing counts twice."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ from spanlab.sessions.record.reader import read_events
 pytestmark = pytest.mark.slow
 VSR = load_paradigm("vsr")
 ASK = next(
-    step.percept.ask for step in plan_session(VSR, 1, design=SessionDesign(), trials=1)[0].compile(VSR, "corrected").steps if step.percept.ask is not None
+    step.percept.ask
+    for step in plan_session(VSR, 1, design=SessionDesign(), trials=1)[0].compile(VSR, "corrected").steps
+    if step.percept.ask is not None
 )
 
 
@@ -81,7 +84,9 @@ def test_a_reload_replaces_the_trial_and_a_second_tab_is_told(tmp_path: Path, br
         with browser.tab() as second:
             opened(second, server.address("P01"))
             second.evaluate("document.querySelector('#sheet button').click()")
-            assert "another tab" in second.until("document.body.innerText.includes('another tab') && document.body.innerText")
+            assert "another tab" in second.until(
+                "document.body.innerText.includes('another tab') && document.body.innerText"
+            )
         opened(tab, server.address("P01"))
         hands = hands_of(tab, server)
         assert "Thank you" in hands.go()
@@ -90,13 +95,19 @@ def test_a_reload_replaces_the_trial_and_a_second_tab_is_told(tmp_path: Path, br
     starts = [(event["trial"], event["attempt"], event["seed"]) for event in events if event["event"] == "trial_start"]
     assert [(trial, attempt) for trial, attempt, _ in starts] == [("1", 1), ("1", 2), ("1", 3), ("2", 1)]
     assert len({seed for *_, seed in starts}) == 4, "who has seen half of a trial does not see it again"
-    assert [event["why"] for event in events if event["event"] == "trial_cut"] == ["hidden", "reloaded"], "the second tab hid the first"
+    assert [event["why"] for event in events if event["event"] == "trial_cut"] == [
+        "hidden",
+        "reloaded",
+    ], "the second tab hid the first"
     assert read_responses(folder).correct.all()
 
 
 def test_a_page_that_is_hidden_cuts_the_trial_off(tmp_path: Path, browser: Chromium) -> None:
     data = data_folder(tmp_path)
-    hide = "Object.defineProperty(document, 'visibilityState', {value: 'hidden', configurable: true}); document.dispatchEvent(new Event('visibilitychange'))"
+    hide = (
+        "Object.defineProperty(document, 'visibilityState', {value: 'hidden', configurable: true});"
+        " document.dispatchEvent(new Event('visibilitychange'))"
+    )
     show = "delete document.visibilityState; document.dispatchEvent(new Event('visibilitychange'))"
     with served(ParadigmOffer.checked("vsr", data, trials=1, practice=False), "ideal") as server, browser.tab() as tab:
         opened(tab, server.address("P01"))
@@ -113,7 +124,7 @@ def test_a_page_that_is_hidden_cuts_the_trial_off(tmp_path: Path, browser: Chrom
     assert read_responses(folder).correct.all()
 
 
-# -- kills ---------------------------------------------------------------------------------------------------------------------------------------------
+# -- kills -----------------------------------------------------------------------------------------
 
 
 def a_port() -> int:
@@ -126,13 +137,25 @@ class Server:
     """``spanlab serve`` as a process of its own."""
 
     def __init__(self, data: Path, port: int, trials: int) -> None:
-        self._arguments = ["serve", "vsr", "--trials", str(trials), "--no-practice", "--port", str(port), "--data", str(data)]
+        self._arguments = [
+            "serve",
+            "vsr",
+            "--trials",
+            str(trials),
+            "--no-practice",
+            "--port",
+            str(port),
+            "--data",
+            str(data),
+        ]
         self._port = port
         self.start()
 
     def start(self) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        self.process = subprocess.Popen([sys.executable, "-m", "spanlab.cli", *self._arguments], stdout=subprocess.DEVNULL, env=environment)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "spanlab.cli", *self._arguments], stdout=subprocess.DEVNULL, env=environment
+        )
         while True:
             assert self.process.poll() is None
             try:
@@ -155,7 +178,9 @@ def running(data: Path, port: int, trials: int) -> Generator[Server]:
         server.kill()
 
 
-def test_after_twenty_kills_of_server_and_browser_nothing_acknowledged_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
+def test_after_twenty_kills_of_server_and_browser_nothing_acknowledged_is_lost_and_nothing_counts_twice(
+    tmp_path: Path,
+) -> None:
     need_chromium()
     data, port, trials = data_folder(tmp_path), a_port(), 12
     address, random = f"http://127.0.0.1:{port}/?participant=P01", np.random.RandomState(5)
@@ -180,7 +205,9 @@ def test_after_twenty_kills_of_server_and_browser_nothing_acknowledged_is_lost_a
                 hands = Hands(tab, decided, by="mouse")
                 after = time.monotonic() + float(random.uniform(1.0, 6.0))
                 more = done < len(kills)
-                hands.meanwhile = lambda look, after=after, more=more: more and look["stage"] and time.monotonic() > after
+                hands.meanwhile = lambda look, after=after, more=more: (
+                    more and look["stage"] and time.monotonic() > after
+                )
                 text = hands.go()
                 look_at(tab, lines)
                 if "Thank you" in text and done == len(kills):
@@ -223,5 +250,8 @@ def test_after_twenty_kills_of_server_and_browser_nothing_acknowledged_is_lost_a
         if event is not None and event["kind"] == "step" and event["body"]["presses"]:
             body = event["body"]
             times = [round(press["t"] - body["displays"][0]["onset"], 2) for press in body["presses"]]
-            assert any(np.allclose(times, others, atol=0.02) for others in answered if len(others) == len(times)), (name, times)
+            assert any(np.allclose(times, others, atol=0.02) for others in answered if len(others) == len(times)), (
+                name,
+                times,
+            )
     assert len(acknowledged) > 3 * trials

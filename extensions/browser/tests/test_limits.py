@@ -1,4 +1,5 @@
-"""A disk that is full during a visit, and pages that send too much: nothing is acknowledged that is not on the disk, and nobody takes more than a share."""
+"""A disk that is full during a visit, and pages that send too much: nothing is acknowledged that is
+not on the disk, and nobody takes more than a share."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class FullDisk:
         self._sync(descriptor)
 
     def fills(self, size: int) -> None:
-        """No file grows beyond this size (write), or what is written does not reach the disk (sync)."""
+        """No file grows beyond this size (write), or what is written does not reach the disk
+        (sync)."""
         self._full = True
         if self.how == "write":
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, self._limit[1]))
@@ -94,7 +96,9 @@ def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_visit_goes_on_when_
     assert "goes on by itself" in said[0]
     told_before = [event for event in page.told if event.name in page.acknowledged and event.kind == "step"]
     finished = [event["trial"] for event in read_events(folder) if event["event"] == "trial_end"]
-    assert finished == ["1"] or (disk.how == "sync" and finished == ["1", "2"]), "what was written may reach the disk later, but nobody knows that yet"
+    assert finished == ["1"] or (disk.how == "sync" and finished == ["1", "2"]), (
+        "what was written may reach the disk later, but nobody knows that yet"
+    )
     assert len({event.command for event in told_before}) == 1, "only what belongs to the first trial is acknowledged"
     unacknowledged = {event.name for event in page.told} - page.acknowledged
     assert unacknowledged, "answers of the second trial are the page's to keep"
@@ -116,10 +120,14 @@ def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_visit_goes_on_when_
     desk.close()
 
 
-def test_a_page_that_goes_away_while_the_disk_is_full_keeps_what_it_has_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_goes_away_while_the_disk_is_full_keeps_what_it_has_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(visits_module, "_ROOM_S", 0.05)
     full = FullDisk("sync", monkeypatch)
-    desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=2, practice=False), lambda text: None, patience_s=0.1)
+    desk = VisitDesk(
+        ParadigmOffer.checked("vsr", tmp_path, trials=2, practice=False), lambda text: None, patience_s=0.1
+    )
     visit = joined(desk)
     page = TrialPage(visit.channel)
     page.before_trial = lambda number: full.fills(0)
@@ -137,13 +145,15 @@ def test_a_page_that_goes_away_while_the_disk_is_full_keeps_what_it_has_told(tmp
     until(lambda: {event.name for event in left} <= last.acknowledged)
     assert last.over.wait(120)
     (folder,) = tmp_path.iterdir()
-    assert {event.name for event in left} <= {json.loads(line)["event"] for line in (folder / "unfinished.jsonl").read_text().splitlines()}
+    assert {event.name for event in left} <= {
+        json.loads(line)["event"] for line in (folder / "unfinished.jsonl").read_text().splitlines()
+    }
     assert len(set(read_responses(folder)["trial"])) == 2
     last.close()
     desk.close()
 
 
-# -- sizes and rates -----------------------------------------------------------------------------------------------------------------------------------
+# -- sizes and rates -------------------------------------------------------------------------------
 
 
 def refused_after(tmp_path: Path, messages: Callable[[str], Iterator[str]]) -> int:
@@ -167,7 +177,17 @@ def refused_after(tmp_path: Path, messages: Callable[[str], Iterator[str]]) -> i
 
 
 def event(number: int, epoch: str, c: int = 10**8, **body: Any) -> str:
-    return json.dumps({"type": "event", "id": f"{'a' * 24}:{number}", "epoch": epoch, "c": c, "kind": "done", "place": -1, "body": body})
+    return json.dumps(
+        {
+            "type": "event",
+            "id": f"{'a' * 24}:{number}",
+            "epoch": epoch,
+            "c": c,
+            "kind": "done",
+            "place": -1,
+            "body": body,
+        }
+    )
 
 
 @pytest.mark.slow
@@ -182,7 +202,9 @@ def test_messages_and_their_sizes_are_limited(tmp_path: Path, monkeypatch: pytes
         assert refused_after(tmp_path, lambda epoch, nonsense=nonsense: iter([nonsense])) == 1
 
 
-def test_events_of_one_trial_and_events_beside_the_record_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_of_one_trial_and_events_beside_the_record_are_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(channel_module, "_MOST_PENDING", 5)
     monkeypatch.setattr(channel_module, "_MOST_NAMES", 3)
     channel = Channel("e", lambda event: None)
@@ -210,13 +232,18 @@ def test_events_of_one_trial_and_events_beside_the_record_are_limited(tmp_path: 
     desk.close()
 
 
-def test_new_visits_are_limited_in_each_minute_and_a_silent_line_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_visits_are_limited_in_each_minute_and_a_silent_line_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), print, most=50, most_new=2)
     outcomes = [desk.join(Hello.model_validate(hello(f"P{n}")), lambda message: None) for n in range(3)]
     assert [isinstance(one, Visit) for one in outcomes] == [True, True, False]
     desk.close()
     monkeypatch.setattr(server_module, "_HELLO_S", 0.05)
-    with TestClient(make_app(desk)).websocket_connect("/visit", headers=HERE) as socket, pytest.raises(WebSocketDisconnect):
+    with (
+        TestClient(make_app(desk)).websocket_connect("/visit", headers=HERE) as socket,
+        pytest.raises(WebSocketDisconnect),
+    ):
         socket.receive_json()
 
 
@@ -224,7 +251,9 @@ def test_what_comes_before_the_record_is_known_is_acknowledged_when_it_is_kept(t
     desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path / "data", trials=1), print)
     visit = Visit(desk.offer, Hello.model_validate(hello()), FrameStore(), person, print, 600.0, lambda: None)
     acknowledged = list[str]()
-    visit.channel.attach(lambda message: acknowledged.extend(message["n"]) if message["type"] == "ack" else None, "a", 0)
+    visit.channel.attach(
+        lambda message: acknowledged.extend(message["n"]) if message["type"] == "ack" else None, "a", 0
+    )
     early = PageEvent("b:1", "before", 7, "step", 2, {})
     for _ in range(2):
         visit.channel.take(early)

@@ -1,4 +1,5 @@
-"""Where a link leads: to its own session, to the last page in the participant's language; and a link that cannot be right says so."""
+"""Where a link leads: to its own session, to the last page in the participant's language; and a
+link that cannot be right says so."""
 
 from __future__ import annotations
 
@@ -80,7 +81,12 @@ def test_who_comes_back_reads_the_last_page_in_the_language_of_the_session(port:
 
 def test_who_has_not_passed_a_quiz_reads_so_again_and_nothing_is_recorded_of_it(tmp_path: Path, data: Path) -> None:
     (tmp_path / "understood.yaml").write_text(QUIZ, encoding="utf-8")
-    text = STUDY.replace("paradigms:\n", "paradigms:\n  - {paradigm: understood.yaml}\n").replace("[[vsr]", "[[understood, vsr]") + "people: 1\n"
+    text = (
+        STUDY.replace("paradigms:\n", "paradigms:\n  - {paradigm: understood.yaml}\n").replace(
+            "[[vsr]", "[[understood, vsr]"
+        )
+        + "people: 1\n"
+    )
     study = study_in(tmp_path, text)
     desk = VisitDesk(StudyOffer.checked(study, data), print)
     with running(make_server(desk), desk) as port:
@@ -128,10 +134,18 @@ def test_the_link_of_another_session_leads_there_while_the_first_waits_for_its_p
         ("?participant=P01%20", "P01"),
     ],
 )
-def test_an_empty_identifier_hides_no_other_and_blanks_around_it_do_not_count(tmp_path: Path, port: int, query: str, named: str) -> None:
+def test_an_empty_identifier_hides_no_other_and_blanks_around_it_do_not_count(
+    tmp_path: Path, port: int, query: str, named: str
+) -> None:
     with chromium(tmp_path / "profile") as browser, browser.window() as tab:
         tab.open(f"http://127.0.0.1:{port}/{query}")
         tab.until("document.querySelector('#sheet button') !== null")
         identifiers = "fetch('/start').then((start) => start.json()).then((start) => start.identifiers)"
-        assert tab.evaluate(f"Promise.all([import('/page/link.js'), {identifiers}]).then(([link, names]) => link.whoTakesPart(names))") == named
+        assert (
+            tab.evaluate(
+                f"Promise.all([import('/page/link.js'), {identifiers}]).then(([link, names]) =>"
+                " link.whoTakesPart(names))"
+            )
+            == named
+        )
         assert tab.evaluate("location.search") == query

@@ -1,4 +1,5 @@
-"""Whoever sends or connects too much is told so, and the others take part as if nothing had been; of two devices with one link, one is at the session."""
+"""Whoever sends or connects too much is told so, and the others take part as if nothing had been;
+of two devices with one link, one is at the session."""
 
 from __future__ import annotations
 
@@ -54,7 +55,9 @@ def whole(data: Path, participant: str) -> list[str]:
     """Of a session in which every trial was answered once: why trials were cut off."""
     events, responses = read_events(session_of(data, participant)), read_responses(session_of(data, participant))
     assert events[-1]["event"] == "session_end"
-    assert sorted(event["trial"] for event in events if event["event"] == "trial_end") == [str(number + 1) for number in range(TRIALS)]
+    assert sorted(event["trial"] for event in events if event["event"] == "trial_end") == [
+        str(number + 1) for number in range(TRIALS)
+    ]
     assert not responses.duplicated(["trial", "ask"]).any()
     return [event["why"] for event in events if event["event"] == "trial_cut"]
 
@@ -86,7 +89,12 @@ def sends(text: str, times: int = 1) -> Callable[[Silent, int], None]:
 
 EVENT = {"type": "event", "id": f"{'b' * 24}:1", "epoch": "other", "c": 1, "kind": "done", "place": -1, "body": {}}
 TOO_MUCH: dict[str, tuple[Callable[[Silent, int], None], int, str, bool]] = {
-    "a message that is too long": (sends(json.dumps({**EVENT, "body": {"x": "x" * MOST_CHARACTERS}})), 1008, "stopped", True),
+    "a message that is too long": (
+        sends(json.dumps({**EVENT, "body": {"x": "x" * MOST_CHARACTERS}})),
+        1008,
+        "stopped",
+        True,
+    ),
     "too many messages": (sends(json.dumps(EVENT), 2_600), 1008, "stopped", True),
     "a message that nobody reads": (sends("x" * (UNREAD_BYTES + 1)), 1009, "", True),
     "connecting on and on": (connects_on_and_on, 1000, "often", False),
@@ -95,7 +103,9 @@ TOO_MUCH: dict[str, tuple[Callable[[Silent, int], None], int, str, bool]] = {
 
 @pytest.mark.parametrize("what", TOO_MUCH)
 @pytest.mark.slow
-def test_too_much_is_told_and_the_neighbour_finishes(data: Path, port: int, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_too_much_is_told_and_the_neighbour_finishes(
+    data: Path, port: int, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
     monkeypatch.setattr(visits_module, "_MOST_LINES", 10)
     monkeypatch.setattr(server_module, "_WITHIN_S", 1000.0)  # a busy computer takes longer than ten seconds for them
     act, code, key, final = TOO_MUCH[what]
@@ -136,7 +146,10 @@ def test_connections_that_say_nothing_are_counted(port: int, monkeypatch: pytest
     assert all(page.wire.refused is None for page in silent)
     fourth = Silent(port, "P4")
     assert fourth.wire.closed.wait(120)
-    assert (fourth.wire.code, fourth.wire.refused and fourth.wire.refused["texts"]) == (1013, [sentence("online.full", "en")])
+    assert (fourth.wire.code, fourth.wire.refused and fourth.wire.refused["texts"]) == (
+        1013,
+        [sentence("online.full", "en")],
+    )
     assert fourth.wire.refused is not None
     assert not fourth.wire.refused["final"], "the page tries again by itself"
     silent[0].wire.detach(print)
@@ -164,12 +177,16 @@ def test_of_two_devices_the_second_is_told_and_the_first_goes_on(data: Path, por
     first.close()
     assert [page.wire.refused and page.wire.refused["title"] for page in outcomes] == ["Open somewhere else"] * TRIALS
     assert all(page.heard == [page.wire.refused] for page in outcomes), "the second learns nothing of the session"
-    assert all(page.wire.refused is not None and not page.wire.refused["final"] for page in outcomes), "it asks again by itself"
+    assert all(page.wire.refused is not None and not page.wire.refused["final"] for page in outcomes), (
+        "it asks again by itself"
+    )
     assert whole(data, "P01") == []
     assert not (session_of(data, "P01") / "unfinished.jsonl").exists()
 
 
-def test_a_second_device_takes_over_in_the_middle_of_a_trial_when_the_first_has_gone(data: Path, desk: VisitDesk, port: int) -> None:
+def test_a_second_device_takes_over_in_the_middle_of_a_trial_when_the_first_has_gone(
+    data: Path, desk: VisitDesk, port: int
+) -> None:
     gone = threading.Event()
 
     def goes(number: int) -> None:

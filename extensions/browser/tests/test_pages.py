@@ -1,4 +1,5 @@
-"""Visits in a real browser: a study from consent to completion code, and the pixels of its pictures."""
+"""Visits in a real browser: a study from consent to completion code, and the pixels of its
+pictures."""
 
 from __future__ import annotations
 
@@ -99,24 +100,33 @@ def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browse
 
 
 @pytest.mark.slow
-def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(tmp_path: Path, browser: Chromium, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One stimulus of every kind of every paradigm of the library, as the browser has it on its canvas."""
+def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(
+    tmp_path: Path, browser: Chromium, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One stimulus of every kind of every paradigm of the library, as the browser has it on its
+    canvas."""
     store, stimuli = FrameStore(), dict[tuple[str, str], Stimulus]()
     for name in list_paradigms():
-        trial = plan_session(load_paradigm(name), 1, design=SessionDesign(), trials=1)[0].compile(load_paradigm(name), "corrected")
+        trial = plan_session(load_paradigm(name), 1, design=SessionDesign(), trials=1)[0].compile(
+            load_paradigm(name), "corrected"
+        )
         for step in trial.steps:
             for display in step.percept.displays:
                 stimuli.setdefault((name, type(display.stimulus).name), display.stimulus)
     for px in (96, 250):
-        frames = {f"{number:032x}": store.frame(stimulus, px, "published") for number, stimulus in enumerate(stimuli.values())}
-        with served(ParadigmOffer.checked("vsr", data_folder(tmp_path / str(px)), trials=1)) as server, browser.tab() as tab:
+        frames = {
+            f"{number:032x}": store.frame(stimulus, px, "published") for number, stimulus in enumerate(stimuli.values())
+        }
+        with (
+            served(ParadigmOffer.checked("vsr", data_folder(tmp_path / str(px)), trials=1)) as server,
+            browser.tab() as tab,
+        ):
             monkeypatch.setattr(server.desk, "picture", lambda secret, name, frames=frames: frames.get(name))
             tab.open(f"http://127.0.0.1:{server.port}/")
             tab.until("document.querySelector('#sheet button') !== null")
             for name, picture in frames.items():
                 png = picture.result()
-                there = tab.evaluate(
-                    f"""(async () => {{
+                there = tab.evaluate(f"""(async () => {{
                       const bitmap = await createImageBitmap(await (await fetch("frame/x/{name}.png")).blob(), {{ colorSpaceConversion: "none" }});
                       const canvas = Object.assign(document.createElement("canvas"), {{ width: {px}, height: {px} }});
                       const ctx = canvas.getContext("2d", {{ alpha: false }});
@@ -124,8 +134,7 @@ def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(tmp_path
                       let text = "";
                       for (const byte of ctx.getImageData(0, 0, {px}, {px}).data) text += String.fromCharCode(byte);
                       return btoa(text);
-                    }})()"""
-                )
+                    }})()""")  # noqa: E501
                 here = np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
                 assert np.array_equal(np.frombuffer(base64.b64decode(there), np.uint8).reshape(px, px, 4), here)
     assert len(stimuli) > 60
@@ -151,13 +160,20 @@ designs:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "ratio"), [((1280, 800), 1.0), ((1024, 768), 1.25), ((820, 1180), 2.0), ((390, 844), 3.0)])
-def test_a_photograph_of_the_screen_has_the_pixels_of_the_renderer(tmp_path: Path, browser: Chromium, size: tuple[int, int], ratio: float) -> None:
-    """Whatever the number of pixels of the screen in a CSS pixel: nothing is made larger or smaller on the way."""
+@pytest.mark.parametrize(
+    ("size", "ratio"), [((1280, 800), 1.0), ((1024, 768), 1.25), ((820, 1180), 2.0), ((390, 844), 3.0)]
+)
+def test_a_photograph_of_the_screen_has_the_pixels_of_the_renderer(
+    tmp_path: Path, browser: Chromium, size: tuple[int, int], ratio: float
+) -> None:
+    """Whatever the number of pixels of the screen in a CSS pixel: nothing is made larger or smaller
+    on the way."""
     (source := tmp_path / "pictures.yaml").write_text(PICTURES, encoding="utf-8")
     data, compared = data_folder(tmp_path), dict[str, int]()
     offer = ParadigmOffer.checked(str(source), data, trials=1, practice=False)
-    steps = plan_session(offer.paradigm, 1, design=SessionDesign(), trials=1)[0].compile(offer.paradigm, "corrected").steps
+    steps = (
+        plan_session(offer.paradigm, 1, design=SessionDesign(), trials=1)[0].compile(offer.paradigm, "corrected").steps
+    )
     with served(offer, "ideal") as server, browser.tab() as tab:
         tab.screen(*size, ratio)
         tab.open(server.address("P01"))
@@ -168,12 +184,17 @@ def test_a_photograph_of_the_screen_has_the_pixels_of_the_renderer(tmp_path: Pat
             what, _, where = str(look["waits"]).partition(" ")
             if look["stage"] and what in ("on", "answer") and where not in compared:
                 left, top, wide, px = tab.evaluate(
-                    "(() => { const c = document.getElementById('canvas'), b = c.getBoundingClientRect(); return [b.left, b.top, b.width, c.width]; })()"
+                    "(() => { const c = document.getElementById('canvas'), b = c.getBoundingClientRect(); return"
+                    " [b.left, b.top, b.width, c.width]; })()"
                 )
                 assert wide * ratio == pytest.approx(px, abs=0.01)
                 screen = np.asarray(Image.open(tab.screenshot(tmp_path / "screen.png")).convert("RGB"), int)
                 x, y = round(left * ratio), round(top * ratio)
-                drawn = FrameStore().frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published").result()
+                drawn = (
+                    FrameStore()
+                    .frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published")
+                    .result()
+                )
                 here = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB"), int)
                 compared[where] = int(np.abs(screen[y : y + px, x : x + px] - here).max())
             return False

@@ -45,7 +45,9 @@ def desk(tmp_path: Path) -> VisitDesk:
 
 def looked(desk: VisitDesk, **wishes: str) -> list[dict[str, Any]]:
     """What a page is told in a preview, but for language and acknowledgements."""
-    visit = desk.join(Hello.model_validate(hello("preview-1", link={"preview": desk.preview_token, **wishes})), lambda message: None)
+    visit = desk.join(
+        Hello.model_validate(hello("preview-1", link={"preview": desk.preview_token, **wishes})), lambda message: None
+    )
     assert isinstance(visit, Visit)
     page = ScriptedPage(visit.channel)
     assert page.over.wait(120)
@@ -57,7 +59,13 @@ def looked(desk: VisitDesk, **wishes: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("page", "first"),
-    [("consent", "You take part"), ("instructions", "Visual Serial Recall"), ("trial", "trial"), ("break", "Have a rest"), ("debrief", "about memory")],
+    [
+        ("consent", "You take part"),
+        ("instructions", "Visual Serial Recall"),
+        ("trial", "trial"),
+        ("break", "Have a rest"),
+        ("debrief", "about memory"),
+    ],
 )
 def test_a_preview_begins_at_the_wished_page_and_keeps_nothing(desk: VisitDesk, page: str, first: str) -> None:
     told = looked(desk, page=page, language="en")
@@ -70,7 +78,9 @@ def test_a_preview_begins_at_the_wished_page_and_keeps_nothing(desk: VisitDesk, 
 
 def test_groups_levels_languages_and_endings(desk: VisitDesk) -> None:
     def length(**wishes: str) -> int:
-        trial = next(message for message in looked(desk, page="trial", paradigm="vsr", **wishes) if message["what"] == "trial")
+        trial = next(
+            message for message in looked(desk, page="trial", paradigm="vsr", **wishes) if message["what"] == "trial"
+        )
         return sum(step[0]["phase"] == "present" for step in trial["steps"])
 
     assert [length(group="short"), length(group="long"), length(set="list_length:4")] == [2, 5, 4]
@@ -82,11 +92,15 @@ def test_groups_levels_languages_and_endings(desk: VisitDesk) -> None:
 
 def test_only_who_has_the_token_may_look(desk: VisitDesk) -> None:
     for wrong in ("", "x", "é"):
-        assert isinstance(desk.join(Hello.model_validate(hello("preview-1", link={"preview": wrong})), lambda message: None), Refusal)
+        assert isinstance(
+            desk.join(Hello.model_validate(hello("preview-1", link={"preview": wrong})), lambda message: None), Refusal
+        )
     desk.close()
 
 
-@pytest.mark.parametrize("wishes", [{"group": "none"}, {"paradigm": "none"}, {"language": "fr"}, {"set": "list_length:100"}])
+@pytest.mark.parametrize(
+    "wishes", [{"group": "none"}, {"paradigm": "none"}, {"language": "fr"}, {"set": "list_length:100"}]
+)
 def test_what_a_study_does_not_have_cannot_be_seen(desk: VisitDesk, wishes: dict[str, str]) -> None:
     assert isinstance(desk.offer, StudyOffer)
     with pytest.raises(SpanLabError):

@@ -1,4 +1,5 @@
-"""A questionnaire in a browser goes on with the question under way, whatever interrupts it: nothing is counted twice, and no pause is in a reaction time."""
+"""A questionnaire in a browser goes on with the question under way, whatever interrupts it: nothing
+is counted twice, and no pause is in a reaction time."""
 
 from __future__ import annotations
 
@@ -117,7 +118,7 @@ def test_a_page_that_is_loaded_anew_goes_on_with_the_question_under_way(tmp_path
         assert event.name in first.acknowledged | second.acknowledged, "the page keeps nothing that is recorded"
 
 
-# -- in a real browser ---------------------------------------------------------------------------------------------------------------------------------
+# -- in a real browser -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +136,11 @@ def interrupted(folder: Path, browser: Chromium, interrupt: Callable[[Tab, Serve
         tab.until("document.querySelector('#sheet button') !== null")
 
         def meanwhile(look: Mapping[str, Any]) -> bool | None:
-            if done or not look["stage"] or not (str(look["waits"]).startswith("answer") and str(look["waits"]).endswith(":3")):
+            if (
+                done
+                or not look["stage"]
+                or not (str(look["waits"]).startswith("answer") and str(look["waits"]).endswith(":3"))
+            ):
                 return False
             done.append(True)
             interrupt(tab, server)
@@ -180,7 +185,9 @@ def test_a_pause_costs_nothing_but_the_reaction_time_of_the_question_under_way(
     assert paused["for_ms"] >= 1000
     assert [step["rt_ms"] is None for step in steps if "ask" in step] == [False, False, True, False]
     shown = steps[3]["shown"][0]
-    assert shown["shown_ms"] == pytest.approx(steps[4]["shown"][0]["onset_ms"] - shown["onset_ms"] - paused["for_ms"], abs=0.2)
+    assert shown["shown_ms"] == pytest.approx(
+        steps[4]["shown"][0]["onset_ms"] - shown["onset_ms"] - paused["for_ms"], abs=0.2
+    )
     table = read_responses(tmp_path / "data")
     assert (table["trial_paused_ms"] == paused["for_ms"]).all()
 

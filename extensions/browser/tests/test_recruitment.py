@@ -1,4 +1,5 @@
-"""Prolific, SONA and MTurk, each as a stub of its server: participants come with its links, and whoever finishes is credited by going back."""
+"""Prolific, SONA and MTurk, each as a stub of its server: participants come with its links, and
+whoever finishes is credited by going back."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ PEOPLE = 20
 
 @dataclass
 class Platform:
-    """A stub of the server of a platform: it sends participants, and credits those who come back with what it has asked for.
+    """A stub of the server of a platform: it sends participants, and credits those who come back
+    with what it has asked for.
 
     Parameters
     ----------
@@ -54,18 +56,22 @@ class Platform:
 
 
 class Prolific(Platform):
-    """https://app.prolific.com/submissions/complete?cc=CODE, in the browser of a participant who is logged in."""
+    """https://app.prolific.com/submissions/complete?cc=CODE, in the browser of a participant who is
+    logged in."""
 
     def visit(self, address: str) -> None:
         url, says = urlsplit(address), parse_qs(urlsplit(address).query)
         assert (url.netloc, url.path) == ("app.prolific.com", "/submissions/complete")
-        self.credited[self.logged_in] = {"C0MPLETE": "completed", "N0CONSENT": "returned", "SCREEN0UT": "screened out"}[says["cc"][0]]
+        self.credited[self.logged_in] = {"C0MPLETE": "completed", "N0CONSENT": "returned", "SCREEN0UT": "screened out"}[
+            says["cc"][0]
+        ]
 
     logged_in = ""
 
 
 class Sona(Platform):
-    """https://SCHOOL.sona-systems.com/webstudy_credit.aspx: the credit goes to the survey code, whoever opens the address."""
+    """https://SCHOOL.sona-systems.com/webstudy_credit.aspx: the credit goes to the survey code,
+    whoever opens the address."""
 
     def visit(self, address: str) -> None:
         url, says = urlsplit(address), {name: value[0] for name, value in parse_qs(urlsplit(address).query).items()}
@@ -75,7 +81,8 @@ class Sona(Platform):
 
 
 class MTurk(Platform):
-    """https://www.mturk.com/mturk/externalSubmit: a form (POST) with the assignment and at least one field more."""
+    """https://www.mturk.com/mturk/externalSubmit: a form (POST) with the assignment and at least
+    one field more."""
 
     def visit(self, address: str) -> None:
         url, says = urlsplit(address), {name: value[0] for name, value in parse_qs(urlsplit(address).query).items()}
@@ -86,7 +93,9 @@ class MTurk(Platform):
     @property
     def accepted(self) -> dict[str, str]:
         """The workers who have accepted an assignment."""
-        return {self.parameters(number)["assignmentId"]: self.parameters(number)["workerId"] for number in range(PEOPLE)}
+        return {
+            self.parameters(number)["assignmentId"]: self.parameters(number)["workerId"] for number in range(PEOPLE)
+        }
 
 
 def prolific() -> Prolific:
@@ -100,7 +109,10 @@ online:
     screened_out: {redirect: "https://app.prolific.com/submissions/complete?cc=SCREEN0UT"}
   require: {width_px: 700}
 """
-    return Prolific(online, lambda number: {"PROLIFIC_PID": f"{number:024x}", "STUDY_ID": "5f" * 12, "SESSION_ID": f"{number:02d}" * 12})
+    return Prolific(
+        online,
+        lambda number: {"PROLIFIC_PID": f"{number:024x}", "STUDY_ID": "5f" * 12, "SESSION_ID": f"{number:02d}" * 12},
+    )
 
 
 def sona() -> Sona:
@@ -120,7 +132,9 @@ online:
   endings:
     completed: {code: TURK1, post: true, redirect: "https://www.mturk.com/mturk/externalSubmit?assignmentId={assignmentId}&code={code}"}
 """
-    return MTurk(online, lambda number: {"workerId": f"A{number:013d}", "assignmentId": f"3{number:029d}", "hitId": "3X" * 15})
+    return MTurk(
+        online, lambda number: {"workerId": f"A{number:013d}", "assignmentId": f"3{number:029d}", "hitId": "3X" * 15}
+    )
 
 
 class Comer(ScriptedPage):
@@ -135,7 +149,9 @@ class Comer(ScriptedPage):
         if message["what"] == "choose" and self.refuses:
             self.tell(message["c"], "choice", {"name": "refuse"})
         elif message["what"] == "calibrate":
-            self.tell(message["c"], "calibrated", {"card_px": 320.0, "travels_px": [500.0, 520.0, 510.0], "pixel_ratio": 1.0})
+            self.tell(
+                message["c"], "calibrated", {"card_px": 320.0, "travels_px": [500.0, 520.0, 510.0], "pixel_ratio": 1.0}
+            )
         else:
             super()._do(message)
 
@@ -153,10 +169,17 @@ def served(tmp_path: Path, online: str) -> Generator[tuple[int, Path]]:
         yield port, data / "athome"
 
 
-def come(port: int, says: Mapping[str, str], wanted: Mapping[str, Any], kind: type[Comer] = Comer, **screen: Any) -> Comer:
-    """A page as the browser opens it: it says who takes part by the study's own parameter, and passes on what the study wants."""
+def come(
+    port: int, says: Mapping[str, str], wanted: Mapping[str, Any], kind: type[Comer] = Comer, **screen: Any
+) -> Comer:
+    """A page as the browser opens it: it says who takes part by the study's own parameter, and
+    passes on what the study wants."""
     wire = Wire(port, says[wanted["identifiers"][0]])
-    wire._more = {"session": "", "screen": {**SCREEN, **screen}, "link": {name: says[name] for name in wanted["keep"] if name in says}}  # pyright: ignore[reportPrivateUsage]
+    wire._more = {
+        "session": "",
+        "screen": {**SCREEN, **screen},
+        "link": {name: says[name] for name in wanted["keep"] if name in says},
+    }  # pyright: ignore[reportPrivateUsage]
     page = kind(wire)
     assert page.over.wait(120)
     page.close()
@@ -180,7 +203,12 @@ def test_twenty_of_twenty_are_credited(tmp_path: Path, platform: Any) -> None:
     assert set(stub.credited) == {stub.parameters(number)[wanted["identifiers"][0]] for number in range(PEOPLE)}
     for number in range(PEOPLE):
         says = stub.parameters(number)
-        journal = [json.loads(line) for line in (folder / says[wanted["identifiers"][0]] / "session-1" / "battery.jsonl").read_text().splitlines()]
+        journal = [
+            json.loads(line)
+            for line in (
+                (folder / says[wanted["identifiers"][0]] / "session-1" / "battery.jsonl").read_text().splitlines()
+            )
+        ]
         kept = [line["link"] for line in journal if line["event"] == "came"]
         assert kept == ([{name: says[name] for name in wanted["keep"]}] if wanted["keep"] else [])
 
@@ -196,7 +224,9 @@ def test_each_ending_has_its_own_code_and_takes_no_place(tmp_path: Path) -> None
             stub.visit(page.end["redirect"])
             assert ("700 pixels wide" in " ".join(page.end["texts"])) == (number == 2)
     assert list(stub.credited.values()) == ["completed", "returned", "screened out"]
-    assert not (folder / stub.parameters(2)["PROLIFIC_PID"]).exists(), "nothing is kept of somebody whose computer does not fit"
+    assert not (folder / stub.parameters(2)["PROLIFIC_PID"]).exists(), (
+        "nothing is kept of somebody whose computer does not fit"
+    )
 
 
 class Sleeper(Comer):
@@ -207,7 +237,11 @@ class Sleeper(Comer):
 
 
 @pytest.mark.parametrize(
-    ("online", "code", "redirect"), [("online: {endings: {time_out: {code: LATE, redirect: 'https://example.org/?c=late'}}}\n", "LATE", "late"), ("", "", "")]
+    ("online", "code", "redirect"),
+    [
+        ("online: {endings: {time_out: {code: LATE, redirect: 'https://example.org/?c=late'}}}\n", "LATE", "late"),
+        ("", "", ""),
+    ],
 )
 def test_whoever_does_nothing_for_too_long_leaves_by_the_ending_for_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, online: str, code: str, redirect: str
@@ -218,7 +252,9 @@ def test_whoever_does_nothing_for_too_long_leaves_by_the_ending_for_that(
     assert end["code"] == code
     assert end["redirect"].endswith(redirect)
     assert (end["title"] == sentence("online.time_out_title", "en")) == bool(code)
-    assert "code" not in {json.loads(line)["event"] for line in (folder / "P01" / "session-1" / "battery.jsonl").read_text().splitlines()}
+    assert "code" not in {
+        json.loads(line)["event"] for line in (folder / "P01" / "session-1" / "battery.jsonl").read_text().splitlines()
+    }
 
 
 @pytest.mark.parametrize(
@@ -230,13 +266,23 @@ def test_whoever_does_nothing_for_too_long_leaves_by_the_ending_for_that(
         ("{width_px: 801}", {}, "801 pixels wide"),
         ("{width_px: 500}", {"pixel_ratio": 2.0}, "500 pixels wide"),
         ("{height_px: 801}", {}, "801 pixels high"),
-        ("{browsers: [firefox]}", {"browser": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36"}, "Firefox"),
-        ("{browsers: [firefox]}", {"browser": "Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0"}, ""),
+        (
+            "{browsers: [firefox]}",
+            {"browser": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36"},
+            "Firefox",
+        ),
+        (
+            "{browsers: [firefox]}",
+            {"browser": "Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0"},
+            "",
+        ),
         ("{fullscreen: true}", {}, "the whole screen"),
         ("{fullscreen: true}", {"fullscreen": True}, ""),
     ],
 )
-def test_what_a_computer_needs_is_checked_before_consent(tmp_path: Path, required: str, screen: dict[str, Any], lacks: str) -> None:
+def test_what_a_computer_needs_is_checked_before_consent(
+    tmp_path: Path, required: str, screen: dict[str, Any], lacks: str
+) -> None:
     with served(tmp_path, f"online: {{require: {required}, endings: {{screened_out: {{code: OUT}}}}}}\n") as (port, _):
         page = come(port, {"participant": "P01"}, {"identifiers": ["participant"], "keep": []}, **screen)
     assert (page.end["code"] == "OUT") == bool(lacks)
@@ -285,7 +331,7 @@ def test_what_has_no_meaning_is_refused(tmp_path: Path, online: str, complaint: 
         load_study(file)
 
 
-# -- trials that were replaced ---------------------------------------------------------------------------------------------------------------------------
+# -- trials that were replaced ---------------------------------------------------------------------
 
 
 class Restless(Comer):
@@ -304,7 +350,10 @@ class Restless(Comer):
 @pytest.mark.parametrize("after", ["flag", "end"])
 @pytest.mark.slow
 def test_too_many_replaced_trials_mark_a_visit_or_end_it(tmp_path: Path, after: str) -> None:
-    online = f"online: {{most_replacements: 3, after_replacements: {after}, endings: {{completed: {{code: DONE}}, failed_check: {{code: FAILED}}}}}}\n"
+    online = (
+        f"online: {{most_replacements: 3, after_replacements: {after}, endings: {{completed: {{code: DONE}},"
+        " failed_check: {code: FAILED}}}\n"
+    )
     says, wanted = {"participant": "P01"}, {"identifiers": ["participant"], "keep": []}
     with served(tmp_path, online) as (port, folder):
         page = come(port, says, wanted, Restless)

@@ -1,4 +1,5 @@
-"""The server gives a page what it needs and nothing else: no traces, nothing of others, nothing to strangers; and what a page cannot do is refused at start."""
+"""The server gives a page what it needs and nothing else: no traces, nothing of others, nothing to
+strangers; and what a page cannot do is refused at start."""
 
 from __future__ import annotations
 
@@ -29,7 +30,18 @@ HERE = {"origin": "http://testserver", "host": "testserver"}
 
 
 def hello(participant: str = "P01", page: str = "a", **more: Any) -> str:
-    return json.dumps({"type": "hello", "participant": participant, "session": "", "instance": page * 24, "epoch": "", "last": 0, "screen": SCREEN, **more})
+    return json.dumps(
+        {
+            "type": "hello",
+            "participant": participant,
+            "session": "",
+            "instance": page * 24,
+            "epoch": "",
+            "last": 0,
+            "screen": SCREEN,
+            **more,
+        }
+    )
 
 
 def desk_for(data: Path, **more: Any) -> VisitDesk:
@@ -64,9 +76,13 @@ def test_every_reply_forbids_what_the_page_does_not_need(tmp_path: Path) -> None
         assert "unsafe" not in policy
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert "Traceback" not in reply.text
-        assert (reply.status_code == 404) == (address not in ("/", "/start", "/page/main.js", "/page/page.css", "/favicon.ico"))
+        assert (reply.status_code == 404) == (
+            address not in ("/", "/start", "/page/main.js", "/page/page.css", "/favicon.ico")
+        )
     assert client.post("/").status_code == 404
-    page = client.get("/").text + "".join(client.get(f"/page/{name}").text for name in ("main.js", "link.js", "pages.js", "trial.js", "page.css"))
+    page = client.get("/").text + "".join(
+        client.get(f"/page/{name}").text for name in ("main.js", "link.js", "pages.js", "trial.js", "page.css")
+    )
     assert "http://" not in page
     assert "https://" not in page
 
@@ -93,7 +109,10 @@ def test_strangers_are_not_let_in(tmp_path: Path) -> None:
             refused = socket.receive_json()
             assert refused["type"] == "refused"
             assert refused["final"]
-            assert (refused["title"], refused["texts"]) == ("This link does not work", [sentence("online.refused", "en")])
+            assert (refused["title"], refused["texts"]) == (
+                "This link does not work",
+                [sentence("online.refused", "en")],
+            )
             assert "Traceback" not in json.dumps(refused)
     assert not any(tmp_path.iterdir())
 
@@ -116,7 +135,9 @@ def test_a_second_tab_is_told_and_pictures_belong_to_their_visit(tmp_path: Path)
             others = until(other, "welcome")["secret"]
             assert others != secret
             assert client.get(f"/frame/{secret}/{name}.png").headers["content-type"] == "image/png"
-            assert client.get(f"/frame/{secret[:-1]}{'y' if secret.endswith('x') else 'x'}/{name}.png").status_code == 404
+            assert (
+                client.get(f"/frame/{secret[:-1]}{'y' if secret.endswith('x') else 'x'}/{name}.png").status_code == 404
+            )
             assert client.get(f"/frame/{secret}/{'0' * 32}.png").status_code == 404
     with client.websocket_connect("/visit", headers=HERE) as again:
         again.send_text(hello(page="b"))  # the first tab is closed
@@ -128,7 +149,10 @@ def test_a_second_tab_is_told_and_pictures_belong_to_their_visit(tmp_path: Path)
 def test_there_are_no_more_visits_than_wanted(tmp_path: Path) -> None:
     desk = desk_for(tmp_path, most=1)
     client = TestClient(make_app(desk))
-    with client.websocket_connect("/visit", headers=HERE) as first, client.websocket_connect("/visit", headers=HERE) as second:
+    with (
+        client.websocket_connect("/visit", headers=HERE) as first,
+        client.websocket_connect("/visit", headers=HERE) as second,
+    ):
         first.send_text(hello())
         epoch, c = until(first, "welcome")["epoch"], until(first, "page")["c"]
         done = {"type": "event", "id": f"{'a' * 24}:1", "epoch": epoch, "c": c, "kind": "done", "place": -1, "body": {}}
@@ -156,7 +180,7 @@ def test_a_fault_is_told_to_whoever_runs_the_server_and_not_to_the_page(tmp_path
     desk.close()
 
 
-# -- what is offered ---------------------------------------------------------------------------------------------------------------------------------
+# -- what is offered -------------------------------------------------------------------------------
 
 
 STUDY = """
@@ -187,7 +211,9 @@ def test_what_a_page_cannot_do_is_refused_at_the_start(
 
 
 def test_trigger_codes_of_a_study_are_refused(tmp_path: Path) -> None:
-    (file := tmp_path / "online.yaml").write_text(STUDY.replace("[vsr]", "[{paradigm: vsr, triggers: {phases: {present: 7}}}]"))
+    (file := tmp_path / "online.yaml").write_text(
+        STUDY.replace("[vsr]", "[{paradigm: vsr, triggers: {phases: {present: 7}}}]")
+    )
     with pytest.raises(SpanLabError, match="no port for trigger codes"):
         StudyOffer.checked(load_study(file), tmp_path)
 

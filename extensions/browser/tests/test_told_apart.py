@@ -1,4 +1,5 @@
-"""People at pages and people at a window, in one data folder: who reads the report, the Methods text, the timing or shared data learns who was where."""
+"""People at pages and people at a window, in one data folder: who reads the report, the Methods
+text, the timing or shared data learns who was where."""
 
 from __future__ import annotations
 
@@ -26,8 +27,13 @@ from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.chosen_trials import plan_trials
 from spanlab.sessions.record.session_info import Browser, browser_of
 
-PHONE = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"
-TABLET = "Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1"
+PHONE = (
+    "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"
+)
+TABLET = (
+    "Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148"
+    " Safari/604.1"
+)
 
 
 @pytest.fixture
@@ -56,7 +62,9 @@ def beside_events(folder: Path) -> list[Mapping[str, Any]]:
 
 
 @pytest.mark.slow
-def test_report_methods_and_timing_say_who_was_at_a_page(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_report_methods_and_timing_say_who_was_at_a_page(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
     spanlab.compare(data, tmp_path / "report", models=False)
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
@@ -65,7 +73,10 @@ def test_report_methods_and_timing_say_who_was_at_a_page(data: Path, tmp_path: P
     assert "1 session at a window and 2 sessions in a browser: " in page
     assert "finished, Chrome 130 on Android" in page
     text = run("methods", data)[1]
-    assert "took part at a page in a browser: Chrome 130 on Android (n = 1) and Safari 17 on iOS (n = 1); screens at 60 Hz. 1 person took part" in text
+    assert (
+        "took part at a page in a browser: Chrome 130 on Android (n = 1) and Safari 17 on iOS (n = 1); screens at 60"
+        " Hz. 1 person took part" in text
+    )
     assert re.search(r"^At the window \d+ displays with a planned duration", text, re.MULTILINE)
     assert re.search(r"^In browsers \d+ displays with a planned duration", text, re.MULTILINE)
     assert "in a browser (1 of 1): " in run("timing", next(data.glob("vsr-p01*")))[1]
@@ -83,11 +94,24 @@ def test_shared_data_have_the_browser_and_not_the_computer_of_the_server(data: P
     assert run("export", data, "--to", "bids", "bids", "--real-ids")[0] == 0
     phone, tablet, window = beside_events(tmp_path / "bids")
     screen = {"ScreenRefreshRate": 60.0, "ScreenResolution": [800, 800]}
-    assert phone["StimulusPresentation"] == {"OperatingSystem": "Android", **screen, "SoftwareName": "Chrome", "SoftwareVersion": "130"}
-    assert tablet["StimulusPresentation"] == {"OperatingSystem": "iOS", **screen, "SoftwareName": "Safari", "SoftwareVersion": "17"}
+    assert phone["StimulusPresentation"] == {
+        "OperatingSystem": "Android",
+        **screen,
+        "SoftwareName": "Chrome",
+        "SoftwareVersion": "130",
+    }
+    assert tablet["StimulusPresentation"] == {
+        "OperatingSystem": "iOS",
+        **screen,
+        "SoftwareName": "Safari",
+        "SoftwareVersion": "17",
+    }
     assert [one["SpanLab"].get("Window") for one in (phone, tablet, window)] == ["browser", "browser", None]
     assert run("import", "--from", "bids", "bids", "-o", "again")[0] == 0
-    again = [browser_of(json.loads(file.read_text(encoding="utf-8"))) for file in sorted((tmp_path / "again").rglob("session.json"))]
+    again = [
+        browser_of(json.loads(file.read_text(encoding="utf-8")))
+        for file in sorted((tmp_path / "again").rglob("session.json"))
+    ]
     assert again == [Browser("Chrome", "130", "Android"), Browser("Safari", "17", "iOS"), None]
 
 
@@ -95,14 +119,32 @@ def test_shared_data_have_the_browser_and_not_the_computer_of_the_server(data: P
     ("told", "browser"),
     [
         (
-            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36 Edg/131.0.0.0",
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0"
+                " Safari/537.36 Edg/131.0.0.0"
+            ),
             "Edge 131 on Windows",
         ),
-        ("Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36", "Chrome 131 on ChromeOS"),
-        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15", "Safari 18 on macOS"),
+        (
+            (
+                "Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0"
+                " Safari/537.36"
+            ),
+            "Chrome 131 on ChromeOS",
+        ),
+        (
+            (
+                "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1"
+                " Safari/605.1.15"
+            ),
+            "Safari 18 on macOS",
+        ),
         ("Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0", "Firefox 132 on Linux"),
         (
-            "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/131.0 Mobile/15E148 Safari/604.1",
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
+                " CriOS/131.0 Mobile/15E148 Safari/604.1"
+            ),
             "Chrome 131 on iOS",
         ),
         ("something new", "a browser"),

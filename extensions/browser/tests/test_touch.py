@@ -1,4 +1,5 @@
-"""What a finger or a small window needs, in a real browser: targets of 44 pixels, no words about keys beside buttons, and the way on without scrolling."""
+"""What a finger or a small window needs, in a real browser: targets of 44 pixels, no words about
+keys beside buttons, and the way on without scrolling."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 BUTTONS = """JSON.stringify([...document.querySelectorAll("button")].filter((button) => button.offsetWidth).map((button) => {
   const { top, bottom, width, height } = button.getBoundingClientRect();
   return { text: button.textContent, top, bottom, width, height, high: innerHeight };
-}))"""
+}))"""  # noqa: E501
 LEAST, WITHIN = 44, 0.5
 
 
@@ -41,10 +42,21 @@ def buttons(tab: Tab) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("name", "size", "touch"),
-    [("vsr", (1280, 800), False), ("sternberg", (844, 390), True), ("vsr", (844, 390), True), ("cd", (390, 844), True), ("symmetry_span", (667, 375), True)],
+    [
+        ("vsr", (1280, 800), False),
+        ("sternberg", (844, 390), True),
+        ("vsr", (844, 390), True),
+        ("cd", (390, 844), True),
+        ("symmetry_span", (667, 375), True),
+    ],
 )
-def test_buttons_are_large_enough_and_on_the_screen(tmp_path: Path, browser: Chromium, name: str, size: tuple[int, int], touch: bool) -> None:
-    with served(ParadigmOffer.checked(name, data_folder(tmp_path), trials=1, practice=False), "ideal") as server, browser.tab() as tab:
+def test_buttons_are_large_enough_and_on_the_screen(
+    tmp_path: Path, browser: Chromium, name: str, size: tuple[int, int], touch: bool
+) -> None:
+    with (
+        served(ParadigmOffer.checked(name, data_folder(tmp_path), trials=1, practice=False), "ideal") as server,
+        browser.tab() as tab,
+    ):
         tab.screen(*size, 2 if touch else 1, touch=touch)
         tab.open(server.address("P01"))
         tab.until("document.querySelector('#sheet button') !== null")

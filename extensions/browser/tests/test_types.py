@@ -23,7 +23,14 @@ from spanlab.extensions.browser.participant.agent import BrowserParticipant
 from spanlab.extensions.browser.participant.channel import Channel
 from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.participant.messages import trial_message, words
-from spanlab.extensions.browser.participant.reports import Absence, DisplayReport, EndReport, PressReport, ScreenChange, StepReport
+from spanlab.extensions.browser.participant.reports import (
+    Absence,
+    DisplayReport,
+    EndReport,
+    PressReport,
+    ScreenChange,
+    StepReport,
+)
 from spanlab.extensions.browser.participant.screen import ScreenReport
 from spanlab.extensions.browser.visits.messages import Event
 from spanlab.extensions.browser.visits.offers import StudyOffer
@@ -97,14 +104,18 @@ def _messages(percepts: list[Percept]) -> list[dict[str, Any]]:
 
 
 def lines(tmp_path: Path) -> list[dict[str, Any]]:
-    """Everything that a page is told in a session with practice and feedback, and at the desk of a study."""
+    """Everything that a page is told in a session with practice and feedback, and at the desk of a
+    study."""
     (file := tmp_path / "gonogo.yaml").write_text(GO_NOGO, encoding="utf-8")
     paradigm = load_paradigm(file)
     plan = plan_session(paradigm, seed=4, trials=1, design=SessionDesign())
     channel = Channel("e" * 24, lambda event: None)
     page = ScriptedPage(channel)
     agent = BrowserParticipant(channel, FrameStore(), ScreenReport.model_validate(SCREEN).screen)
-    Runner(begin(tmp_path, paradigm, agent, plan, Request(seed=4, participant="P01", source=str(file), practice=True)), agent).run()
+    Runner(
+        begin(tmp_path, paradigm, agent, plan, Request(seed=4, participant="P01", source=str(file), practice=True)),
+        agent,
+    ).run()
     page.close()
     said = [json.loads(line) for line in page.lines]
     (file := tmp_path / "typed.yaml").write_text(STUDY, encoding="utf-8")
@@ -118,10 +129,22 @@ def lines(tmp_path: Path) -> list[dict[str, Any]]:
         return said[-1]
 
     with client.websocket_connect("/visit", headers=HERE) as socket:
-        hello = {"type": "hello", "participant": "P01", "session": "", "instance": "a" * 24, "epoch": "", "last": 0, "screen": SCREEN}
+        hello = {
+            "type": "hello",
+            "participant": "P01",
+            "session": "",
+            "instance": "a" * 24,
+            "epoch": "",
+            "last": 0,
+            "screen": SCREEN,
+        }
         socket.send_text(json.dumps(hello))
         epoch = asked(socket, "welcome")["epoch"]
-        answers = (("form", {"typed": {"language": "en"}}), ("choose", {"name": "agree"}), ("form", {"typed": {"age": "x"}}))
+        answers = (
+            ("form", {"typed": {"language": "en"}}),
+            ("choose", {"name": "agree"}),
+            ("form", {"typed": {"age": "x"}}),
+        )
         for number, (what, body) in enumerate(answers):
             c, kind = asked(socket, what)["c"], "choice" if what == "choose" else what
             name = {"type": "event", "id": f"{'a' * 24}:{number}", "epoch": epoch, "c": c, "kind": kind, "place": -1}

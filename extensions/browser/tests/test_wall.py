@@ -1,4 +1,5 @@
-"""Nothing that is sent to a page depends on what is right: the lines and pictures are the same, byte by byte, where the truth is another one."""
+"""Nothing that is sent to a page depends on what is right: the lines and pictures are the same,
+byte by byte, where the truth is another one."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from spanlab.sessions.strategies.taker import TrialSource
 
 
 class Pictured(BrowserParticipant):
-    """Keeps all pictures that a page may ask for, and draws their names from a seed, so that two visits can be compared."""
+    """Keeps all pictures that a page may ask for, and draws their names from a seed, so that two
+    visits can be compared."""
 
     pictures: list[tuple[str, bytes]]
 
@@ -34,7 +36,10 @@ class Pictured(BrowserParticipant):
         self.name_picture = lambda: f"{next(names):032x}"
 
     def _publish(self, pictures: dict[str, Future[bytes]]) -> None:  # type: ignore[override]
-        self.pictures = [*getattr(self, "pictures", []), *((name, picture.result()) for name, picture in pictures.items())]
+        self.pictures = [
+            *getattr(self, "pictures", []),
+            *((name, picture.result()) for name, picture in pictures.items()),
+        ]
         super()._publish(pictures)
 
 
@@ -49,7 +54,12 @@ def sent(data: Path, name: str) -> tuple[list[str], list[tuple[str, bytes]], lis
     session = begin(data, paradigm, agent, plan, Request(seed=4, participant="P01", source=name))
     Runner(session, agent).run()
     page.close()
-    right = [score["correct"] for event in read_events(session.folder) if event["event"] == "step" and "ask" in event for score in event["scores"]]
+    right = [
+        score["correct"]
+        for event in read_events(session.folder)
+        if event["event"] == "step" and "ask" in event
+        for score in event["scores"]
+    ]
     return page.lines, agent.pictures, right
 
 
@@ -71,8 +81,13 @@ def forge(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TrialSource, "compile", forged)
 
 
-@pytest.mark.parametrize("name", ["vsr", "cd", "sfr", "digit_span", "continuous_colour", pytest.param("nback_verbal", marks=pytest.mark.slow)])
-def test_nothing_that_is_sent_to_a_page_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["vsr", "cd", "sfr", "digit_span", "continuous_colour", pytest.param("nback_verbal", marks=pytest.mark.slow)],
+)
+def test_nothing_that_is_sent_to_a_page_depends_on_what_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     lines, pictures, right = sent(tmp_path / "true", name)
     forge(monkeypatch)
     forged_lines, forged_pictures, forged_right = sent(tmp_path / "forged", name)

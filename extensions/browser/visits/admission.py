@@ -1,4 +1,5 @@
-"""Who is let in: how many visits there may be, of everybody and of one address; and links that nobody can make up."""
+"""Who is let in: how many visits there may be, of everybody and of one address; and links that
+nobody can make up."""
 
 from __future__ import annotations
 
@@ -14,9 +15,11 @@ from typing import Protocol
 
 from spanlab.core import SpanLabError, write_whole
 
-#: A visit at whose page nobody has done anything is kept for so many seconds, if others need the room.
+#: A visit at whose page nobody has done anything is kept for so many seconds, if others need the
+#: room.
 UNCONFIRMED_S = 60.0
-#: So many people of one address, such as a laboratory behind one router, may take part at the same time.
+#: So many people of one address, such as a laboratory behind one router, may take part at the same
+#: time.
 MOST_OF_ADDRESS = 40
 #: in the folder of a study: the key with which its links are signed
 KEY_FILE = ".links.key"
@@ -47,7 +50,8 @@ class AdmittedVisit(Protocol):
 
 
 class Admission:
-    """Limits to the visits of a server. Visits at which nobody has done anything never keep anybody else out.
+    """Limits to the visits of a server. Visits at which nobody has done anything never keep anybody
+    else out.
 
     Parameters
     ----------
@@ -57,7 +61,13 @@ class Admission:
     clock : of the server (s)
     """
 
-    def __init__(self, most: int, most_new: int | None = None, most_of_address: int = MOST_OF_ADDRESS, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        most: int,
+        most_new: int | None = None,
+        most_of_address: int = MOST_OF_ADDRESS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._most, self._most_new, self._of_address = most, most_new or 10 * most, most_of_address
         self._clock = clock
         self._begun: deque[float] = deque()
@@ -85,7 +95,8 @@ class Admission:
         return True
 
     def _make_room(self, waiting: Sequence[AdmittedVisit], address: str, now: float) -> None:
-        """Release unconfirmed visits, the oldest first: those of an address with too many, and where there are too many in all."""
+        """Release unconfirmed visits, the oldest first: those of an address with too many, and
+        where there are too many in all."""
         of_address = [visit for visit in waiting if address and visit.address == address]
         if len(of_address) >= self._of_address:
             of_address[0].release()
@@ -116,7 +127,8 @@ class Tickets:
 
     @classmethod
     def of_study(cls, study: str, data: Path) -> Tickets:
-        """The tickets of a study, with the key in its data folder, which is made when it is missing.
+        """The tickets of a study, with the key in its data folder, which is made when it is
+        missing.
 
         Raises
         ------
@@ -134,7 +146,9 @@ class Tickets:
         except (OSError, ValueError) as error:
             raise SpanLabError(f"the key of the links in {file} cannot be used ({error})") from None
         if len(key) != 32:
-            raise SpanLabError(f"the key of the links in {file} is damaged: restore it from a copy, or remove it and make new links")
+            raise SpanLabError(
+                f"the key of the links in {file} is damaged: restore it from a copy, or remove it and make new links"
+            )
         return cls(study, key)
 
     def sign(self, participant: str) -> str:

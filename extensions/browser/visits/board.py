@@ -1,4 +1,5 @@
-"""What the assistant's page shows: the sessions as ``spanlab monitor`` has them, and who is at a page now. Only whoever has the token sees it."""
+"""What the assistant's page shows: the sessions as ``spanlab monitor`` has them, and who is at a
+page now. Only whoever has the token sees it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from spanlab.sessions.studies import STATES, Judge, duration, standing_by_person
 
 from .visits import Presence, VisitDesk
 
-#: The records are looked at every so many seconds, and for this share of the time at most: whoever takes part comes first.
+#: The records are looked at every so many seconds, and for this share of the time at most: whoever
+#: takes part comes first.
 _EVERY_S, _SHARE = 2.0, 0.1
 
 
@@ -32,11 +34,13 @@ class MonitorBoard:
         self._next_at = 0.0
 
     def admits(self, authorization: str) -> bool:
-        """Whether a request carries the token (``Bearer TOKEN``). How long this takes tells nothing about the token."""
+        """Whether a request carries the token (``Bearer TOKEN``). How long this takes tells nothing
+        about the token."""
         return secrets.compare_digest(authorization.encode(), f"Bearer {self.token}".encode())
 
     def now(self) -> dict[str, Any]:
-        """What the page shows, fit for JSON; the same as before where the records were looked at a moment ago."""
+        """What the page shows, fit for JSON; the same as before where the records were looked at a
+        moment ago."""
         if not self._looking.acquire(blocking=not self._last):
             return self._last  # somebody else is looking
         try:
@@ -52,7 +56,11 @@ class MonitorBoard:
     def _look(self) -> dict[str, Any]:
         now = time.time()
         sessions, present = self._watch.look(now), self._desk.present()
-        table, counts, stands = table_of(sessions, now, everything=True), standings(sessions), standing_by_person(sessions)
+        table, counts, stands = (
+            table_of(sessions, now, everything=True),
+            standings(sessions),
+            standing_by_person(sessions),
+        )
         latest = {one.participant: at for at, one in enumerate(sessions)}
         rows: list[dict[str, Any]] = []
         for at, (one, state, cells) in enumerate(zip(sessions, table.states, table.rows, strict=True)):

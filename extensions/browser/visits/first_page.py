@@ -1,4 +1,5 @@
-"""The first page of a paradigm's sessions, known before anybody comes: a visitor reads it while nothing has been begun yet."""
+"""The first page of a paradigm's sessions, known before anybody comes: a visitor reads it while
+nothing has been begun yet."""
 
 # pyright: strict, reportImplicitOverride=true
 from __future__ import annotations

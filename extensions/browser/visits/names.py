@@ -1,4 +1,5 @@
-"""The names of the sessions in a data folder: looked up now and then, since that takes the longer the more there are."""
+"""The names of the sessions in a data folder: looked up now and then, since that takes the longer
+the more there are."""
 
 # pyright: strict
 from __future__ import annotations

@@ -16,7 +16,16 @@ from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError, append_line
 from spanlab.core.locale import sentence
-from spanlab.paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm, one_of_each, plan_session, resolve_levels
+from spanlab.paradigms import (
+    AnswerKeys,
+    Generator,
+    Paradigm,
+    PlannedTrial,
+    load_paradigm,
+    one_of_each,
+    plan_session,
+    resolve_levels,
+)
 from spanlab.sessions import (
     ChosenTrials,
     KeySetting,
@@ -79,7 +88,8 @@ IDENTIFIERS = ("participant", "PROLIFIC_PID")
 TICKET = "ticket"
 #: why a place has become free of whose trials too many were replaced
 _REPLACED = "too many trials were replaced"
-#: of sessions that begin at the same time one comes after the other, so that no two take the same seed
+#: of sessions that begin at the same time one comes after the other, so that no two take the same
+#: seed
 _BEGINNING = threading.Lock()
 
 
@@ -125,7 +135,8 @@ class End:
 
 
 class LinkError(SpanLabError):
-    """With this link nobody can take part, however often it is opened: its identifier or its session is wrong."""
+    """With this link nobody can take part, however often it is opened: its identifier or its
+    session is wrong."""
 
 
 class Host(Protocol):
@@ -218,8 +229,8 @@ class Offer(Protocol):
 
     @property
     def wanted(self) -> Mapping[str, Any]:
-        """The parts of a link that a page takes: ``identifiers``, of which the first that is there says who takes part, ``needed`` if there must be one, and
-        ``keep``, what it passes on."""
+        """The parts of a link that a page takes: ``identifiers``, of which the first that is there
+        says who takes part, ``needed`` if there must be one, and ``keep``, what it passes on."""
         ...
 
     @property
@@ -232,7 +243,8 @@ class Offer(Protocol):
         ...
 
     def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
-        """The last page of somebody at whose page nothing has happened for too long; None where there is none of its own."""
+        """The last page of somebody at whose page nothing has happened for too long; None where
+        there is none of its own."""
         ...
 
     def take(self, participant: str, session: str, host: Host) -> End:
@@ -249,7 +261,8 @@ class Offer(Protocol):
 
 
 def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, keys: KeySetting) -> None:
-    """Check that a page can show the trials, and has what it takes to answer, with the keys of the session.
+    """Check that a page can show the trials, and has what it takes to answer, with the keys of the
+    session.
 
     Raises
     ------
@@ -257,7 +270,13 @@ def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator
         with what it lacks.
     """
     trials = [planned.compile(paradigm, generator) for planned in one_of_each(plan)]
-    check_displays_at_page(display.stimulus for trial in trials for step in trial.steps for percept in step.percepts for display in percept.displays)
+    check_displays_at_page(
+        display.stimulus
+        for trial in trials
+        for step in trial.steps
+        for percept in step.percepts
+        for display in percept.displays
+    )
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
     check_answerable_at_page([kind.with_keys(AnswerKeys(custom=dict(keys.own))) for kind in kinds])
 
@@ -309,7 +328,10 @@ class ParadigmOffer:
         """
         offer = cls(source, data, load_paradigm(source), **more)  # type: ignore[arg-type]
         if offer.language not in offer.paradigm.instructions:
-            raise SpanLabError(f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are {', '.join(offer.paradigm.instructions)}")
+            raise SpanLabError(
+                f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are"
+                f" {', '.join(offer.paradigm.instructions)}"
+            )
         chosen = offer.given or plan_trials(source, 1, None, offer.trials, offer.design)
         _check_questions(offer.paradigm, chosen.plan, chosen.generator, offer.keys)
         offer._first_page(*offer._drawn("nobody"))  # that of most visitors
@@ -347,7 +369,8 @@ class ParadigmOffer:
         return ParadigmMonitor(self.paradigm.name, self.data, judge)
 
     def take(self, participant: str, session: str, host: Host) -> End:
-        """Take a participant through the session, or through the rest of it; who has finished sees the last page again."""
+        """Take a participant through the session, or through the rest of it; who has finished sees
+        the last page again."""
         end = End(sentence("session.thanks", self.language), (sentence("session.thanks_body", self.language),))
         before = self._begun(participant)
         if before is not None:
@@ -364,14 +387,19 @@ class ParadigmOffer:
         """The session of a participant that was begun here, or None."""
         beginning = session_stem(self.paradigm.name, participant, 0)[:-1]
         for name in self.names.now():
-            if name.startswith(beginning) and re.fullmatch(r"\d+(-\d+)?", name[len(beginning) :]) and (self.data / name / "session.json").exists():
+            if (
+                name.startswith(beginning)
+                and re.fullmatch(r"\d+(-\d+)?", name[len(beginning) :])
+                and (self.data / name / "session.json").exists()
+            ):
                 info = read_session(self.data / name)
                 if info["participant"] == participant and in_browser(info):
                     return self.data / name
         return None
 
     def _begin(self, participant: str, agent: WindowAgent) -> Session:
-        """Begin a session, when its first page was read: who does nothing there leaves nothing behind."""
+        """Begin a session, when its first page was read: who does nothing there leaves nothing
+        behind."""
         chosen, request = self._drawn(participant)
         if isinstance(agent, BrowserParticipant) and (page := self._first_page(chosen, request)) is not None:
             agent.show_first(page, self.language)
@@ -389,17 +417,31 @@ class ParadigmOffer:
             chosen = ChosenTrials(self.paradigm, plan, seed.seed, "corrected", self.design or "human", self.source)
         extra = {"seed_from": seed.as_json(), "keys": key_request(self.keys, participant), **chosen.extra}
         return chosen, Request(
-            chosen.seed, chosen.generator, participant, chosen.design, self.language, self.pilot, self.practice, None, source=self.source, extra=extra
+            chosen.seed,
+            chosen.generator,
+            participant,
+            chosen.design,
+            self.language,
+            self.pilot,
+            self.practice,
+            None,
+            source=self.source,
+            extra=extra,
         )
 
     def _first_page(self, chosen: ChosenTrials, request: Request) -> PageContent | None:
-        """The first page of a session. It is the same for all with these instructions, questions and keys."""
+        """The first page of a session. It is the same for all with these instructions, questions
+        and keys."""
         paradigm, first, questions = chosen.paradigm, "", dict[Hashable, None]()
         for planned in one_of_each(chosen.plan):
-            instructions = paradigm.instructions_in(self.language, resolve_levels(paradigm, planned.levels, planned.seed), for_people=True)
+            instructions = paradigm.instructions_in(
+                self.language, resolve_levels(paradigm, planned.levels, planned.seed), for_people=True
+            )
             first = first or instructions
             if instructions == first:
-                questions |= dict.fromkeys(self.pages.questions(planned, lambda planned=planned: planned.compile(paradigm, chosen.generator)))
+                questions |= dict.fromkeys(
+                    self.pages.questions(planned, lambda planned=planned: planned.compile(paradigm, chosen.generator))
+                )
         key = first, tuple(questions), repr(request.extra["keys"])
         return self.pages.get(key, lambda data, reader: begin(data, paradigm, reader, chosen.plan, request))
 
@@ -453,15 +495,22 @@ class StudyOffer:
         """
         name = study.file.name
         if study.display is not None:
-            raise SpanLabError(f"{name} display: nobody knows the screens of people at home, so a measured display has no meaning there; leave it out")
+            raise SpanLabError(
+                f"{name} display: nobody knows the screens of people at home, so a measured display has no meaning"
+                " there; leave it out"
+            )
         for one in study.paradigms:
             if one.entry.triggers:
-                raise SpanLabError(f"{name} paradigms > {one.name} > triggers: a page in a browser has no port for trigger codes; leave them out")
+                raise SpanLabError(
+                    f"{name} paradigms > {one.name} > triggers: a page in a browser has no port for trigger codes;"
+                    " leave them out"
+                )
             _check_questions(one.paradigm, one.plan(1, balanced=False), one.entry.generator, study.keys)
         return cls(study, data, kind)
 
     def places(self) -> tuple[int, int] | None:
-        """The number of places that are taken, where the study is for so many people, or its groups are."""
+        """The number of places that are taken, where the study is for so many people, or its groups
+        are."""
         sizes = [group.people for group in self.study.groups]
         in_groups = sum(size or 0 for size in sizes) if sizes and None not in sizes else None
         limits = [limit for limit in (self.study.people, in_groups) if limit is not None]
@@ -484,7 +533,11 @@ class StudyOffer:
         online = self.study.online
         named = None if online is None else online.identifier
         keep = [] if online is None else [*online.keep, *([TICKET] if online.admission == "links" else [])]
-        return {"identifiers": list(IDENTIFIERS) if named is None else [named], "needed": named is not None, "keep": keep}
+        return {
+            "identifiers": list(IDENTIFIERS) if named is None else [named],
+            "needed": named is not None,
+            "keep": keep,
+        }
 
     @property
     def forms_to(self) -> Sequence[str]:
@@ -495,7 +548,8 @@ class StudyOffer:
         return sorted({f"{address.scheme}://{address.netloc}" for address in addresses})
 
     def admits(self, participant: str, link: Mapping[str, str]) -> bool:
-        """Return True if the link is signed, or the identifier listed, where the study file asks for that."""
+        """Return True if the link is signed, or the identifier listed, where the study file asks
+        for that."""
         online = self.study.online
         if online is None or online.admission == "open":
             return True
@@ -504,16 +558,23 @@ class StudyOffer:
         return participant in allowed(self.study.file.parent / str(online.allow))
 
     def take(self, participant: str, session: str, host: Host) -> End:
-        """Take a participant through a session of the study, or through the rest of it; who has finished sees the last page again."""
+        """Take a participant through a session of the study, or through the rest of it; who has
+        finished sees the last page again."""
         folder = self.data / self.study.name
         number = session.strip() or "1"
-        before = runs(folder, participant, int(number)) if re.fullmatch(r"[0-9]{1,2}", number) and misnamed(participant) is None else []
+        before = (
+            runs(folder, participant, int(number))
+            if re.fullmatch(r"[0-9]{1,2}", number) and misnamed(participant) is None
+            else []
+        )
         if before:
             host.recorded_in(before[-1])
         if before and (over := self._over(before[-1], participant, host.link)) is not None:
             return over
         existing = "resume" if before else ""
-        request = VisitRequest(participant, number, existing=existing, kind=self.kind, asked_later=self.study.consent is not None)
+        request = VisitRequest(
+            participant, number, existing=existing, kind=self.kind, asked_later=self.study.consent is not None
+        )
         agent, decided = None, ""
         try:
             self._check_place(participant)
@@ -543,7 +604,8 @@ class StudyOffer:
         return self.study.consent is not None or (self.places() is not None and not self.study.fields)
 
     def _decided(self, agent: WindowAgent, language: str) -> str:
-        """Return the decision of somebody new about taking part, before there is a place: nobody takes one who does nothing."""
+        """Return the decision of somebody new about taking part, before there is a place: nobody
+        takes one who does nothing."""
         agent.speak(language)
         if self.study.consent is not None:
             return ask_for_consent(agent, self.study.consent[language], language)
@@ -578,8 +640,11 @@ class StudyOffer:
         return self._end(visit.language, visit.folder, str(visit.person.name), host.link)
 
     def _note_link(self, folder: Path, link: Mapping[str, str]) -> None:
-        """Record what the link says, as far as the study file wants it kept, whenever it is another one."""
-        kept = {name: link[name] for name in ([] if self.study.online is None else self.study.online.keep) if name in link}
+        """Record what the link says, as far as the study file wants it kept, whenever it is another
+        one."""
+        kept = {
+            name: link[name] for name in ([] if self.study.online is None else self.study.online.keep) if name in link
+        }
         latest = next((line["link"] for line in reversed(read_journal(folder)) if line["event"] == "came"), None)
         if kept and kept != latest:
             append_line(folder / JOURNAL, {"event": "came", "at": utc_now(), "link": kept})
@@ -636,7 +701,9 @@ class StudyOffer:
             "completed": lambda: self._ended_early("study.over", "completed", self.language, "preview", nobody),
             "no_consent": lambda: self._ended_early("study.refused", "no_consent", self.language, "preview", nobody),
             "screened_out": lambda: self._screened_out((), "preview", nobody),
-            "failed_check": lambda: self._ended_early("online.replaced", "failed_check", self.language, "preview", nobody),
+            "failed_check": lambda: self._ended_early(
+                "online.replaced", "failed_check", self.language, "preview", nobody
+            ),
             "time_out": lambda: self._ended_early("online.time_out", "time_out", self.language, "preview", nobody),
             "full": lambda: self._full(self.language, "preview", nobody),
         }
@@ -644,37 +711,64 @@ class StudyOffer:
             raise SpanLabError(f"visits end in these ways: {', '.join(pages)}; found '{name}'")
         return pages[name]()
 
-    def _ended_early(self, page: str, ending: str, language: str, participant: str | None, link: Mapping[str, str]) -> End:
+    def _ended_early(
+        self, page: str, ending: str, language: str, participant: str | None, link: Mapping[str, str]
+    ) -> End:
         code, redirect, post = self._ending(ending, participant or "", link)
         label = sentence("online.no_place_code", language) if code else ""
-        return End(sentence("study.thanks", language), (sentence(page, language),), code, redirect, label, language, post)
+        return End(
+            sentence("study.thanks", language), (sentence(page, language),), code, redirect, label, language, post
+        )
 
     def _full(self, language: str, participant: str, link: Mapping[str, str]) -> End:
         code, redirect, post = self._ending("full", participant, link)
-        title, text, label = (sentence(f"online.{key}", language) for key in ("no_place_title", "no_place", "no_place_code"))
+        title, text, label = (
+            sentence(f"online.{key}", language) for key in ("no_place_title", "no_place", "no_place_code")
+        )
         return End(title, (text,), code, redirect, label, language, post)
 
     def _screened_out(self, missing: Sequence[tuple[str, str]], participant: str, link: Mapping[str, str]) -> End:
         language, (code, redirect, post) = self.language, self._ending("screened_out", participant, link)
-        needed = [sentence(f"online.lacks_{key}", language, n=value) if value else sentence(f"online.lacks_{key}", language) for key, value in missing]
-        title, label = sentence("online.lacks_title", language), sentence("online.no_place_code", language) if code else ""
+        needed = [
+            sentence(f"online.lacks_{key}", language, n=value) if value else sentence(f"online.lacks_{key}", language)
+            for key, value in missing
+        ]
+        title, label = (
+            sentence("online.lacks_title", language),
+            sentence("online.no_place_code", language) if code else "",
+        )
         return End(title, (sentence("online.lacks", language), *needed), code, redirect, label, language, post)
 
     def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
-        """The last page of somebody at whose page nothing has happened for the declared time, where the study file has one."""
+        """The last page of somebody at whose page nothing has happened for the declared time, where
+        the study file has one."""
         code, redirect, post = self._ending("time_out", participant, link)
         if not code and not redirect:
             return None
         label = sentence("online.no_place_code", language) if code else ""
-        return End(sentence("online.time_out_title", language), (sentence("online.time_out", language),), code, redirect, label, language, post)
+        return End(
+            sentence("online.time_out_title", language),
+            (sentence("online.time_out", language),),
+            code,
+            redirect,
+            label,
+            language,
+            post,
+        )
 
     def _end(self, language: str, folder: Path, participant: str, link: Mapping[str, str]) -> End:
-        """The last page of a session that is finished; the journal says when it gave a code for the first time."""
+        """The last page of a session that is finished; the journal says when it gave a code for the
+        first time."""
         code, redirect, post = self._ending("completed", participant, link)
         if code or redirect:
             self._note_once(folder, "code", code=code or redirect)
         return End(
-            sentence("study.thanks", language), () if code or redirect else (sentence("study.over", language),), code, redirect, language=language, post=post
+            sentence("study.thanks", language),
+            () if code or redirect else (sentence("study.over", language),),
+            code,
+            redirect,
+            language=language,
+            post=post,
         )
 
     def _check_link(self, request: VisitRequest, asked: Collection[str] = ()) -> dict[str, str]:
@@ -691,7 +785,8 @@ class StudyOffer:
         return wrong
 
     def _asked(self, request: VisitRequest, host: Host) -> VisitRequest:
-        """The questions of the study about somebody who begins: where it asks for consent, the language alone, and all else later.
+        """The questions of the study about somebody who begins: where it asks for consent, the
+        language alone, and all else later.
 
         Raises
         ------
@@ -700,7 +795,9 @@ class StudyOffer:
         """
         folder = self.data / self.study.name
         earlier = known_fields(folder, request.participant) if misnamed(request.participant) is None else {}
-        names = {field.name for field in to_ask(self.study.fields, earlier)} if self.study.consent is None else set[str]()
+        names = (
+            {field.name for field in to_ask(self.study.fields, earlier)} if self.study.consent is None else set[str]()
+        )
         names |= {"language"} if len(self.study.languages) > 1 else set()
         typed: dict[str, str] = {}
         first = True
@@ -709,7 +806,9 @@ class StudyOffer:
             wrong = self._check_link(request, names)
             if not wrong and (not first or not names):
                 return request
-            form = [question for question in questions(self.study, self.data, self.kind, request) if question.name in names]
+            form = [
+                question for question in questions(self.study, self.data, self.kind, request) if question.name in names
+            ]
             answers = host.ask(sentence("online.about_you", self.language), map(_on_page, form), {} if first else wrong)
             typed = {name: value[:500] for name, value in answers.items() if name in names}
             first = False
@@ -732,7 +831,9 @@ def _about(visit: Visit, host: Host) -> Mapping[str, Any]:
 
 
 def _on_page(question: Question) -> FormQuestion:
-    return FormQuestion(question.name, question.label, tuple(question.choices.items()), question.value, question.required, question.hint)
+    return FormQuestion(
+        question.name, question.label, tuple(question.choices.items()), question.value, question.required, question.hint
+    )
 
 
 def _replaced(folder: Path) -> int:

@@ -52,7 +52,9 @@ class PreviewParticipant(BrowserParticipant):
     others : as for :class:`BrowserParticipant`
     """
 
-    def __init__(self, channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks, since: PreviewPage) -> None:
+    def __init__(
+        self, channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks, since: PreviewPage
+    ) -> None:
         super().__init__(channel, frames, screen, looks.theme, looks.palette, looks.refractory)
         self._since: PreviewPage = since
 
@@ -65,7 +67,10 @@ class PreviewParticipant(BrowserParticipant):
 
     @override
     def page(self, page: PageContent) -> None:
-        titles: dict[str, PreviewPage] = {sentence("study.break", self.language): "break", sentence("study.thanks", self.language): "debrief"}
+        titles: dict[str, PreviewPage] = {
+            sentence("study.break", self.language): "break",
+            sentence("study.thanks", self.language): "debrief",
+        }
         if self._shows(titles.get(page.title, "instructions")):
             super().page(page)
 
@@ -94,14 +99,27 @@ def wished_study(study: Study, wishes: Mapping[str, str]) -> Study:
     if name := wishes.get("paradigm", ""):
         numbers = [number for number, one in enumerate(seen.paradigms) if one.name == name]
         if not numbers:
-            raise SpanLabError(f"{study.name} has no paradigm '{name}'; it has {', '.join(one.name for one in seen.paradigms)}")
+            raise SpanLabError(
+                f"{study.name} has no paradigm '{name}'; it has {', '.join(one.name for one in seen.paradigms)}"
+            )
         seen = replace(seen, sessions=((numbers[0],),))
     if chosen := wishes.get("set", ""):
         levels = dict(_level(part) for part in chosen.split(","))
-        seen = replace(seen, paradigms=tuple(replace(one, entry=one.entry.model_copy(update={"set_": _set(one, levels)})) for one in seen.paradigms))
+        seen = replace(
+            seen,
+            paradigms=tuple(
+                replace(one, entry=one.entry.model_copy(update={"set_": _set(one, levels)})) for one in seen.paradigms
+            ),
+        )
     if (language := wishes.get("language", "")) and language not in study.languages:
         raise SpanLabError(f"{study.name} has no '{language}'; its languages are {', '.join(study.languages)}")
-    return replace(seen, groups=(), people=None, languages=(language,) if language else study.languages[:1], sessions=seen.sessions[:1])
+    return replace(
+        seen,
+        groups=(),
+        people=None,
+        languages=(language,) if language else study.languages[:1],
+        sessions=seen.sessions[:1],
+    )
 
 
 def _level(part: str) -> tuple[str, Any]:
@@ -123,8 +141,11 @@ def _set(one: Any, levels: Mapping[str, Any]) -> dict[str, Any]:
     return {**one.entry.set_, **wished}
 
 
-def preview(offer: Any, wishes: Mapping[str, str], host: Host, seat: Callable[[Looks, PreviewPage], PreviewParticipant]) -> End:
-    """Lead somebody through the pages of an offer, from the wished one on, in a folder that is removed.
+def preview(
+    offer: Any, wishes: Mapping[str, str], host: Host, seat: Callable[[Looks, PreviewPage], PreviewParticipant]
+) -> End:
+    """Lead somebody through the pages of an offer, from the wished one on, in a folder that is
+    removed.
 
     Raises
     ------
@@ -156,7 +177,9 @@ class PreviewHost:
     seat : makes somebody who looks, from a page on
     """
 
-    def __init__(self, host: Host, seat: Callable[[Looks, PreviewPage], PreviewParticipant], since: PreviewPage) -> None:
+    def __init__(
+        self, host: Host, seat: Callable[[Looks, PreviewPage], PreviewParticipant], since: PreviewPage
+    ) -> None:
         self._host, self._seat = host, seat
         self._since: PreviewPage = since
         self.link: Mapping[str, str] = {}

@@ -1,4 +1,5 @@
-"""The server that pages talk to: the page itself, its pictures, and a line for each visit. Starlette is imported here alone."""
+"""The server that pages talk to: the page itself, its pictures, and a line for each visit.
+Starlette is imported here alone."""
 
 from __future__ import annotations
 
@@ -27,18 +28,25 @@ from .board import MonitorBoard
 from .messages import Event, Hello, read_message
 from .visits import Refusal, Visit, VisitDesk
 
-#: a message of a page has no more characters than this; what is many times as long (bytes) is not even read
+#: a message of a page has no more characters than this; what is many times as long (bytes) is not
+#: even read
 MOST_CHARACTERS, UNREAD_BYTES = 256 * 1024, 2**20
-#: a page sends so many messages, with so many characters in all, in so many seconds at most: those of a whole trial, after the line was cut for that long
+#: a page sends so many messages, with so many characters in all, in so many seconds at most: those
+#: of a whole trial, after the line was cut for that long
 _MOST_MESSAGES, _MOST_TEXT, _WITHIN_S = 2_500, 4 * 2**20, 10.0
 #: a page says who it is within so many seconds
 _HELLO_S = 15.0
 
-_KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".ttf": "font/ttf"}
+_KINDS = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ttf": "font/ttf",
+}
 _SAFE = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self';"
+        " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-embedder-policy": "require-corp",
@@ -57,7 +65,12 @@ def page_files() -> dict[str, bytes]:
         files("spanlab.extensions.browser.visits") / "page",
         files("spanlab.stimuli.render") / "fonts",
     )
-    return {path.name: path.read_bytes() for folder in folders for path in folder.iterdir() if path.name[path.name.rfind(".") :] in _KINDS}
+    return {
+        path.name: path.read_bytes()
+        for folder in folders
+        for path in folder.iterdir()
+        if path.name[path.name.rfind(".") :] in _KINDS
+    }
 
 
 def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
@@ -94,7 +107,11 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
             WebSocketRoute("/visit", lines.visit),
             *(() if board is None else _board_routes(board, pages)),
         ],
-        exception_handlers={404: lambda request, error: _nothing(), 405: lambda request, error: _nothing(), Exception: fault},
+        exception_handlers={
+            404: lambda request, error: _nothing(),
+            405: lambda request, error: _nothing(),
+            Exception: fault,
+        },
     )
 
 
@@ -171,7 +188,8 @@ class _Lines:
             self._lines.pop(line, None)
 
     def _make_room(self) -> bool:
-        """End the oldest connection whose page has not said who takes part; false where there is none."""
+        """End the oldest connection whose page has not said who takes part; false where there is
+        none."""
         silent = next((line for line in self._lines if not line.introduced), None)
         if silent is None:
             return False
@@ -181,7 +199,8 @@ class _Lines:
 
 
 def remote(host: str) -> str:
-    """An address that tells people apart; empty for this computer, which is also where a proxy may be that tells none."""
+    """An address that tells people apart; empty for this computer, which is also where a proxy may
+    be that tells none."""
     try:
         return "" if ipaddress.ip_address(host).is_loopback else host
     except ValueError:
@@ -189,7 +208,8 @@ def remote(host: str) -> str:
 
 
 def most_lines(most: int) -> int:
-    """How many connections there are at most, where so many people may take part at the same time: also those that have not said yet who they are."""
+    """How many connections there are at most, where so many people may take part at the same time:
+    also those that have not said yet who they are."""
     return 4 * most + 200
 
 
@@ -198,10 +218,12 @@ def _nothing() -> Response:
 
 
 def _foreign(origin: str, host: str) -> str:
-    """What is said when a page is refused that seems to be somebody else's; behind a proxy it often is not."""
+    """What is said when a page is refused that seems to be somebody else's; behind a proxy it often
+    is not."""
     return (
-        f"a page of {origin[:200] or 'nobody'} was refused, because its request is for {host[:200] or 'nobody'}. Behind a reverse proxy, pass on the address "
-        "that the browser has asked for, with its port (nginx: proxy_set_header Host $http_host)"
+        f"a page of {origin[:200] or 'nobody'} was refused, because its request is for {host[:200] or 'nobody'}. Behind"
+        " a reverse proxy, pass on the address that the browser has asked for, with its port (nginx: proxy_set_header"
+        " Host $http_host)"
     )
 
 
@@ -247,7 +269,9 @@ class _Line:
             self.introduced = True
             joined = await run_in_threadpool(self._desk.join, hello, send, self.address)
             if isinstance(joined, Refusal):
-                await self._socket.send_json({"type": "refused", "title": joined.title, "texts": [joined.text], "final": joined.final})
+                await self._socket.send_json(
+                    {"type": "refused", "title": joined.title, "texts": [joined.text], "final": joined.final}
+                )
                 await self._socket.close(1000)
                 return
             visit = joined
@@ -281,7 +305,8 @@ class _Line:
             writing.cancel()
 
     def drop(self) -> None:
-        """End the connection of a page that has not said who takes part, so that another one finds room."""
+        """End the connection of a page that has not said who takes part, so that another one finds
+        room."""
         if self._reading is not None:
             self._reading.cancel()
 

@@ -1,4 +1,5 @@
-"""The server as a program: its limits, and its life beside other work of the same process. uvicorn is imported here alone."""
+"""The server as a program: its limits, and its life beside other work of the same process. uvicorn
+is imported here alone."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ from .visits import VisitDesk
 _GRACE_S = 2
 
 
-def make_server(desk: VisitDesk, board: MonitorBoard | None = None, host: str = "127.0.0.1", port: int = 0) -> uvicorn.Server:
+def make_server(
+    desk: VisitDesk, board: MonitorBoard | None = None, host: str = "127.0.0.1", port: int = 0
+) -> uvicorn.Server:
     """The server of a desk, which does not run yet.
 
     Parameters
@@ -37,7 +40,7 @@ def make_server(desk: VisitDesk, board: MonitorBoard | None = None, host: str = 
         ws_max_size=UNREAD_BYTES,
         ws_ping_interval=5.0,
         ws_ping_timeout=10.0,
-        ws_per_message_deflate=False,  # pictures are most of what is sent, and are small already; a line would cost more memory and time
+        ws_per_message_deflate=False,  # pictures are most of what is sent, and are small already; a line would cost more memory and time  # noqa: E501
         http=PromptHttp,
         timeout_graceful_shutdown=_GRACE_S,
         server_header=False,
@@ -46,7 +49,8 @@ def make_server(desk: VisitDesk, board: MonitorBoard | None = None, host: str = 
 
 
 def _allow_many_connections() -> None:
-    """Let the process have as many connections as the system allows it; some systems begin with 256."""
+    """Let the process have as many connections as the system allows it; some systems begin with
+    256."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

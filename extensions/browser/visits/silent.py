@@ -1,4 +1,5 @@
-"""Connections that say nothing: each has a few seconds for its request, and few of one address wait at the same time."""
+"""Connections that say nothing: each has a few seconds for its request, and few of one address wait
+at the same time."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: A connection has sent the head of its request within so many seconds.
 HEAD_S = 10.0
-#: So many connections of one address, and so many in all, may be silent for longer than this (s). The oldest goes when there is another one. Many honest
-#: pages may come in the same second, and behind a proxy all have its address.
+#: So many connections of one address, and so many in all, may be silent for longer than this (s).
+#: The oldest goes when there is another one. Many honest pages may come in the same second, and
+#: behind a proxy all have its address.
 GRACE_S, MOST_OF_ADDRESS, MOST_SILENT = 3.0, 100, 400
 
 _silent: OrderedDict[PromptHttp, str] = OrderedDict()

@@ -44,7 +44,8 @@ _MOST_UNFINISHED = 16 * 2**20
 _MOST_SAID = 20
 #: a page connects so often in so many seconds at most
 _MOST_LINES, _LINES_WITHIN_S = 120, 60.0
-#: so many sessions work at the same time: more would be no faster, since one thread of Python runs at a time, and would be in the way of the server's own
+#: so many sessions work at the same time: more would be no faster, since one thread of Python runs
+#: at a time, and would be in the way of the server's own
 _AT_WORK = 2
 
 #: makes somebody who sits at a page; others than people in tests
@@ -78,7 +79,8 @@ class Presence:
     Parameters
     ----------
     connected : whether the page is connected
-    place : where the participant is: the title of a page, ``trial``, ``questions``, ``last page``, or ``arriving``
+    place : where the participant is: the title of a page, ``trial``, ``questions``, ``last page``,
+        or ``arriving``
     since : when the visit began (seconds since the epoch)
     """
 
@@ -88,7 +90,14 @@ class Presence:
 
 
 #: where somebody is who does what the server has said; for everything else the title says it
-_PLACES = {"": "arriving", "trial": "trial", "form": "questions", "end": "last page", "language": "arriving", "wait": "between trials"}
+_PLACES = {
+    "": "arriving",
+    "trial": "trial",
+    "form": "questions",
+    "end": "last page",
+    "language": "arriving",
+    "wait": "between trials",
+}
 
 
 class Visit:
@@ -152,7 +161,8 @@ class Visit:
         return self.channel.acted
 
     def release(self) -> None:
-        """End a visit at whose page nobody has done anything, so that others find room. The page begins anew when somebody does."""
+        """End a visit at whose page nobody has done anything, so that others find room. The page
+        begins anew when somebody does."""
         self.released = True
         self.channel.close("nobody has done anything at the page")
 
@@ -176,7 +186,8 @@ class Visit:
         return self.thread.ident is not None and not self.thread.is_alive()
 
     def picture(self, name: str) -> Future[bytes] | None:
-        """A picture of the trial or page that is shown now, as soon as it is drawn; None for anything else."""
+        """A picture of the trial or page that is shown now, as soon as it is drawn; None for
+        anything else."""
         return self._agent.picture(name) if isinstance(self._agent, BrowserParticipant) else None
 
     def is_for(self, session: str) -> bool:
@@ -202,7 +213,11 @@ class Visit:
                 if self.released:
                     return  # nothing was told, and the page is asked to connect anew
                 self._say(f"{self.participant}: {error}")
-                late = self._offer.timed_out(self.participant, self.link, self._language) if isinstance(error, PageIdle) else None
+                late = (
+                    self._offer.timed_out(self.participant, self.link, self._language)
+                    if isinstance(error, PageIdle)
+                    else None
+                )
                 end = late or End(*self._words("gone"))
             except UnwritableError as error:
                 self._say(f"{self.participant}: {error} (the visit goes on by itself when there is room again)")
@@ -217,7 +232,10 @@ class Visit:
                 end = End(*self._words("stopped"))
             except Exception:
                 # the page learns that it happened, and nothing else
-                self._say(f"{self.participant}: the session stopped because of a fault in the program\n{traceback.format_exc()}")
+                self._say(
+                    f"{self.participant}: the session stopped because of a fault in the"
+                    f" program\n{traceback.format_exc()}"
+                )
                 end = End(*self._words("stopped"))
             if not self._set_aside():
                 return
@@ -240,7 +258,8 @@ class Visit:
         self.channel.command("end", {**content, "texts": list(end.texts)})
 
     def _take(self) -> End:
-        """Take the participant through the session; or, with a link to a preview, show the wished pages."""
+        """Take the participant through the session; or, with a link to a preview, show the wished
+        pages."""
         if "preview" not in self.link:
             return self._offer.take(self.participant, self._session, self)
 
@@ -251,7 +270,8 @@ class Visit:
         return preview(self._offer, self.link, self, seat)
 
     def _set_aside(self) -> bool:
-        """Keep what was told and is not recorded; false where the page goes away before that is possible."""
+        """Keep what was told and is not recorded; false where the page goes away before that is
+        possible."""
         try:
             self.channel.set_aside()
         except UnwritableError:
@@ -259,7 +279,8 @@ class Visit:
         return True
 
     def _wait_for_room(self) -> bool:
-        """Tell the participant that nothing can be saved, and wait until the disk takes something again; false where the page goes away before that.
+        """Tell the participant that nothing can be saved, and wait until the disk takes something
+        again; false where the page goes away before that.
 
         Nothing that it has told is acknowledged meanwhile, so the page keeps it.
         """
@@ -281,7 +302,7 @@ class Visit:
     def _words(self, key: str) -> tuple[str, tuple[str, ...]]:
         return sentence(f"online.{key}_title", self._language), (sentence(f"online.{key}", self._language),)
 
-    # -- the host of the session -------------------------------------------------------------------------------------------------------------------
+    # -- the host of the session -------------------------------------------------------------------
 
     def seat(self, looks: Looks, language: str) -> WindowAgent:
         """Somebody at the page."""
@@ -306,11 +327,18 @@ class Visit:
         return {name: value for name, value in typed.items() if isinstance(name, str) and isinstance(value, str)}  # pyright: ignore[reportUnknownVariableType]
 
     def calibrate(self, what: Sequence[str], canvas_deg: float | None, language: str) -> None:
-        """Have the participant measure the screen with a card, and the distance of the eyes by the blind spot."""
+        """Have the participant measure the screen with a card, and the distance of the eyes by the
+        blind spot."""
         self._language = language
-        content = {"measures": list(what), "title": sentence("calibration.title", language), "calibration": calibration_words(language)}
+        content = {
+            "measures": list(what),
+            "title": sentence("calibration.title", language),
+            "calibration": calibration_words(language),
+        }
         theme = theme_colours(THEMES[self._offer.looks.theme])
-        command = self.channel.command("calibrate", {**content, "language": language, "words": words(language), "theme": theme})
+        command = self.channel.command(
+            "calibrate", {**content, "language": language, "words": words(language), "theme": theme}
+        )
         self._calibration = read_calibration(self.channel.wait(command, "calibrated"), canvas_deg)
 
     def recorded_in(self, folder: Path) -> None:
@@ -330,7 +358,8 @@ class Visit:
         self._turn_away()
 
     def _keep(self, event: PageEvent) -> bool:
-        """Keep what came too late to count beside the record; false where nobody knows yet where that is."""
+        """Keep what came too late to count beside the record; false where nobody knows yet where
+        that is."""
         if event.kind not in ("step", "end", "cut"):
             return True
         with self._keeping:
@@ -353,7 +382,8 @@ class VisitDesk:
     offer : what there is to take part in
     say : takes sentences for whoever has started the server
     most : visits at the same time
-    most_new : new visits in a minute; ten times as many as there may be at the same time if not given
+    most_new : new visits in a minute; ten times as many as there may be at the same time if not
+        given
     patience_s : for how long a session waits for a page that is gone
     clock : the server's own clock (s), by which the times of pages are judged
     frames : the server's frames; drawn in this process if not given
@@ -371,9 +401,11 @@ class VisitDesk:
         frames: FrameStore | None = None,
     ) -> None:
         self.offer = offer
-        #: the last sentences for whoever has started the server, with the time (seconds since the epoch)
+        #: the last sentences for whoever has started the server, with the time (seconds since the
+        #: epoch)
         self.messages: deque[tuple[float, str]] = deque(maxlen=50)
-        #: who has it may look at any page without taking part; it is made anew whenever the server starts
+        #: who has it may look at any page without taking part; it is made anew whenever the server
+        #: starts
         self.preview_token = secrets.token_urlsafe(16)
         #: people who were told that there is no place for them, since the server was started
         self.turned_away = 0
@@ -414,7 +446,14 @@ class VisitDesk:
         """What a page needs before it connects."""
         language = self.offer.language
         theme = theme_colours(THEMES[self.offer.looks.theme])
-        return {"title": self.offer.title, "language": language, "words": words(language), "theme": theme, "wishes": list(WISHES), **self.offer.wanted}
+        return {
+            "title": self.offer.title,
+            "language": language,
+            "words": words(language),
+            "theme": theme,
+            "wishes": list(WISHES),
+            **self.offer.wanted,
+        }
 
     def join(self, hello: Hello, send: Send, address: str = "") -> Visit | Refusal:
         """Connect a page with the visit of its participant, which begins if there is none.
@@ -425,7 +464,9 @@ class VisitDesk:
         """
 
         def refusal(key: str, title: str = "refused_title", final: bool = False) -> Refusal:
-            return Refusal(sentence(f"online.{title}", self.offer.language), sentence(f"online.{key}", self.offer.language), final)
+            return Refusal(
+                sentence(f"online.{title}", self.offer.language), sentence(f"online.{key}", self.offer.language), final
+            )
 
         screen = hello.screen.screen()
         if screen.small and not self.offer.phones:
@@ -434,7 +475,10 @@ class VisitDesk:
             if not secrets.compare_digest(hello.link["preview"].encode(), self.preview_token.encode()):
                 return refusal("refused", final=True)
         elif not self.offer.admits(hello.participant, hello.link):
-            self.say_once(f"{hello.participant}: the link is not one of this study's (no ticket, a wrong one, or an identifier that is not listed)")
+            self.say_once(
+                f"{hello.participant}: the link is not one of this study's (no ticket, a wrong one, or an identifier"
+                " that is not listed)"
+            )
             return refusal("refused", final=True)
         with self._lock:
             visit = self._visits.get(hello.participant)
@@ -444,14 +488,26 @@ class VisitDesk:
                 return refusal("often", "no_room_title")
             elsewhere = visit is not None and not visit.over and not visit.is_for(hello.session)
             if visit is None or elsewhere or visit.released or (visit.over and hello.epoch != visit.channel.epoch):
-                self._visits = {name: other for name, other in self._visits.items() if not other.over or other.channel.in_use}
+                self._visits = {
+                    name: other for name, other in self._visits.items() if not other.over or other.channel.in_use
+                }
                 others = [other for other in self._visits.values() if other is not visit]
                 if not self.admission.has_room(others, address):
                     return refusal("full", "no_room_title")
                 if visit is not None:
                     visit.channel.close("the link of another session was opened")  # it would wait for its page
                 visit = Visit(
-                    self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit, self._clock, address, self.turns
+                    self.offer,
+                    hello,
+                    self._frames,
+                    self._seat,
+                    self._say,
+                    self._patience,
+                    self._turned_away,
+                    visit,
+                    self._clock,
+                    address,
+                    self.turns,
                 )
                 self._visits[hello.participant] = visit
             visit.shows_on(screen)
@@ -464,7 +520,10 @@ class VisitDesk:
     def picture(self, secret: str, name: str) -> Future[bytes] | None:
         """A picture that the visit with this secret shows now, as soon as it is drawn."""
         with self._lock:
-            visit = next((one for one in self._visits.values() if secrets.compare_digest(one.secret.encode(), secret.encode())), None)
+            visit = next(
+                (one for one in self._visits.values() if secrets.compare_digest(one.secret.encode(), secret.encode())),
+                None,
+            )
         return None if visit is None else visit.picture(name)
 
     def close(self) -> None:

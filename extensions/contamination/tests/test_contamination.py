@@ -1,4 +1,5 @@
-"""Known trials against fresh ones: fresh trials are new, models that know the published ones are found, and others are not accused."""
+"""Known trials against fresh ones: fresh trials are new, models that know the published ones are
+found, and others are not accused."""
 
 from __future__ import annotations
 
@@ -46,13 +47,21 @@ def test_a_model_that_knows_the_published_trials_is_found() -> None:
 def test_a_model_that_is_as_good_on_fresh_trials_is_not_accused() -> None:
     assert judged((0.9, 0.7), (0.9, 0.7)) == NO_DIFFERENCE
     assert judged((0.9, 0.7), (0.9, 0.7), POINTS) == ALIKE.format("10 points")
-    assert judged((0.9, 0.7), (0.9, 0.7), Margin(1.0, "points")) == NO_DIFFERENCE, "too few trials to say that they are alike within so little"
+    assert judged((0.9, 0.7), (0.9, 0.7), Margin(1.0, "points")) == NO_DIFFERENCE, (
+        "too few trials to say that they are alike within so little"
+    )
 
 
 def test_levels_are_no_difference() -> None:
     """Fresh trials that are mostly of the harder level are compared within levels."""
-    known = {"easy": np.full(20, 0.95) + np.tile([-0.02, 0.02], 10), "hard": np.full(5, 0.5) + np.tile([-0.02, 0.02], 3)[:5]}
-    fresh = {"easy": np.full(5, 0.95) + np.tile([-0.02, 0.02], 3)[:5], "hard": np.full(20, 0.5) + np.tile([-0.02, 0.02], 10)}
+    known = {
+        "easy": np.full(20, 0.95) + np.tile([-0.02, 0.02], 10),
+        "hard": np.full(5, 0.5) + np.tile([-0.02, 0.02], 3)[:5],
+    }
+    fresh = {
+        "easy": np.full(5, 0.95) + np.tile([-0.02, 0.02], 3)[:5],
+        "hard": np.full(20, 0.5) + np.tile([-0.02, 0.02], 10),
+    }
     difference = stratified_difference(known, fresh)
     assert difference is not None
     assert abs(difference.value) < 0.01
@@ -67,15 +76,28 @@ def test_nothing_is_said_of_few_trials_and_of_scores_that_do_not_vary() -> None:
 
 @pytest.mark.parametrize(
     ("share", "known_trials", "fresh_trials", "answers"),
-    [(0.5, 20, 20, 1), (0.8, 40, 40, 1), (0.9, 30, 30, 24), (0.7, 12, 12, 3), (0.95, 60, 12, 1), (0.9, 5, 20, 1), (0.5, 5, 5, 1)],
+    [
+        (0.5, 20, 20, 1),
+        (0.8, 40, 40, 1),
+        (0.9, 30, 30, 24),
+        (0.7, 12, 12, 3),
+        (0.95, 60, 12, 1),
+        (0.9, 5, 20, 1),
+        (0.5, 5, 5, 1),
+    ],
 )
 @pytest.mark.slow
-def test_the_test_has_its_size_and_the_interval_its_level(share: float, known_trials: int, fresh_trials: int, answers: int) -> None:
-    """Also where a few trials that are nearly always right are held against many: they often do not vary at all."""
+def test_the_test_has_its_size_and_the_interval_its_level(
+    share: float, known_trials: int, fresh_trials: int, answers: int
+) -> None:
+    """Also where a few trials that are nearly always right are held against many: they often do not
+    vary at all."""
     draw = np.random.default_rng(3)
     rejected = held = tested = 0
     for _ in range(2000):
-        known, fresh = ({"1": draw.binomial(answers, share, trials) / answers} for trials in (known_trials, fresh_trials))
+        known, fresh = (
+            {"1": draw.binomial(answers, share, trials) / answers} for trials in (known_trials, fresh_trials)
+        )
         difference = stratified_difference(known, fresh)
         if difference is None:
             continue
@@ -89,7 +111,8 @@ def test_the_test_has_its_size_and_the_interval_its_level(share: float, known_tr
 
 
 def test_many_models_are_not_accused_one_by_one() -> None:
-    """One of twenty honest models is significant by itself; of twenty that are tested together it is not."""
+    """One of twenty honest models is significant by itself; of twenty that are tested together it
+    is not."""
     difference = stratified_difference(scores((0.75, 0.65), 30, 1), scores((0.71, 0.61), 30, 2))
     assert difference is not None
     assert 0.0025 < difference.p < 0.05
@@ -104,7 +127,10 @@ def test_fresh_trials_have_the_levels_of_known_ones_and_none_of_their_lists(tmp_
     fresh = package.replay(agent="chance", like=known.folder, fresh=True, data=tmp_path)
     first, second = same_trials(known.folder), same_trials(fresh.folder)
     assert [planned.levels for planned in first.plan] == [planned.levels for planned in second.plan]
-    lists = [{list_of(planned.compile(session.paradigm, "corrected")) for planned in session.plan} for session in (first, second)]
+    lists = [
+        {list_of(planned.compile(session.paradigm, "corrected")) for planned in session.plan}
+        for session in (first, second)
+    ]
     assert lists[0].isdisjoint(lists[1])
     info = read_session(fresh.folder)
     assert (info["fresh_of"], info["like"]) == ({"session": first.name}, "")

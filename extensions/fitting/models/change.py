@@ -13,7 +13,8 @@ from ..trials import Trials, Values
 from .model import Discrete, Parameter
 from .report import ATTENDED, CAPACITY, POWER, PRECISION, TAU, kappa_of
 
-#: Harmonics of the distribution of differences, and the fixed precisions that stand for a gamma distribution.
+#: Harmonics of the distribution of differences, and the fixed precisions that stand for a gamma
+#: distribution.
 _HARMONICS = np.arange(1, 65)
 _PRECISIONS = np.exp(np.linspace(np.log(1e-6), np.log(1e3), 415))
 
@@ -44,24 +45,40 @@ class ChangeSlots(_Change):
 
     def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
         """Same and different."""
-        held = values.get("attended", 1.0) * np.minimum(1.0, np.asarray(values["k"]) / trials.load) * (trials.beside["signal"] == 1)
+        held = (
+            values.get("attended", 1.0)
+            * np.minimum(1.0, np.asarray(values["k"]) / trials.load)
+            * (trials.beside["signal"] == 1)
+        )
         different = held + (1 - held) * values["guess"]
         return np.column_stack([1 - different, different])
 
 
 class _Differences(_Change):
-    """Every item is compared with a noisy memory of itself; a change is said where the largest difference is above a criterion.
+    """Every item is compared with a noisy memory of itself; a change is said where the largest
+    difference is above a criterion.
 
-    The difference of two noisy values is a Fourier series: its coefficients are products of those of both.
+    The difference of two noisy values is a Fourier series: its coefficients are products of those
+    of both.
     """
 
     ours = (
-        "Both displays are noisy. The rule is the largest difference (Wilken & Ma, 2004, Journal of Vision 4(12):11), not the optimal one. "
-        "Without attention, both answers are equally likely. Every change is taken as half the circle, the largest there is."
+        "Both displays are noisy. The rule is the largest difference (Wilken & Ma, 2004, Journal of Vision 4(12):11),"
+        " not the optimal one. Without attention, both answers are equally likely. Every change is taken as half the"
+        " circle, the largest there is."
     )
 
     def _criterion(self) -> Parameter:
-        return Parameter("criterion", "difference at which a change is reported", "degrees of the circle", 5.0, 175.0, 70.0, 0.4, "log")
+        return Parameter(
+            "criterion",
+            "difference at which a change is reported",
+            "degrees of the circle",
+            5.0,
+            175.0,
+            70.0,
+            0.4,
+            "log",
+        )
 
     @abstractmethod
     def coefficients(self, values: Values, loads: np.ndarray) -> np.ndarray:
@@ -99,7 +116,8 @@ class ChangeResource(_Differences):
 
 @functools.lru_cache(maxsize=8)
 def _cosines(sizes: bytes) -> np.ndarray:
-    """The cosines of the harmonics (columns) at the sizes of changes (rows), which a search asks for thousands of times."""
+    """The cosines of the harmonics (columns) at the sizes of changes (rows), which a search asks
+    for thousands of times."""
     return np.cos(np.multiply.outer(np.frombuffer(sizes), _HARMONICS))
 
 

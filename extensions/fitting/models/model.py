@@ -1,4 +1,5 @@
-"""What a cognitive model is: declared parameters, the likelihood of answers, and answers of its own."""
+"""What a cognitive model is: declared parameters, the likelihood of answers, and answers of its
+own."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from scipy.special import expit, logit
 
 from ..trials import Kind, Trials, Values, stages
 
-#: Probabilities are kept from 0, so that one impossible answer does not make a whole session impossible.
+#: Probabilities are kept from 0, so that one impossible answer does not make a whole session
+#: impossible.
 LEAST = 1e-12
 
 
@@ -26,8 +28,9 @@ class Parameter:
     meaning : what it is, in a few words
     unit : of its value
     low, high : bounds of its value
-    typical, spread : its prior: normal on ``scale``, with this median and this standard deviation there. Planted values
-        of recovery tables are drawn from it, and the search begins at it; fits are of maximum likelihood, without it
+    typical, spread : its prior: normal on ``scale``, with this median and this standard deviation
+        there. Planted values of recovery tables are drawn from it, and the search begins at it;
+        fits are of maximum likelihood, without it
     scale : on which it is searched and has its interval
     each : whether every load has a value of its own
     """

@@ -16,20 +16,25 @@ ACTIVATIONS = (
 
 
 class _Order(Discrete):
-    """Weights of the items of a list, and guesses among all options: the first column is for items that were not in the list.
+    """Weights of the items of a list, and guesses among all options: the first column is for items
+    that were not in the list.
 
-    Where nothing may be given twice, neither items nor other options are there any more once they were given.
+    Where nothing may be given twice, neither items nor other options are there any more once they
+    were given.
     """
 
     kinds = ("order",)
 
     def chances(self, trials: Trials, weights: np.ndarray, guess: float | np.ndarray) -> np.ndarray:
-        """Luce's choice among the weights of the items (rows of answers, columns of positions), mixed with guesses."""
+        """Luce's choice among the weights of the items (rows of answers, columns of positions),
+        mixed with guesses."""
         there, unlisted = self.there(trials), self.unlisted(trials)
         weights = np.where(there, weights, 0.0)
         share = weights / weights.sum(1, keepdims=True)
         guessed = np.asarray(guess) / (there.sum(1) + unlisted)
-        return np.column_stack([guessed * unlisted, (1 - np.atleast_1d(guess))[:, None] * share + there * guessed[:, None]])
+        return np.column_stack(
+            [guessed * unlisted, (1 - np.atleast_1d(guess))[:, None] * share + there * guessed[:, None]]
+        )
 
     def there(self, trials: Trials) -> np.ndarray:
         """Whether there is an item of a position that can be given."""
@@ -52,7 +57,9 @@ class Simple(_Order):
     name = "simple"
     title = "SIMPLE: temporal distinctiveness"
     source = "Brown, Neath & Chater (2007), Psychological Review 114, 539-576"
-    ours = "Times in presentation intervals; answering takes time, too; guesses in place of the threshold for omissions."
+    ours = (
+        "Times in presentation intervals; answering takes time, too; guesses in place of the threshold for omissions."
+    )
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
         """Distinctiveness, time of an answer, guesses."""
@@ -81,8 +88,19 @@ class Primacy(_Order):
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
         """Gradient, guesses, and suppression where an item can be given twice."""
-        gradient = Parameter("gradient", "how activation falls from item to item", "log units", 0.02, 8.0, 1.5, 0.5, "log")
-        suppressed = Parameter("suppressed", "by how much activation falls once an item has been recalled", "share", 0.001, 0.999, 0.95, 1.0, "logit")
+        gradient = Parameter(
+            "gradient", "how activation falls from item to item", "log units", 0.02, 8.0, 1.5, 0.5, "log"
+        )
+        suppressed = Parameter(
+            "suppressed",
+            "by how much activation falls once an item has been recalled",
+            "share",
+            0.001,
+            0.999,
+            0.95,
+            1.0,
+            "logit",
+        )
         return (gradient, _GUESS) if trials.beside["once"].all() else (gradient, suppressed, _GUESS)
 
     def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
@@ -94,7 +112,11 @@ class Primacy(_Order):
     def refusal(self, trials: Trials) -> str:
         """See :meth:`.Model.refusal`."""
         forward = np.array_equal(trials.beside["position"], trials.beside["stage"] + 1)
-        return "" if forward else "it recalls lists from the first item to the last, but here they are asked for in another order"
+        return (
+            ""
+            if forward
+            else "it recalls lists from the first item to the last, but here they are asked for in another order"
+        )
 
 
 class MemoryMeasurement(_Order):
@@ -103,7 +125,10 @@ class MemoryMeasurement(_Order):
     name = "m3"
     title = "M3: memory measurement model"
     source = "Oberauer & Lewandowsky (2019), Psychological Review 126, 880-932"
-    ours = "Simple span version: items in place, items of other positions, options that were not in the list. Background 0.1, as there."
+    ours = (
+        "Simple span version: items in place, items of other positions, options that were not in the list. Background"
+        " 0.1, as there."
+    )
     background = 0.1
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:

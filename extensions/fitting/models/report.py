@@ -1,8 +1,11 @@
-"""Slots and resources in continuous report: which share of answers comes from a memory of which precision.
+"""Slots and resources in continuous report: which share of answers comes from a memory of which
+precision.
 
-Every model is a mixture of von Mises distributions around the target for each set size; a concentration of 0 is a guess.
-Precision is Fisher information, J = kappa I1(kappa) / I0(kappa), which adds up where memories are averaged. In all models alike, a share of trials is
-not attended to and guessed (Rouder et al., 2008, PNAS 105, 5975-5979): one slip with a single item would else refute any number of slots.
+Every model is a mixture of von Mises distributions around the target for each set size; a
+concentration of 0 is a guess. Precision is Fisher information, J = kappa I1(kappa) / I0(kappa),
+which adds up where memories are averaged. In all models alike, a share of trials is not attended to
+and guessed (Rouder et al., 2008, PNAS 105, 5975-5979): one slip with a single item would else
+refute any number of slots.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ _NODES, _BEYOND = 64, 1e-13
 
 CAPACITY = Parameter("k", "number of slots", "items", 0.2, 12.0, 2.5, 0.4, "log")
 SD = Parameter("sd", "standard deviation of a memory", "degrees of the circle", 2.0, 100.0, 20.0, 0.35, "log")
-PRECISION = Parameter("precision", "mean precision of a memory with one item", "1/radian²", 0.1, 500.0, 15.0, 0.6, "log")
+PRECISION = Parameter(
+    "precision", "mean precision of a memory with one item", "1/radian²", 0.1, 500.0, 15.0, 0.6, "log"
+)
 POWER = Parameter("power", "how precision falls with set size (exponent)", "", 0.0, 4.0, 1.0, 0.35)
 TAU = Parameter("tau", "scale of the spread of precision", "1/radian²", 0.02, 500.0, 8.0, 0.7, "log")
 ATTENDED = Parameter("attended", "share of trials that are attended to", "", 0.5, 0.9995, 0.97, 0.7, "logit")
@@ -69,7 +74,8 @@ def _legendre() -> tuple[np.ndarray, np.ndarray]:
 
 
 def gamma_nodes(mean: float, scale: float) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and precisions that stand for a gamma distribution: Gauss-Legendre in ln J; what is beyond is no memory."""
+    """Weights and precisions that stand for a gamma distribution: Gauss-Legendre in ln J; what is
+    beyond is no memory."""
     shape = mean / scale
     low = max(math.log(_NOTHING / scale), math.log(max(float(gammaincinv(shape, _BEYOND)), 1e-300)))
     high = math.log(float(gammainccinv(shape, _BEYOND)))
@@ -90,7 +96,8 @@ class Report(Model):
     swaps = False
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
-        """The model's own ones, the strength of other items where there are swaps, and with several set sizes how often one attends."""
+        """The model's own ones, the strength of other items where there are swaps, and with several
+        set sizes how often one attends."""
         return (*self.own, *((SWAP,) if self.swaps else ()), *((ATTENDED,) if len(trials.loads) > 1 else ()))
 
     def refusal(self, trials: Trials) -> str:
@@ -102,7 +109,8 @@ class Report(Model):
         """Weights and concentrations of the memories at a set size."""
 
     def log_likelihood(self, values: Values, trials: Trials) -> np.ndarray:
-        """The log density of errors; a swap is an answer about one of the other items, each equally likely."""
+        """The log density of errors; a swap is an answer about one of the other items, each equally
+        likely."""
         density = np.empty(len(trials))
         for load, rows in trials.by_load.items():
             around = self._around(*self.encoding(values, load))
@@ -131,7 +139,9 @@ class Report(Model):
         for load, rows in trials.by_load.items():
             weights, kappas = self.encoding(values, load)
             kappa = kappas[np.searchsorted(np.cumsum(weights)[:-1], random.random_sample(len(rows)))]
-            noise = np.where(kappa > 0, random.vonmises(0.0, np.maximum(kappa, 1e-9)), random.uniform(-np.pi, np.pi, len(rows)))
+            noise = np.where(
+                kappa > 0, random.vonmises(0.0, np.maximum(kappa, 1e-9)), random.uniform(-np.pi, np.pi, len(rows))
+            )
             centre = np.zeros(len(rows))
             swap = random.random_sample(len(rows)) < self.swapped(values, load)
             if swap.any():
@@ -162,7 +172,9 @@ class Averaging(Report):
     name = "slots-averaging"
     title = "slots and averaging"
     source = "Zhang & Luck (2008), Nature 453, 233-235"
-    ours = "Precision adds up as Fisher information; with 5 slots for 2 items, half of the items have 2 slots and half 3."
+    ours = (
+        "Precision adds up as Fisher information; with 5 slots for 2 items, half of the items have 2 slots and half 3."
+    )
     own = (CAPACITY, SD)
 
     def encoding(self, values: Values, load: int) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +189,9 @@ class Resource(Report):
 
     name = "resource"
     title = "equal resource"
-    source = "Bays & Husain (2008), Science 321, 851-854; Palmer (1990), JEP: Human Perception and Performance 16, 332-350"
+    source = (
+        "Bays & Husain (2008), Science 321, 851-854; Palmer (1990), JEP: Human Perception and Performance 16, 332-350"
+    )
     own = (PRECISION, POWER)
 
     def encoding(self, values: Values, load: int) -> tuple[np.ndarray, np.ndarray]:
@@ -186,7 +200,8 @@ class Resource(Report):
 
 
 class Variable(Report):
-    """Precision varies from item to item and trial to trial by a gamma distribution, whose mean falls with set size."""
+    """Precision varies from item to item and trial to trial by a gamma distribution, whose mean
+    falls with set size."""
 
     name = "vp"
     title = "variable precision"
@@ -196,12 +211,15 @@ class Variable(Report):
 
     def encoding(self, values: Values, load: int) -> tuple[np.ndarray, np.ndarray]:
         """The nodes of the gamma distribution."""
-        weights, precisions = gamma_nodes(float(values["precision"]) * load ** -float(values["power"]), float(values["tau"]))
+        weights, precisions = gamma_nodes(
+            float(values["precision"]) * load ** -float(values["power"]), float(values["tau"])
+        )
         return weights, kappa_of(precisions)
 
 
 class SlotsSwaps(Slots):
-    """Slots, and answers about other items: at one set size the three components of Bays, Catalao and Husain."""
+    """Slots, and answers about other items: at one set size the three components of Bays, Catalao
+    and Husain."""
 
     name = "slots+swaps"
     title = "slots and swaps"

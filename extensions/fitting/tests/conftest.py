@@ -5,7 +5,18 @@ from collections.abc import Iterator
 import pytest
 from suite import _frozen, _inside, _xvfb, data, pytest_collection_modifyitems, repository, run, screen, study, things
 
-__all__ = ["_frozen", "_inside", "_xvfb", "data", "pytest_collection_modifyitems", "repository", "run", "screen", "study", "things"]
+__all__ = [
+    "_frozen",
+    "_inside",
+    "_xvfb",
+    "data",
+    "pytest_collection_modifyitems",
+    "repository",
+    "run",
+    "screen",
+    "study",
+    "things",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,5 @@
-"""What is said of models: which one predicts better, and which ones a design can tell, each with a planted case of the opposite."""
+"""What is said of models: which one predicts better, and which ones a design can tell, each with a
+planted case of the opposite."""
 
 from __future__ import annotations
 
@@ -17,8 +18,11 @@ from spanlab.extensions.fitting.reading import Answerer
 from spanlab.extensions.fitting.trials import Kind
 
 
-def fitted(kind: Kind, names: Sequence[str], count: int, people: int = 1, load: int = 0, **values: float) -> list[list[Fitted]]:
-    """Models fitted to answers that the first of them gave with these parameters, at one load if one is given."""
+def fitted(
+    kind: Kind, names: Sequence[str], count: int, people: int = 1, load: int = 0, **values: float
+) -> list[list[Fitted]]:
+    """Models fitted to answers that the first of them gave with these parameters, at one load if
+    one is given."""
     models = [model for name in names for model in models_named(name, kind)]
     everybody = []
     for person in range(people):
@@ -34,7 +38,10 @@ def fitted(kind: Kind, names: Sequence[str], count: int, people: int = 1, load: 
 def test_a_design_that_tells_slots_from_resources() -> None:
     recovery = recover(fitted("report", ("slots", "resource"), 200, k=2.0, sd=18.0), 10, seed=1)
     assert np.diag(recovery.confusion()).min() >= 0.9
-    assert tells(recovery) == ["This design tells slots from resource: of 10 simulated answerers of each, 100% and 100% were recognised by their AICc."]
+    assert tells(recovery) == [
+        "This design tells slots from resource: of 10 simulated answerers of each, 100% and 100% were recognised by"
+        " their AICc."
+    ]
 
 
 def test_a_design_that_cannot_tell_slots_from_resources() -> None:
@@ -57,7 +64,9 @@ def test_the_model_of_the_answers_predicts_better(people: int) -> None:
     (said,) = predicts(fitted("report", ("slots", "resource"), 400, people, k=2.0, sd=18.0, attended=0.999), "who")
     assert said.startswith("who: slots predicts new answers better than resource (")
     assert ("people as units" in said) is (people > 1)
-    (turned,) = predicts(fitted("report", ("resource", "slots"), 400, people, precision=10.0, power=1.2, attended=0.999), "who")
+    (turned,) = predicts(
+        fitted("report", ("resource", "slots"), 400, people, precision=10.0, power=1.2, attended=0.999), "who"
+    )
     assert turned.startswith("who: resource predicts new answers better than slots (")
 
 
@@ -65,22 +74,30 @@ def test_the_model_of_the_answers_predicts_better(people: int) -> None:
 @pytest.mark.slow
 def test_models_that_predict_equally_well_are_told_apart_in_one_of_twenty(people: int) -> None:
     """By 1.96 standard errors they were in 19 of 100 with three people."""
-    random, named = np.random.RandomState(people), [SimpleNamespace(model=SimpleNamespace(name=name)) for name in ("first", "second")]
+    random, named = (
+        np.random.RandomState(people),
+        [SimpleNamespace(model=SimpleNamespace(name=name)) for name in ("first", "second")],
+    )
     found = 0
     for _ in range(1000):
-        everybody: Any = [[SimpleNamespace(fit=fit, held=random.normal(0, 10, 5)) for fit in named] for _ in range(people)]
+        everybody: Any = [
+            [SimpleNamespace(fit=fit, held=random.normal(0, 10, 5)) for fit in named] for _ in range(people)
+        ]
         found += "predicts new answers better" in predicts(everybody, "who")[0]
     assert 25 <= found <= 70
 
 
 @pytest.mark.parametrize("people", [1, 3])
 def test_models_that_say_the_same_are_not_decided_between(people: int) -> None:
-    """At one load, a criterion for each load and one for all are the same; and at few answers, much is alike."""
+    """At one load, a criterion for each load and one for all are the same; and at few answers, much
+    is alike."""
     fits = fitted("detection", ("sdt-shared", "threshold"), 60, people, d=1.5, criterion=0.0)
     (said,) = predicts(fits, "who")
     assert said.startswith("who: The answers do not decide between sdt-shared and threshold (")
     twice = [[one[0], one[0]] for one in fits]
-    assert predicts(twice, "who")[0].startswith("who: The answers do not decide between sdt-shared and sdt-shared (0.0 ± 0.0 log units")
+    assert predicts(twice, "who")[0].startswith(
+        "who: The answers do not decide between sdt-shared and sdt-shared (0.0 ± 0.0 log units"
+    )
 
 
 @pytest.mark.slow

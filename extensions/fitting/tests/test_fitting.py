@@ -77,18 +77,26 @@ def test_an_interval_holds_the_values_between_its_ends(name: str) -> None:
         for key, (low, high) in limits(found, trials).items():
             near = [low + 0.1 * (found.values[key] - low), high - 0.1 * (high - found.values[key])]
             far = [end - 0.1 * (found.values[key] - end) for end in (low, high)]
-            bounds = next((parameter.low, parameter.high) for place, (parameter, _) in zip(found.space.names, found.space.places, strict=True) if place == key)
+            bounds = next(
+                (parameter.low, parameter.high)
+                for place, (parameter, _) in zip(found.space.names, found.space.places, strict=True)
+                if place == key
+            )
             assert all(holds(found, trials, found.values | {key: value})[key] for value in near)
-            assert not any(holds(found, trials, found.values | {key: value})[key] for value in far if bounds[0] < value < bounds[1])
+            assert not any(
+                holds(found, trials, found.values | {key: value})[key] for value in far if bounds[0] < value < bounds[1]
+            )
 
 
-#: Model, kind of answers, how many, number of the answerer, and the parameter whose profile has a second valley.
+#: Model, kind of answers, how many, number of the answerer, and the parameter whose profile has a
+#: second valley.
 STUCK = (("resource", "change", 150, 30, "criterion"), ("resource", "change", 150, 35, "power"))
 
 
 @pytest.mark.parametrize(("name", "kind", "count", "number", "key"), STUCK)
 def test_an_interval_is_that_of_the_lowest_profile(name: str, kind: Any, count: int, number: int, key: str) -> None:
-    """A search along the profile stayed at a kink, or where the likelihood is flat, and intervals came out too short."""
+    """A search along the profile stayed at a kink, or where the likelihood is flat, and intervals
+    came out too short."""
     (model,) = models_named(name, kind)
     trials, space, at = planted(model, kind, count, number)
     found = fit(model, trials)
@@ -128,7 +136,10 @@ def test_held_out_answers_are_predicted_by_the_others() -> None:
     assert each.sum() < found.log_likelihood
     swapped = trials.answered(np.where(part == 0, 1 - trials.answer, trials.answer))
     again = held_out(fit(found.model, swapped), swapped, part)
-    left = [found.model.log_likelihood(found.space.values(found.at, trials), trials)[part == 0].sum(), again[part == 0].sum()]
+    left = [
+        found.model.log_likelihood(found.space.values(found.at, trials), trials)[part == 0].sum(),
+        again[part == 0].sum(),
+    ]
     assert left[1] < left[0]  # answers of a part do not fit themselves
 
 
@@ -149,9 +160,19 @@ SESSIONS = (
     ("continuous_orientation", "cognitive:slots+swaps?k=3&sd=15&swap=0.3", "slots+swaps", {"k": 3.0, "swap": 0.3}),
     ("cd", "cognitive:slots?k=4&guess=0.3", "slots", {"k": 4.0, "guess": 0.3}),
     ("sternberg", "cognitive:sdt-shared?d=2&criterion=0.5", "sdt-shared", {"d_3": 2.0, "criterion": 0.5}),
-    ("nback_verbal", "cognitive:sdt?d_1=3&d_2=2&d_3=1&criterion=0.4", "sdt", {"d_1": 3.0, "d_2": 2.0, "d_3": 1.0, "criterion_2": 0.4}),
+    (
+        "nback_verbal",
+        "cognitive:sdt?d_1=3&d_2=2&d_3=1&criterion=0.4",
+        "sdt",
+        {"d_1": 3.0, "d_2": 2.0, "d_3": 1.0, "criterion_2": 0.4},
+    ),
     ("nback_spatial", "cognitive:threshold?known=0.7&guess=0.2", "threshold", {"known_1": 0.7, "guess": 0.2}),
-    ("vsr", "cognitive:primacy?gradient=1&suppressed=0.9&guess=0.1", "primacy", {"gradient": 1.0, "suppressed": 0.9, "guess": 0.1}),
+    (
+        "vsr",
+        "cognitive:primacy?gradient=1&suppressed=0.9&guess=0.1",
+        "primacy",
+        {"gradient": 1.0, "suppressed": 0.9, "guess": 0.1},
+    ),
     ("lsr", "cognitive:simple?c=6&output=0.5&guess=0.1", "simple", {"c": 6.0, "output": 0.5, "guess": 0.1}),
     ("operation_span", "cognitive:m3?a=1&c=10", "m3", {"a": 1.0, "c": 10.0}),
     ("corsi", "cognitive:m3?a=2&c=8", "m3", {"a": 2.0, "c": 8.0}),
@@ -161,7 +182,9 @@ SESSIONS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("paradigm", "agent", "name", "wanted"), SESSIONS)
-def test_an_agent_takes_trials_and_its_parameters_come_back(paradigm: str, agent: str, name: str, wanted: dict[str, float], tmp_path: Path) -> None:
+def test_an_agent_takes_trials_and_its_parameters_come_back(
+    paradigm: str, agent: str, name: str, wanted: dict[str, float], tmp_path: Path
+) -> None:
     spanlab.replay(paradigm, agent=agent, trials=30 if "nback" in paradigm else 240, seed=3, data=tmp_path)
     (answerer,), _ = answerers(load([tmp_path]))
     assert answerer.name == agent
@@ -170,7 +193,11 @@ def test_an_agent_takes_trials_and_its_parameters_come_back(paradigm: str, agent
     assert {key: ends[key][0] <= value <= ends[key][1] for key, value in wanted.items()} == dict.fromkeys(wanted, True)
 
 
-@pytest.mark.parametrize("model", [model for model in MODELS if model.name != "sdt-unequal"], ids=lambda model: f"{model.name}-{model.kinds[0]}")
+@pytest.mark.parametrize(
+    "model",
+    [model for model in MODELS if model.name != "sdt-unequal"],
+    ids=lambda model: f"{model.name}-{model.kinds[0]}",
+)
 def test_a_fit_names_an_agent_that_has_all_its_parameters(model: Model) -> None:
     """It was refused once, for the share of trials attended to."""
     trials = design(model.kinds[0], 60)
@@ -185,7 +212,9 @@ def test_an_agent_does_not_always_attend(tmp_path: Path) -> None:
     errors = []
     for attended in (0.5, 0.9995):
         agent = f"cognitive:slots?k=12&sd=5&attended={attended}"
-        answers = spanlab.replay("continuous_colour", agent=agent, trials=60, seed=2, data=tmp_path / str(attended)).responses
+        answers = spanlab.replay(
+            "continuous_colour", agent=agent, trials=60, seed=2, data=tmp_path / str(attended)
+        ).responses
         errors.append((answers["error"].astype(float).abs() > 40).mean())
     assert errors[1] < 0.1 < 0.25 < errors[0] < 0.55
 
@@ -195,9 +224,13 @@ def test_an_agent_sees_percepts_alone(tmp_path: Path) -> None:
     assert not Cognitive.kind.oracle
     result = spanlab.replay("continuous_colour", agent="cognitive:slots?k=1.5&sd=10", trials=24, seed=2, data=tmp_path)
     assert not result.responses["oracle"].any()
-    again = spanlab.replay("continuous_colour", agent="cognitive:slots?k=1.5&sd=10", trials=24, seed=2, data=tmp_path / "again")
+    again = spanlab.replay(
+        "continuous_colour", agent="cognitive:slots?k=1.5&sd=10", trials=24, seed=2, data=tmp_path / "again"
+    )
     assert result.responses["answer"].tolist() == again.responses["answer"].tolist()
-    assert result.responses["error"].astype(float).abs().min() < 10 < result.responses["error"].astype(float).abs().max()
+    assert (
+        result.responses["error"].astype(float).abs().min() < 10 < result.responses["error"].astype(float).abs().max()
+    )
 
 
 class Forbidden:
@@ -209,7 +242,10 @@ class Forbidden:
 
 #: With the sessions above, every model there is.
 OTHERS = (
-    *(("continuous_colour", f"cognitive:{name}") for name in ("slots-averaging", "resource", "vp", "resource+swaps", "vp+swaps")),
+    *(
+        ("continuous_colour", f"cognitive:{name}")
+        for name in ("slots-averaging", "resource", "vp", "resource+swaps", "vp+swaps")
+    ),
     *(("cd", f"cognitive:{name}") for name in ("resource", "vp")),
     ("sternberg", "cognitive:sdt-unequal?sd=1.5"),
 )
@@ -221,7 +257,9 @@ def test_the_sessions_of_this_file_have_every_model() -> None:
 
 
 @pytest.mark.parametrize(("paradigm", "agent"), [*((paradigm, agent) for paradigm, agent, *_ in SESSIONS), *OTHERS])
-def test_no_model_is_handed_the_truth_or_looks_at_it(paradigm: str, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_model_is_handed_the_truth_or_looks_at_it(
+    paradigm: str, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The runner gives it none; and were it given one, its answers would be the same."""
     handed: list[Any] = []
     step = Remembering.step
@@ -282,8 +320,19 @@ def test_published_answers_are_read_from_their_counts() -> None:
 def test_ratings_become_ordered_answers() -> None:
     rows = pd.DataFrame(
         {
-            **{"participant": "P1", "agent_kind": "participant", "agent": "participant", "unit_trial": range(4), "outcome": "answered"},
-            **{"set_size": 2.0, "list_length": 2.0, "correct_answer": ['"yes"', '"yes"', '"no"', '"no"'], "correct": [1.0, 0.0, 1.0, 0.0]},
+            **{
+                "participant": "P1",
+                "agent_kind": "participant",
+                "agent": "participant",
+                "unit_trial": range(4),
+                "outcome": "answered",
+            },
+            **{
+                "set_size": 2.0,
+                "list_length": 2.0,
+                "correct_answer": ['"yes"', '"yes"', '"no"', '"no"'],
+                "correct": [1.0, 0.0, 1.0, 0.0],
+            },
             "confidence": [3.0, 1.0, 3.0, 1.0],
         }
     )
@@ -298,9 +347,26 @@ def test_ratings_become_ordered_answers() -> None:
 @pytest.mark.slow
 def test_the_command_prints_fits_and_what_they_mean(run: Run, tmp_path: Path) -> None:
     spanlab.replay("nback_verbal", agent="cognitive:sdt?d_1=3&d_2=2&d_3=1", trials=6, seed=1, data=tmp_path / "data")
-    status, printed, _ = run("fit", str(tmp_path / "data"), "--model", "sdt-shared", "--model", "threshold", "--simulated", "10", "-o", str(tmp_path / "out"))
+    status, printed, _ = run(
+        "fit",
+        str(tmp_path / "data"),
+        "--model",
+        "sdt-shared",
+        "--model",
+        "threshold",
+        "--simulated",
+        "10",
+        "-o",
+        str(tmp_path / "out"),
+    )
     assert status == 0
-    for text in ("nback_verbal: cognitive:sdt?d_1=3&d_2=2&d_3=1; 144 answers each", "known_1", "held out", "sdt-shared from threshold", "cognitive:threshold?"):
+    for text in (
+        "nback_verbal: cognitive:sdt?d_1=3&d_2=2&d_3=1; 144 answers each",
+        "known_1",
+        "held out",
+        "sdt-shared from threshold",
+        "cognitive:threshold?",
+    ):
         assert text in printed
     table = pd.read_csv(tmp_path / "out" / "fit.csv")
     assert set(table["parameter"]) == {"d_1", "d_2", "d_3", "criterion", "known_1", "known_2", "known_3", "guess"}
@@ -314,7 +380,10 @@ def test_the_command_prints_fits_and_what_they_mean(run: Run, tmp_path: Path) ->
     ("options", "said"),
     [
         ((), "--model takes sdt, sdt-shared, threshold"),
-        (("--model", "slots"), "no model for the answers of nback_verbal (detection): --model takes sdt, sdt-shared, threshold"),
+        (
+            ("--model", "slots"),
+            "no model for the answers of nback_verbal (detection): --model takes sdt, sdt-shared, threshold",
+        ),
         (("--model", "sdt-unequal"), "sdt-unequal is left out: its variance cannot be told from yes and no alone"),
         (("--model", "sdt", "--paradigm", "vsr"), "--paradigm vsr: there are no such answers"),
         (("--model", "std"), "there is no model 'std'; did you mean 'sdt'?"),
@@ -333,7 +402,12 @@ def test_the_command_says_which_models_there_are(run: Run, options: tuple[str, .
 def test_workers_fit_as_one_process_does() -> None:
     """And people get the table of model selection, which one person or one model has not."""
     random = np.random.RandomState(1)
-    people = [Answerer("planted", f"P{n}", True, (trials := design("detection", 60, n)).answered(random.randint(0, 2, len(trials)))) for n in range(3)]
+    people = [
+        Answerer(
+            "planted", f"P{n}", True, (trials := design("detection", 60, n)).answered(random.randint(0, 2, len(trials)))
+        )
+        for n in range(3)
+    ]
     alone, shared = (study(people, ["sdt-shared", "threshold"], 10, 1, workers=workers) for workers in (None, 2))
     assert alone.rows() == shared.rows()
     np.testing.assert_array_equal(alone.recovery.aicc, shared.recovery.aicc)

@@ -71,7 +71,11 @@ def variable(error: float, size: int, p: Numbers) -> float:
     low, high = (math.log(max(float(gamma.ppf(share, shape, scale=p["tau"])), 1e-30)) for share in (1e-10, 1 - 1e-13))
 
     def at(log: float) -> float:
-        return float(gamma.pdf(math.exp(log), shape, scale=p["tau"])) * math.exp(log) * around(error, kappa_with(math.exp(log)))
+        return (
+            float(gamma.pdf(math.exp(log), shape, scale=p["tau"]))
+            * math.exp(log)
+            * around(error, kappa_with(math.exp(log)))
+        )
 
     return quad(at, low, high, epsabs=1e-11, epsrel=1e-9, limit=200)[0] + 1e-10 / (2 * math.pi)
 
@@ -101,21 +105,27 @@ def test_a_density_of_reports_is_that_of_the_formula(name: str, shift: float) ->
     wanted = []
     for row, size in enumerate(trials.load):
         others = trials.beside["others"][row, : size - 1]
-        wanted.append(math.log(second(float(trials.answer[row]), [float(other) for other in others], int(size), values)))
+        wanted.append(
+            math.log(second(float(trials.answer[row]), [float(other) for other in others], int(size), values))
+        )
     np.testing.assert_allclose(each, wanted, atol=1e-6)
 
 
 def drawn(model: Model, kind: Any, count: int, shift: float) -> tuple[Trials, dict[str, float], np.ndarray]:
-    """Answers of a model with parameters so many spreads from the typical ones, the parameters, and its log likelihood of each answer."""
+    """Answers of a model with parameters so many spreads from the typical ones, the parameters, and
+    its log likelihood of each answer."""
     trials = design(kind, count)
     space = Space.of(model, trials)
-    at = np.array([p.to_scale(p.typical) + shift * p.spread * (-1) ** place for place, (p, _) in enumerate(space.places)])
+    at = np.array(
+        [p.to_scale(p.typical) + shift * p.spread * (-1) ** place for place, (p, _) in enumerate(space.places)]
+    )
     answered = trials.answered(model.draw(space.values(at, trials), trials, np.random.RandomState(3)))
     return answered, space.numbers(at), model.log_likelihood(space.values(at, answered), answered)
 
 
 def difference_below(criterion: float, size: float, kappas: Sequence[float], weights: Sequence[float]) -> float:
-    """The probability that two noisy values that differ by a size differ by less than a criterion: over pairs of concentrations."""
+    """The probability that two noisy values that differ by a size differ by less than a criterion:
+    over pairs of concentrations."""
 
     def density(angle: float) -> float:
         one, other = np.meshgrid(kappas, kappas)
@@ -130,7 +140,13 @@ def difference_below(criterion: float, size: float, kappas: Sequence[float], wei
 def test_change_is_detected_as_by_the_formula(name: str) -> None:
     (model,) = models_named(name, "change")
     p = {"precision": 12.0, "power": 0.7, "tau": 3.0, "criterion": 60.0, "attended": 0.9}
-    trials = Trials("change", np.array([1, 1, 3, 3]), np.arange(4), np.ones(4, int), {"signal": np.array([0, 1, 0, 1]), "size": np.array([3.0, 1.2, 0.4, 2.0])})
+    trials = Trials(
+        "change",
+        np.array([1, 1, 3, 3]),
+        np.arange(4),
+        np.ones(4, int),
+        {"signal": np.array([0, 1, 0, 1]), "size": np.array([3.0, 1.2, 0.4, 2.0])},
+    )
     found = np.exp(model.log_likelihood(p, trials))
     wanted = []
     for row, size in enumerate(trials.load):
@@ -153,7 +169,13 @@ def test_change_is_detected_as_by_the_formula(name: str) -> None:
 
 def test_slots_detect_changes_as_pashler_says() -> None:
     (model,) = models_named("slots", "change")
-    trials = Trials("change", np.array([2, 6, 6]), np.arange(3), np.ones(3, int), {"signal": np.array([1, 1, 0]), "size": np.full(3, np.pi)})
+    trials = Trials(
+        "change",
+        np.array([2, 6, 6]),
+        np.arange(3),
+        np.ones(3, int),
+        {"signal": np.array([1, 1, 0]), "size": np.full(3, np.pi)},
+    )
     found = np.exp(model.log_likelihood({"k": 3.0, "guess": 0.4}, trials))
     np.testing.assert_allclose(found, [1.0, 0.5 + 0.5 * 0.4, 0.4], atol=1e-9)
     found = np.exp(model.log_likelihood({"k": 3.0, "guess": 0.4, "attended": 0.9}, trials))
@@ -165,7 +187,17 @@ def test_signal_detection_is_that_of_the_normal_distribution(name: str, levels: 
     (model,) = models_named(name)
     trials = design("detection", 60, levels=levels)
     trials = trials.answered(np.random.RandomState(4).randint(0, levels, 60))
-    p = {"d_1": 1.2, "d_2": 0.8, "d_3": 0.3, "criterion": 0.2, "gap_1": 0.3, "gap_2": 0.4, "gap_3": 0.5, "gap_4": 0.6, "sd": 1.4}
+    p = {
+        "d_1": 1.2,
+        "d_2": 0.8,
+        "d_3": 0.3,
+        "criterion": 0.2,
+        "gap_1": 0.3,
+        "gap_2": 0.4,
+        "gap_3": 0.5,
+        "gap_4": 0.6,
+        "sd": 1.4,
+    }
     p |= {"criterion_1": 0.2, "criterion_2": -0.4, "criterion_3": 0.9}
     space = Space.of(model, trials)
     found = model.log_likelihood(space.values(space.point(p), trials), trials)
@@ -176,14 +208,19 @@ def test_signal_detection_is_that_of_the_normal_distribution(name: str, levels: 
         edges = [-math.inf, *criteria, math.inf]
         sd = 1.4 if name == "sdt-unequal" else 1.0
         evidence = norm(p[f"d_{load}"] / 2, sd) if trials.beside["signal"][row] else norm(-p[f"d_{load}"] / 2, 1.0)
-        assert found[row] == pytest.approx(math.log(evidence.cdf(edges[answer + 1]) - evidence.cdf(edges[answer])), abs=1e-6)
+        assert found[row] == pytest.approx(
+            math.log(evidence.cdf(edges[answer + 1]) - evidence.cdf(edges[answer])), abs=1e-6
+        )
 
 
 def test_fitted_sensitivity_is_that_of_the_rates() -> None:
-    """With a sensitivity and a criterion of its own, each load is fitted exactly: the same d' and criterion as from hits and false alarms."""
+    """With a sensitivity and a criterion of its own, each load is fitted exactly: the same d' and
+    criterion as from hits and false alarms."""
     trials = design("detection", 600)
     signal = trials.beside["signal"]
-    trials = trials.answered((np.random.RandomState(2).random_sample(600) < np.where(signal == 1, 0.8, 0.25)).astype(int))
+    trials = trials.answered(
+        (np.random.RandomState(2).random_sample(600) < np.where(signal == 1, 0.8, 0.25)).astype(int)
+    )
     values = fit(models_named("sdt")[0], trials).values
     for load, rows in trials.by_load.items():
         said, was = trials.answer[rows] == 1, signal[rows] == 1
@@ -194,7 +231,9 @@ def test_fitted_sensitivity_is_that_of_the_rates() -> None:
 
 def test_thresholds() -> None:
     (model,) = models_named("threshold")
-    trials = Trials("detection", np.ones(4, int), np.arange(4), np.array([1, 0, 1, 0]), {"signal": np.array([1, 1, 0, 0])})
+    trials = Trials(
+        "detection", np.ones(4, int), np.arange(4), np.array([1, 0, 1, 0]), {"signal": np.array([1, 1, 0, 0])}
+    )
     found = np.exp(model.log_likelihood({"known": 0.6, "guess": 0.3}, trials))
     np.testing.assert_allclose(found, [0.6 + 0.4 * 0.3, 0.4 * 0.7, 0.4 * 0.3, 0.6 + 0.4 * 0.7], atol=1e-9)
 
@@ -210,7 +249,11 @@ def test_swaps_at_one_set_size_are_the_three_components_of_bays() -> None:
 
 def order_by_hand(name: str, p: Numbers, trials: Trials, row: int) -> float:
     """The probability of an answer: of one question of a list, from the formulas."""
-    size, options, position = int(trials.load[row]), int(trials.beside["options"][row]), int(trials.beside["position"][row])
+    size, options, position = (
+        int(trials.load[row]),
+        int(trials.beside["options"][row]),
+        int(trials.beside["position"][row]),
+    )
     stage, once = int(trials.beside["stage"][row]), bool(trials.beside["once"][row])
     given = [item for item in range(1, size + 1) if trials.beside["given"][row, item - 1]]
     left = [item for item in range(1, size + 1) if not (once and item in given)]
@@ -223,7 +266,10 @@ def order_by_hand(name: str, p: Numbers, trials: Trials, row: int) -> float:
         age = {item: size - item + 1 + p["output"] * stage for item in range(1, size + 1)}
         strength = {item: math.exp(-p["c"] * abs(math.log(age[item]) - math.log(age[position]))) for item in left}
     else:
-        strength = {item: math.exp(-p["gradient"] * (item - 1)) * (1 - p.get("suppressed", 1.0) * (item in given)) for item in left}
+        strength = {
+            item: math.exp(-p["gradient"] * (item - 1)) * (1 - p.get("suppressed", 1.0) * (item in given))
+            for item in left
+        }
     guess = p["guess"] / (len(left) + unlisted)
     if not trials.answer[row]:
         return guess * unlisted
@@ -296,9 +342,14 @@ def test_updating_is_that_of_the_formulas(boxes: int, outdated: float) -> None:
     assert seen == (set(range(6)) if boxes > 1 else {0, 1, 3})
 
 
-@pytest.mark.parametrize(("model", "kind"), [(model, kind) for model in MODELS for kind in model.kinds], ids=lambda value: getattr(value, "name", str(value)))
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [(model, kind) for model in MODELS for kind in model.kinds],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
 def test_answers_come_as_often_as_they_are_likely(model: Model, kind: Any) -> None:
-    """A model's own answers are less likely under other parameters; and equal rows are counted, not lost."""
+    """A model's own answers are less likely under other parameters; and equal rows are counted, not
+    lost."""
     trials = design(kind, 400, levels=6 if model.name == "sdt-unequal" else 2)
     space = Space.of(model, trials)
     typical = np.array([p.to_scale(p.typical) for p, _ in space.places])

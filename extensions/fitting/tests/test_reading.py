@@ -12,9 +12,28 @@ from ..reading import answerers
 
 
 def test_people_and_machines_of_one_table_are_answerers_by_their_names(tmp_path: Path) -> None:
-    """Columns of a file are categories, each with words of its own: a person's name is none of the machine's."""
-    people = [table(change_detection(3), 4, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=at) for at in range(3)]
-    together(*people, table(change_detection(1), 4, agent="network:n", paradigm="cd", seed=9)).to_csv(tmp_path / "answers.csv", index=False)
+    """Columns of a file are categories, each with words of its own: a person's name is none of the
+    machine's."""
+    people = [
+        table(
+            change_detection(3),
+            4,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            paradigm="cd",
+            seed=at,
+        )
+        for at in range(3)
+    ]
+    together(*people, table(change_detection(1), 4, agent="network:n", paradigm="cd", seed=9)).to_csv(
+        tmp_path / "answers.csv", index=False
+    )
     everybody, notes = answerers(load([tmp_path / "answers.csv"]))
-    assert {answerer.name: answerer.person for answerer in everybody} == {"P0": True, "P1": True, "P2": True, "network:n": False}
+    assert {answerer.name: answerer.person for answerer in everybody} == {
+        "P0": True,
+        "P1": True,
+        "P2": True,
+        "network:n": False,
+    }
     assert notes == []

@@ -53,7 +53,15 @@ def people_and_machines(data: Path, people: int, trials: int, agents: tuple[str,
     """Sessions of people with different capacities, and of machines."""
     for number in range(people):
         model = Remembers(f"slots?k={2 + 0.3 * number:g}&guess=0.3&attended=0.99")
-        take(data, spanlab.load_paradigm(paradigm), model, trials, seed=number, participant=f"p{number:02}", practice=False)
+        take(
+            data,
+            spanlab.load_paradigm(paradigm),
+            model,
+            trials,
+            seed=number,
+            participant=f"p{number:02}",
+            practice=False,
+        )
     for agent in agents:
         spanlab.replay(paradigm, agent=agent, trials=trials, seed=50, data=data)
     return data
@@ -81,7 +89,9 @@ def test_a_section_shows_people_as_a_cloud_and_machines_with_intervals(run: Run,
     assert made is not None
     parameters, curves = made.figures
     rows = parameters.spec["data"]["values"]
-    assert [row["kind"] for row in rows if row["panel"] == "slots: k" and "value" in row] == ["person"] * 3 + ["machine"]
+    assert [row["kind"] for row in rows if row["panel"] == "slots: k" and "value" in row] == ["person"] * 3 + [
+        "machine"
+    ]
     assert {row["group"] for row in rows} == {"3 people", "cognitive:slots?k=3"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows if "value" in row)
     panels = {f"{model}: {group}" for model in ("slots", "sdt-shared") for group in ("3 people", "cognitive:slots?k=3")}
@@ -104,13 +114,21 @@ def test_a_section_does_not_show_fits_of_other_answers(run: Run, tmp_path: Path)
     made = shown(data, tmp_path)
     assert made is not None
     assert (made.figures, made.tables) == ((), ())
-    assert made.notes == ("cd: the models were fitted to other answers than those of this page, and are not shown. Fit again.",)
+    assert made.notes == (
+        "cd: the models were fitted to other answers than those of this page, and are not shown. Fit again.",
+    )
 
 
 def test_fits_of_the_same_answers_are_shown(tmp_path: Path) -> None:
     data = people_and_machines(tmp_path / "data", 0, 8, ("chance",))
     everybody, _ = answerers(load([data]))
-    fits = {"answers": digest(everybody), "described": "slots", "sentences": ["who: slots"], "tables": {}, "figures": {}}
+    fits = {
+        "answers": digest(everybody),
+        "described": "slots",
+        "sentences": ["who: slots"],
+        "tables": {},
+        "figures": {},
+    }
     (data / FILE).write_text(json.dumps({"format": FORMAT, "paradigms": {"cd": fits}}), encoding="utf-8")
     made = shown(data, tmp_path)
     assert made is not None
@@ -118,13 +136,18 @@ def test_fits_of_the_same_answers_are_shown(tmp_path: Path) -> None:
     spanlab.replay("cd", agent="chance", trials=8, seed=51, data=data)
     made = shown(data, tmp_path)
     assert made is not None
-    assert [note.partition(",")[0] for note in made.notes] == ["cd: the models were fitted to other answers than those of this page"]
+    assert [note.partition(",")[0] for note in made.notes] == [
+        "cd: the models were fitted to other answers than those of this page"
+    ]
 
 
 def test_a_hash_knows_every_answer() -> None:
-    """Numbers of trials depend on what else was read, and count for nothing; who comes first does neither."""
+    """Numbers of trials depend on what else was read, and count for nothing; who comes first does
+    neither."""
     trials = design("order", 40)
-    first, second = (Answerer("vsr", name, False, trials.answered(np.arange(len(trials)) % 3)) for name in ("one", "other"))
+    first, second = (
+        Answerer("vsr", name, False, trials.answered(np.arange(len(trials)) % 3)) for name in ("one", "other")
+    )
     same = replace(first, trials=replace(first.trials, trial=first.trials.trial + 100))
     assert digest([first, second]) == digest([second, same])
     changed = first.trials.answer.copy()
@@ -163,7 +186,9 @@ def test_fits_of_another_paradigm_stay(run: Run, tmp_path: Path) -> None:
     assert set(stored(data)) == {"cd", "vsr"}
 
 
-@pytest.mark.parametrize(("content", "said"), [("{", "cannot be read"), ('{"format": 99}', "another version"), ("[]", "another version")])
+@pytest.mark.parametrize(
+    ("content", "said"), [("{", "cannot be read"), ('{"format": 99}', "another version"), ("[]", "another version")]
+)
 def test_a_file_that_holds_something_else_is_said_and_kept(content: str, said: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(content, encoding="utf-8")
     with pytest.raises(SpanLabError, match=said):

@@ -10,7 +10,8 @@ from spanlab.extensions.fitting.selection import select
 
 
 def exact(evidence: np.ndarray) -> tuple[float, float, float]:
-    """Of two models: the expected share of the first, the probability that it is above a half, and that of equal frequencies."""
+    """Of two models: the expected share of the first, the probability that it is above a half, and
+    that of equal frequencies."""
     share = (np.arange(20_000) + 0.5) / 20_000
     logs = np.log(np.exp(evidence[:, [0]]) * share + np.exp(evidence[:, [1]]) * (1 - share)).sum(0)
     weights = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
@@ -38,7 +39,8 @@ def test_the_most_frequent_model_is_found_among_three() -> None:
 
 
 def test_models_that_say_the_same_are_equally_frequent() -> None:
-    """Without protection, ten people of whom no one decides anything would still leave a model ahead by chance."""
+    """Without protection, ten people of whom no one decides anything would still leave a model
+    ahead by chance."""
     found = select(np.random.RandomState(1).normal(0, 0.3, (10, 2)))
     assert found.equal > 0.5
     assert abs(found.protected[0] - 0.5) < abs(found.exceedance[0] - 0.5)

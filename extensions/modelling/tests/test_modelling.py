@@ -1,4 +1,5 @@
-"""Trials for models that are trained elsewhere: batches, an environment, and torch modules as participants."""
+"""Trials for models that are trained elsewhere: batches, an environment, and torch modules as
+participants."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from spanlab.extensions.modelling.gym import Task
 
 
 class Memory(nn.Module):
-    """A recurrent network that nobody has trained; it returns its state, too, as recurrent modules do."""
+    """A recurrent network that nobody has trained; it returns its state, too, as recurrent modules
+    do."""
 
     def __init__(self, outputs: int = 9) -> None:
         super().__init__()
@@ -58,7 +60,9 @@ def test_logits_are_those_that_are_named() -> None:
         def forward(self, frames: torch.Tensor) -> torch.Tensor:
             return torch.arange(12.0).expand(*frames.shape[:2], 12)
 
-    named = spanlab.replay("vsr", agent=Always(), logits=[8, 7, 6, 5, 4, 3, 2, 1, 0], trials=8, levels={"list_length": 9})
+    named = spanlab.replay(
+        "vsr", agent=Always(), logits=[8, 7, 6, 5, 4, 3, 2, 1, 0], trials=8, levels={"list_length": 9}
+    )
     first = spanlab.replay("vsr", agent=Always(), trials=8, levels={"list_length": 9})
     assert set(named.responses["answer"]) == {0}
     assert set(first.responses["answer"]) == {8}

@@ -1,4 +1,5 @@
-"""``spanlab neural``: networks that ship and networks of the WorM benchmark's fourteen tasks, one task, one trial, wrong options; what is written is whole."""
+"""``spanlab neural``: networks that ship and networks of the WorM benchmark's fourteen tasks, one
+task, one trial, wrong options; what is written is whole."""
 
 from __future__ import annotations
 
@@ -38,7 +39,11 @@ class Done(NamedTuple):
 def spanlab(*arguments: object) -> Done:
     """The command line, in this process."""
     out, wrong, status = io.StringIO(), io.StringIO(), 0
-    with mock.patch.object(sys, "argv", ["spanlab", *map(str, arguments)]), contextlib.redirect_stdout(out), contextlib.redirect_stderr(wrong):
+    with (
+        mock.patch.object(sys, "argv", ["spanlab", *map(str, arguments)]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(wrong),
+    ):
         try:
             main()
         except SystemExit as end:
@@ -55,7 +60,9 @@ def untrained(path: Path, tasks: tuple[str, ...], hidden: int = 16) -> Path:
             view = paradigm.network_view(levels)
             assert view is not None
             known[view.task] = task_seen_in(view)
-    network = build(model_settings(encoder="worm", architecture="gru", hidden=hidden), {task: known[task] for task in tasks}, seed=3)
+    network = build(
+        model_settings(encoder="worm", architecture="gru", hidden=hidden), {task: known[task] for task in tasks}, seed=3
+    )
     save(path, network, path.stem, TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""))
     return path
 
@@ -69,7 +76,9 @@ def whole(folder: Path) -> str:
     for name in sorted(there):
         path = folder / name
         if path.suffix == ".svg":
-            words = " ".join(node.text or "" for node in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text"))
+            words = " ".join(
+                node.text or "" for node in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")
+            )
             assert "NaN" not in words
             assert "undefined" not in words
         elif path.suffix == ".csv":
@@ -129,7 +138,9 @@ def test_the_fourteen_tasks_of_the_benchmark(tmp_path: Path) -> None:
     assert "cd_color, cd_orientation, cd_size, cd_gap, cd_conj are looked at as one task" in page
     assert "combinations of factor levels; take more with --trials" in page
 
-    done = spanlab("neural", checkpoint, "-o", tmp_path / "apart", "--trials", "6", "--tasks", "cd_gap,cd_color", "--apart")
+    done = spanlab(
+        "neural", checkpoint, "-o", tmp_path / "apart", "--trials", "6", "--tasks", "cd_gap,cd_color", "--apart"
+    )
     assert done.returncode == 0, done.stderr
     assert list(pd.read_csv(tmp_path / "apart" / "tables" / "task_variance.csv").columns)[3:] == ["cd_color", "cd_gap"]
     assert "looked at as one task" not in whole(tmp_path / "apart")
@@ -143,7 +154,22 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_command_on_the_page_makes_the_same_again(small: Path, tmp_path: Path) -> None:
     first = tmp_path / "a folder"
-    done = spanlab("neural", small, "-o", first, "--trials", "8", "--most-clusters", "3", "--generator", "published", "--seed", "4", "--inactive", "0.01")
+    done = spanlab(
+        "neural",
+        small,
+        "-o",
+        first,
+        "--trials",
+        "8",
+        "--most-clusters",
+        "3",
+        "--generator",
+        "published",
+        "--seed",
+        "4",
+        "--inactive",
+        "0.01",
+    )
     assert done.returncode == 0, done.stderr
     page = html.unescape(whole(first))
     found = re.search(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
@@ -197,7 +223,9 @@ def test_wrong_options_are_one_sentence(small: Path, tmp_path: Path, arguments: 
     assert not (tmp_path / "out").exists()
 
 
-def test_without_scikit_learn_it_is_told_what_to_install(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_scikit_learn_it_is_told_what_to_install(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
     done = spanlab("neural", small, "-o", tmp_path / "out")
     assert done.returncode == 1
@@ -216,12 +244,25 @@ def test_a_task_of_an_unknown_paradigm_needs_its_file(tmp_path: Path) -> None:
     known = load_paradigm("vsr")
     view = known.network_view(known.combinations()[0])
     assert view is not None
-    network = build(model_settings(encoder="worm", architecture="rnn", hidden=4), {"mine": task_seen_in(view.model_copy(update={"task": "mine"}))}, seed=1)
-    save(tmp_path / "mine.pt", network, "mine", TrainedOn(paradigms={"mine": "0"}, levels={}, steps=0, trials={}, config=""))
+    network = build(
+        model_settings(encoder="worm", architecture="rnn", hidden=4),
+        {"mine": task_seen_in(view.model_copy(update={"task": "mine"}))},
+        seed=1,
+    )
+    save(
+        tmp_path / "mine.pt",
+        network,
+        "mine",
+        TrainedOn(paradigms={"mine": "0"}, levels={}, steps=0, trials={}, config=""),
+    )
     done = spanlab("neural", tmp_path / "mine.pt", "-o", tmp_path / "out", "--trials", "2")
     assert done.returncode == 1
     assert "no paradigm in the library is the task 'mine'" in done.stderr
-    (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nversion: 1\nfactors: {list_length: [2, 3]}\nnetwork: {task: mine}\n")
-    done = spanlab("neural", tmp_path / "mine.pt", "-o", tmp_path / "out", "--trials", "2", "--paradigm", tmp_path / "mine.yaml")
+    (tmp_path / "mine.yaml").write_text(
+        "extends: vsr\nparadigm: mine\nversion: 1\nfactors: {list_length: [2, 3]}\nnetwork: {task: mine}\n"
+    )
+    done = spanlab(
+        "neural", tmp_path / "mine.pt", "-o", tmp_path / "out", "--trials", "2", "--paradigm", tmp_path / "mine.yaml"
+    )
     assert done.returncode == 0, done.stderr
     assert "mine has changed since the network was trained on it" in whole(tmp_path / "out")

@@ -1,4 +1,5 @@
-"""Lesions, and the trials behind them: states and answers are those of the network, and a cluster that serves one task is needed for it alone."""
+"""Lesions, and the trials behind them: states and answers are those of the network, and a cluster
+that serves one task is needed for it alone."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from spanlab.paradigms import Trial, compile_trial, load_paradigm, random_vector
 from spanlab.paradigms.network_view import NetworkView
 from spanlab.stimuli.render.pixels import network_frame
 
-#: Steps before the probe of trials with these levels, as the WorM benchmark's analysis takes them; None: all (N-back is not in it).
+#: Steps before the probe of trials with these levels, as the WorM benchmark's analysis takes them;
+#: None: all (N-back is not in it).
 COUNTED: dict[str, tuple[dict[str, object], int | None]] = {
     "sc": ({"list_length": 10}, 10),
     "sfr": ({"list_length": 5}, 5),
@@ -68,16 +70,23 @@ def test_states_are_those_of_going_step_by_step(name: str) -> None:
     paradigm = load_paradigm(name)
     view = paradigm.network_view(paradigm.combinations()[0])
     assert view is not None
-    trials = [compile_trial(paradigm, levels, seed, "corrected") for seed, levels in enumerate(paradigm.combinations()[2:0:-1])]
+    trials = [
+        compile_trial(paradigm, levels, seed, "corrected")
+        for seed, levels in enumerate(paradigm.combinations()[2:0:-1])
+    ]
     network, vectors = network_for(view), random_vectors()
     observed = observe(network, vectors, view, trials)
     for row, trial in enumerate(trials):
         state = None
-        steps = [step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step or step.percept.ask]
+        steps = [
+            step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step or step.percept.ask
+        ]
         for place, stimulus in enumerate(steps):
             frame = vectors.shown([stimulus]) if view.input == "vectors" else network_frame(stimulus.scene())[None]
             with torch.inference_mode():
-                passage = network(network.see(torch.from_numpy(frame)).at(torch.zeros(1, 1, dtype=torch.int64)), view.task, state)
+                passage = network(
+                    network.see(torch.from_numpy(frame)).at(torch.zeros(1, 1, dtype=torch.int64)), view.task, state
+                )
             state = passage.state
             np.testing.assert_allclose(observed.hidden[row, place], passage.hidden[0, 0].numpy(), atol=1e-5)
         assert not observed.hidden[row, len(steps) :].any()
@@ -96,7 +105,11 @@ def test_accuracy_with_all_units_is_that_of_the_agent(name: str) -> None:
             if step.percept.ask is not None:
                 assert response is not None
                 assert step.truth.answer is not None
-                scores += [one.correct for one in step.percept.ask.kind.score(response.value, step.truth.answer) if one.correct_answer is not None]
+                scores += [
+                    one.correct
+                    for one in step.percept.ask.kind.score(response.value, step.truth.answer)
+                    if one.correct_answer is not None
+                ]
         assert accuracy == pytest.approx(np.mean(scores))
 
 
@@ -137,7 +150,8 @@ def test_questions_that_probe_nothing_are_not_scored() -> None:
 
 
 def served(view: NetworkView, trials: list[Trial], network: Network, first: int, units: int) -> Observed:
-    """Trials in which the units from ``first`` on hold the answer, and vary before it; the others are silent."""
+    """Trials in which the units from ``first`` on hold the answer, and vary before it; the others
+    are silent."""
     observed = observe(network, None, view, trials)
     hidden = np.zeros((*observed.hidden.shape[:2], units), np.float32)
     hidden[:, :, first : first + 9] = np.random.RandomState(first).normal(0, 0.5, (*hidden.shape[:2], 9))
@@ -158,13 +172,19 @@ def test_a_cluster_that_serves_one_task_is_needed_for_it_alone() -> None:
             layer.bias.copy_(torch.tensor([0.0] * 8 + [0.5]))  # type: ignore[operator, union-attr]  # without its units it always says the last
             layer.weight[:, first : first + 9] = torch.eye(9)  # type: ignore[index, operator]
     observed = {"vsr": served(vsr, listed, network, 0, 24), "smu": served(smu, updated, network, 9, 24)}
-    variance = task_variance([states(task, one.hidden, counted=before_the_probe(one)[0]) for task, one in observed.items()])
+    variance = task_variance(
+        [states(task, one.hidden, counted=before_the_probe(one)[0]) for task, one in observed.items()]
+    )
     active = active_units(variance)
     assert np.flatnonzero(active).tolist() == list(range(18))
     clusters = cluster_units(normalised(variance, active)[active])
     assert clusters.labels.tolist() == [1] * 9 + [2] * 9
 
-    table = lesion_table(np.flatnonzero(active), clusters.labels, lambda units: {task: accuracy_without(network, one, units) for task, one in observed.items()})
+    table = lesion_table(
+        np.flatnonzero(active),
+        clusters.labels,
+        lambda units: {task: accuracy_without(network, one, units) for task, one in observed.items()},
+    )
     assert (table["intact"] == 1).all()
     assert (table["units"] == 9).all()
     assert (table["trials"] == 20).all()
@@ -180,7 +200,8 @@ def test_a_cluster_that_serves_one_task_is_needed_for_it_alone() -> None:
 
 
 def test_the_table_of_lesions_is_arithmetic() -> None:
-    """Two clusters of one and two units, in a task of three trials, one of them without a question; without unit 5 the first trial is wrong."""
+    """Two clusters of one and two units, in a task of three trials, one of them without a question;
+    without unit 5 the first trial is wrong."""
     whole = np.array([1.0, 1.0, np.nan])
 
     def silenced(units: object) -> dict[str, np.ndarray]:

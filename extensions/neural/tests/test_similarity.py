@@ -15,16 +15,24 @@ from spanlab.extensions.neural.panels import embedding_similarity, position_simi
 
 
 def matrix(table: pd.DataFrame, length: int) -> np.ndarray:
-    return table[table["list_length"] == length].pivot(index="position_a", columns="position_b", values="cosine").to_numpy()
+    return (
+        table[table["list_length"] == length]
+        .pivot(index="position_a", columns="position_b", values="cosine")
+        .to_numpy()
+    )
 
 
 def test_orthogonal_and_identical_positions() -> None:
     orthogonal = np.tile(np.eye(3), (4, 1, 1)) * np.array([1, 5, 0.1])[None, :, None]
-    np.testing.assert_allclose(matrix(position_similarity([listed("a", orthogonal, [3] * 4)]), 3), np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(
+        matrix(position_similarity([listed("a", orthogonal, [3] * 4)]), 3), np.eye(3), atol=1e-12
+    )
     same = np.tile(np.array([1.0, 2.0, -1.0]), (4, 3, 1)) * np.array([1, 5, 0.1])[None, :, None]
     np.testing.assert_allclose(matrix(position_similarity([listed("a", same, [3] * 4)]), 3), 1)
     turned = same * np.array([1, -1, 1])[None, :, None]
-    np.testing.assert_allclose(matrix(position_similarity([listed("a", turned, [3] * 4)]), 3), np.outer([1, -1, 1], [1, -1, 1]))
+    np.testing.assert_allclose(
+        matrix(position_similarity([listed("a", turned, [3] * 4)]), 3), np.outer([1, -1, 1], [1, -1, 1])
+    )
 
 
 @settings(deadline=None, max_examples=30)
@@ -40,7 +48,11 @@ def test_cosines_are_those_of_a_loop(trials: int, length: int, units: int, seed:
             each.append(math.fsum(x * y for x, y in zip(a, b, strict=True)) / (math.hypot(*a) * math.hypot(*b)))
         assert row["cosine"] == pytest.approx(math.fsum(each) / trials, abs=1e-9)
         assert row["trials"] == trials
-        assert (row["sem"] == pytest.approx(np.std(each, ddof=1) / math.sqrt(trials), abs=1e-9)) if trials > 1 else math.isnan(row["sem"])
+        assert (
+            (row["sem"] == pytest.approx(np.std(each, ddof=1) / math.sqrt(trials), abs=1e-9))
+            if trials > 1
+            else math.isnan(row["sem"])
+        )
 
 
 def test_list_lengths_and_tasks_are_apart_and_parts_of_a_task_together() -> None:
@@ -53,7 +65,11 @@ def test_list_lengths_and_tasks_are_apart_and_parts_of_a_task_together() -> None
         ]
     )
     counts = table.groupby(["task", "list_length"])["trials"].agg(["size", "max"])
-    assert counts.to_dict("index") == {("a", 2): {"size": 4, "max": 4}, ("a", 4): {"size": 16, "max": 2}, ("b", 3): {"size": 9, "max": 2}}
+    assert counts.to_dict("index") == {
+        ("a", 2): {"size": 4, "max": 4},
+        ("a", 4): {"size": 16, "max": 2},
+        ("b", 3): {"size": 9, "max": 2},
+    }
 
 
 def test_an_item_that_is_shown_for_several_steps_counts_with_its_last() -> None:
@@ -68,7 +84,12 @@ def test_states_without_direction_are_left_out() -> None:
     values = np.ones((3, 2, 2))
     values[0, 0] = 0
     table = position_similarity([listed("a", values, [2] * 3)])
-    assert table.set_index(["position_a", "position_b"])["trials"].to_dict() == {(1, 1): 2, (1, 2): 2, (2, 1): 2, (2, 2): 3}
+    assert table.set_index(["position_a", "position_b"])["trials"].to_dict() == {
+        (1, 1): 2,
+        (1, 2): 2,
+        (2, 1): 2,
+        (2, 2): 3,
+    }
     assert position_similarity([listed("a", np.zeros((3, 2, 2)), [2] * 3)]).empty
 
 
@@ -80,11 +101,15 @@ def test_tasks_without_lists_have_no_table() -> None:
 
 def named(names: list[str], rows: list[list[float]]) -> dict[tuple[str, str], tuple[float, float]]:
     """Cosine and scaled cosine of each pair."""
-    return {(one["task_a"], one["task_b"]): (one["cosine"], one["scaled_cosine"]) for one in embedding_similarity(names, np.array(rows)).to_dict("records")}
+    return {
+        (one["task_a"], one["task_b"]): (one["cosine"], one["scaled_cosine"])
+        for one in embedding_similarity(names, np.array(rows)).to_dict("records")
+    }
 
 
 def test_names_of_tasks() -> None:
-    """By hand: (1, 2, 3) and (3, 2, 1) have 10 / 14; scaled they are (0, .5, 1) and (1, .5, 0) with .25 / 1.25. (2, 4, 6) is (1, 2, 3) by another scale."""
+    """By hand: (1, 2, 3) and (3, 2, 1) have 10 / 14; scaled they are (0, .5, 1) and (1, .5, 0) with
+    .25 / 1.25. (2, 4, 6) is (1, 2, 3) by another scale."""
     found = named(["a", "b", "c"], [[1, 2, 3], [3, 2, 1], [2, 4, 6]])
     assert found["a", "b"] == pytest.approx((10 / 14, 0.2))
     assert found["b", "a"] == found["a", "b"]

@@ -1,4 +1,5 @@
-"""Task variance, preferences and clusters of units: planted ones come out, and formulas agree with others."""
+"""Task variance, preferences and clusters of units: planted ones come out, and formulas agree with
+others."""
 
 from __future__ import annotations
 
@@ -17,7 +18,14 @@ from spanlab.extensions.neural.charts import COLOURS, matrix_chart, on_black, pl
 from spanlab.extensions.neural.clusters import cluster_units
 from spanlab.extensions.neural.projection import MOST_POINTS, neighbours, principal
 from spanlab.extensions.neural.states import TaskStates
-from spanlab.extensions.neural.variance import active_units, fractional, fractional_table, histograms, normalised, task_variance
+from spanlab.extensions.neural.variance import (
+    active_units,
+    fractional,
+    fractional_table,
+    histograms,
+    normalised,
+    task_variance,
+)
 
 RANDOM = np.random.RandomState(5)
 
@@ -43,7 +51,8 @@ def by_hand(parts: list[TaskStates], task: str) -> list[float]:
 
 
 def test_planted_variances_come_out() -> None:
-    """Two values as often as each other, at distance 2 s: the variance is s squared at each step; the task variance is the mean over steps."""
+    """Two values as often as each other, at distance 2 s: the variance is s squared at each step;
+    the task variance is the mean over steps."""
     sign = np.array([-1.0, 1.0, -1.0, 1.0])
     values = sign[:, None, None] * np.array([[1.0, 2.0], [3.0, 0.0]])[None]
     found = task_variance([states("a", values)])
@@ -81,11 +90,14 @@ def test_normalised_variance_does_not_depend_on_scale_and_origin(scale: float, o
     random = np.random.RandomState(2)
     parts = [random.normal(size=(5, 3, 4)) * size for size in (1, 2)]
     plain, other = (
-        [states(task, change(part)) for task, part in zip("ab", parts, strict=True)] for change in (lambda one: one, lambda one: scale * one + origin)
+        [states(task, change(part)) for task, part in zip("ab", parts, strict=True)]
+        for change in (lambda one: one, lambda one: scale * one + origin)
     )
     first, second = task_variance(plain), task_variance(other)
     np.testing.assert_allclose(second.values, scale**2 * first.values, rtol=1e-6)
-    np.testing.assert_allclose(normalised(second, active_units(second)), normalised(first, active_units(first)), rtol=1e-6)
+    np.testing.assert_allclose(
+        normalised(second, active_units(second)), normalised(first, active_units(first)), rtol=1e-6
+    )
 
 
 def test_the_highest_normalised_variance_of_each_unit_is_one_and_dead_units_have_none() -> None:
@@ -152,7 +164,8 @@ def test_preferences_lie_between_minus_one_and_one_and_turn_with_the_pair(varian
 
 
 def test_planted_preferences_and_their_histograms() -> None:
-    """Units with nine times the variance in a that they have in b: (9 - 1) / (9 + 1); those of a alone 1; every active unit is in one bar."""
+    """Units with nine times the variance in a that they have in b: (9 - 1) / (9 + 1); those of a
+    alone 1; every active unit is in one bar."""
     sizes = {"a": np.array([3, 1, 0]), "b": np.array([1, 0, 1]), "c": np.array([1, 1, 1])}
     sign = np.array([-1.0, 1.0])[:, None, None]
     found = task_variance([states(task, sign * size[None, None]) for task, size in sizes.items()])
@@ -203,7 +216,9 @@ def test_as_many_clusters_are_tried_as_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "rows", [np.ones((9, 1)), np.ones((9, 3)), np.ones((1, 3)), np.array([[1.0, 0.0], [0.0, 1.0]])], ids=["one task", "alike", "one unit", "two"]
+    "rows",
+    [np.ones((9, 1)), np.ones((9, 3)), np.ones((1, 3)), np.array([[1.0, 0.0], [0.0, 1.0]])],
+    ids=["one task", "alike", "one unit", "two"],
 )
 def test_where_there_is_nothing_to_choose_there_is_one_cluster_and_a_reason(rows: np.ndarray) -> None:
     found = cluster_units(rows)

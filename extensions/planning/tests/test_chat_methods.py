@@ -1,4 +1,5 @@
-"""What a Methods section says of chat models: no setting is left out, and dates, practice, served models and prompts are those of the record."""
+"""What a Methods section says of chat models: no setting is left out, and dates, practice, served
+models and prompts are those of the record."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from spanlab.agents.chat import ChatSettings
 from spanlab.extensions.planning.chat_methods import SENTENCES, ChatSession, chat_sentences, prompts_appendix
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "sessions"
-#: Two values for each setting whose values cannot be enumerated; one that is added needs a line here and a sentence.
+#: Two values for each setting whose values cannot be enumerated; one that is added needs a line
+#: here and a sentence.
 VALUES: Mapping[str, tuple[Any, Any]] = {
     "preset": ("published-base", "mine.yaml"),
     "temperature": (0.0, 0.7),
@@ -64,14 +66,22 @@ def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def text_of(settings: Mapping[str, Any], **more: Any) -> str:
-    session = ChatSession({"agent": "chat:m", "agent_settings": {**ChatSettings.read({}).model_dump(mode="json"), **settings}}, **more)
+    session = ChatSession(
+        {"agent": "chat:m", "agent_settings": {**ChatSettings.read({}).model_dump(mode="json"), **settings}}, **more
+    )
     return "\n".join([*chat_sentences([session]), *prompts_appendix([session])])
 
 
 def values_of(name: str) -> tuple[Any, ...]:
     field = ChatSettings.model_fields[name]
     named = [value for value in get_args(field.annotation) if isinstance(value, str)]
-    return (not field.default,) if isinstance(field.default, bool) else VALUES[name] if name in VALUES else tuple(v for v in named if v != field.default)
+    return (
+        (not field.default,)
+        if isinstance(field.default, bool)
+        else VALUES[name]
+        if name in VALUES
+        else tuple(v for v in named if v != field.default)
+    )
 
 
 @pytest.mark.parametrize("name", ChatSettings.model_fields)
@@ -124,10 +134,16 @@ def test_snapshots_and_fingerprints_are_named_with_their_changes() -> None:
 
 
 def test_practice_is_told_with_its_criterion_and_what_became_of_it() -> None:
-    info = {"agent_settings": {"practice": "feedback"}, "paradigm_data": {"practice": {"trials": 2, "pass": 0.6, "at_most": 3}}}
+    info = {
+        "agent_settings": {"practice": "feedback"},
+        "paradigm_data": {"practice": {"trials": 2, "pass": 0.6, "at_most": 3}},
+    }
     over = [{"event": "practice", "rounds": 3, "passed": False}]
     text = " ".join(chat_sentences([ChatSession(info, over)]))
-    assert "A round of practice had 2 trials; 60% of its answers had to be right, in up to 3 rounds; 3 rounds, not passed." in text
+    assert (
+        "A round of practice had 2 trials; 60% of its answers had to be right, in up to 3 rounds; 3 rounds, not passed."
+        in text
+    )
     assert "passed" in " ".join(chat_sentences([ChatSession(info, [{**over[0], "passed": True}])]))
 
 
@@ -137,7 +153,10 @@ def test_the_section_has_dates_and_the_prompts_as_they_were_sent(spanlab: Run, t
     text = spanlab("methods", "data")[1]
     assert "Recorded from 2026-11-22 11:28 to 2026-11-22 11:29 (UTC)." in text
     assert "[not recorded: version of the reader of replies]" in text, "this session is older than the reader's version"
-    lines = [json.loads(line) for line in (tmp_path / "data" / name / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "data" / name / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     first = next(line for line in lines if "reply" in line)
     for message in first["sent"]:
         for part in message["parts"]:

@@ -1,4 +1,5 @@
-"""``spanlab plan`` and ``spanlab methods`` as a laboratory types them: from nothing, from data of one's own, before and after a study."""
+"""``spanlab plan`` and ``spanlab methods`` as a laboratory types them: from nothing, from data of
+one's own, before and after a study."""
 
 from __future__ import annotations
 
@@ -28,14 +29,37 @@ def pilot(folder: Path) -> Path:
     parts = []
     for at in range(10):
         own = float(np.random.RandomState(at).normal(0, 0.08))
-        parts.append(table(along("set_size", {2: 0.85 + own / 2, 6: 0.7 + own}), 40, agent="participant", kind="participant", participant=f"P{at}", seed=at))
+        parts.append(
+            table(
+                along("set_size", {2: 0.85 + own / 2, 6: 0.7 + own}),
+                40,
+                agent="participant",
+                kind="participant",
+                participant=f"P{at}",
+                seed=at,
+            )
+        )
     together(*parts).to_parquet(folder / "pilot.parquet")
     return folder / "pilot.parquet"
 
 
 def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> None:
     status, printed, _ = spanlab(
-        "plan", "--accuracy", "75%", "--difference", "-8points", "--people", "8,24", "--trials", "24", "--margin", "10points", "--samples", "300", "-o", "plan"
+        "plan",
+        "--accuracy",
+        "75%",
+        "--difference",
+        "-8points",
+        "--people",
+        "8,24",
+        "--trials",
+        "24",
+        "--margin",
+        "10points",
+        "--samples",
+        "300",
+        "-o",
+        "plan",
     )
     assert status == 0
     assert "75.0% and 67.0% right" in printed
@@ -50,22 +74,47 @@ def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> No
     assert (told["accuracy"], told["seed"], told["samples"]) == (0.75, 1, 300)
     assert "<svg" in (tmp_path / "plan" / "plan.svg").read_text(encoding="utf-8")
     assert (tmp_path / "plan" / "plan.pdf").stat().st_size > 1000
-    again = spanlab("plan", "--accuracy", "75%", "--difference", "-8points", "--people", "8,24", "--trials", "24", "--margin", "10points", "--samples", "300")[
-        1
-    ]
+    again = spanlab(
+        "plan",
+        "--accuracy",
+        "75%",
+        "--difference",
+        "-8points",
+        "--people",
+        "8,24",
+        "--trials",
+        "24",
+        "--margin",
+        "10points",
+        "--samples",
+        "300",
+    )[1]
     assert printed.startswith(again)  # the same seed, the same numbers
 
 
 @pytest.mark.slow
 def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
-    status, printed, _ = spanlab("plan", pilot(tmp_path), "--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")
+    status, printed, _ = spanlab(
+        "plan", pilot(tmp_path), "--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0"
+    )
     assert status == 0
     assert "The difference is the one that was seen" in printed
     assert "(1 | participant)" in printed
     assert "Assumed, because nothing determines it" not in printed
-    smaller = spanlab("plan", tmp_path / "pilot.parquet", "--difference", "-3points", "--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")[
-        1
-    ]
+    smaller = spanlab(
+        "plan",
+        tmp_path / "pilot.parquet",
+        "--difference",
+        "-3points",
+        "--people",
+        "8",
+        "--trials",
+        "20",
+        "--samples",
+        "200",
+        "--sd-item",
+        "0",
+    )[1]
     assert "one that was seen" not in smaller
 
 
@@ -87,12 +136,24 @@ def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(spanlab:
 @pytest.mark.parametrize(
     ("arguments", "said", "key"),
     [
-        (("--value", "d_prime", "--d-prime", "2", "--difference", "-0.4d'", "--margin", "0.3d'"), "d′ 2.00 and 1.60", "d_prime"),
-        (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--sd-trial", "300", "--accuracy", "90%"), "800 ms and 840 ms, 90% of answers", "rt"),
+        (
+            ("--value", "d_prime", "--d-prime", "2", "--difference", "-0.4d'", "--margin", "0.3d'"),
+            "d′ 2.00 and 1.60",
+            "d_prime",
+        ),
+        (
+            ("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--sd-trial", "300", "--accuracy", "90%"),
+            "800 ms and 840 ms, 90% of answers",
+            "rt",
+        ),
     ],
 )
-def test_sensitivity_and_times_are_planned_from_assumptions(spanlab: Run, tmp_path: Path, arguments: tuple[str, ...], said: str, key: str) -> None:
-    status, printed, _ = spanlab("plan", *arguments, "--people", "8,24", "--trials", "24", "--samples", "200", "-o", "plan")
+def test_sensitivity_and_times_are_planned_from_assumptions(
+    spanlab: Run, tmp_path: Path, arguments: tuple[str, ...], said: str, key: str
+) -> None:
+    status, printed, _ = spanlab(
+        "plan", *arguments, "--people", "8,24", "--trials", "24", "--samples", "200", "-o", "plan"
+    )
     assert status == 0
     assert said in printed
     assert printed.count("Assumed, because nothing determines it") == (4 if key == "d_prime" else 3)
@@ -106,8 +167,12 @@ def test_sensitivity_and_times_are_planned_from_assumptions(spanlab: Run, tmp_pa
 def test_times_are_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
     data = pd.read_parquet(pilot(tmp_path))
     random = np.random.RandomState(1)
-    data.assign(rt_ms=700 + 20 * data["set_size"].astype(float) + random.exponential(200, len(data))).to_parquet(tmp_path / "pilot.parquet")
-    status, printed, _ = spanlab("plan", "pilot.parquet", "--value", "rt_ms", "--people", "8", "--trials", "20", "--samples", "200", "--tau", "0")
+    data.assign(rt_ms=700 + 20 * data["set_size"].astype(float) + random.exponential(200, len(data))).to_parquet(
+        tmp_path / "pilot.parquet"
+    )
+    status, printed, _ = spanlab(
+        "plan", "pilot.parquet", "--value", "rt_ms", "--people", "8", "--trials", "20", "--samples", "200", "--tau", "0"
+    )
     assert status == 0
     assert "vsr, 10 people, set_size 2 and 6" in printed
     assert "The difference is the one that was seen" in printed
@@ -122,7 +187,10 @@ def test_times_are_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
         (("--value", "d_prime", "--d-prime", "2", "--difference", "-5points"), "such as -0.3d'"),
         (("--value", "rt_ms", "--rt", "800", "--difference", "-0.3d'"), "such as 40ms"),
         (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--margin", "5points"), "such as 20ms"),
-        (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--d-prime", "2"), "--d-prime is about --value d_prime"),
+        (
+            ("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--d-prime", "2"),
+            "--d-prime is about --value d_prime",
+        ),
         (("--accuracy", "75%", "--difference", "-5points", "--tau", "20"), "--tau is about --value rt_ms"),
         (("--value", "speed", "--accuracy", "75%"), "correct, d_prime or rt_ms"),
         ((), "what is to be simulated?"),
@@ -134,7 +202,9 @@ def test_times_are_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
         (("--accuracy", "75%", "--difference", "-5points", "--by", "set_size"), "--by is about data"),
     ],
 )
-def test_a_plan_that_says_too_little_is_refused_in_a_sentence(spanlab: Run, arguments: tuple[str, ...], why: str) -> None:
+def test_a_plan_that_says_too_little_is_refused_in_a_sentence(
+    spanlab: Run, arguments: tuple[str, ...], why: str
+) -> None:
     status, _, complaint = spanlab("plan", *arguments)
     assert status == 1
     assert why in complaint
@@ -144,7 +214,9 @@ def test_a_plan_that_says_too_little_is_refused_in_a_sentence(spanlab: Run, argu
 def test_methods_tell_what_was_recorded_and_mark_what_was_not(spanlab: Run, tmp_path: Path) -> None:
     for name in ("vsr-p01-s3", "vsr-network-laptop-s27", "vsr-chat-scripted-s31"):
         shutil.copytree(GOLDEN / "finished" / name, tmp_path / "data" / name)
-    (tmp_path / "rules.yaml").write_text("exclude:\n  - {leave_out: answers, where: rt_ms, above: 60000, reason: too slow}\n", encoding="utf-8")
+    (tmp_path / "rules.yaml").write_text(
+        "exclude:\n  - {leave_out: answers, where: rt_ms, above: 60000, reason: too slow}\n", encoding="utf-8"
+    )
     status, text, _ = spanlab("methods", "data", "--exclude", "rules.yaml", "--margin", "5points")
     assert status == 0
     info = json.loads((tmp_path / "data" / "vsr-p01-s3" / "session.json").read_text(encoding="utf-8"))
@@ -188,13 +260,21 @@ def test_a_preregistration_is_made_before_there_are_data(spanlab: Run, tmp_path:
     assert "within 5 points" in study
     assert "FILL IN: margins" not in study
     assert "Groups are compared" not in study
-    text = (GOLDEN / "studies" / "study.yaml").read_text(encoding="utf-8").replace("../own.yaml", str(GOLDEN / "own.yaml"))
-    (tmp_path / "groups.yaml").write_text(f"{text}\ngroups: [control, {{name: training, people: 12}}]\n", encoding="utf-8")
+    text = (
+        (GOLDEN / "studies" / "study.yaml").read_text(encoding="utf-8").replace("../own.yaml", str(GOLDEN / "own.yaml"))
+    )
+    (tmp_path / "groups.yaml").write_text(
+        f"{text}\ngroups: [control, {{name: training, people: 12}}]\n", encoding="utf-8"
+    )
     grouped = spanlab("methods", tmp_path / "groups.yaml", "--preregistration")[1]
     assert "* control: all paradigms." in grouped
     assert "number of people in each group (the study file allows 12 in training)" in grouped
     assert "Groups are compared between people" in grouped
-    for arguments, why in ((("vsr", "cd"), "one paradigm or one study"), (("nothing",), "nothing"), (("vsr", "--by", "set_size"), "--by is about data")):
+    for arguments, why in (
+        (("vsr", "cd"), "one paradigm or one study"),
+        (("nothing",), "nothing"),
+        (("vsr", "--by", "set_size"), "--by is about data"),
+    ):
         status, _, complaint = spanlab("methods", *arguments, "--preregistration")
         assert status == 1
         assert why in complaint

@@ -1,4 +1,5 @@
-"""Power by simulation: against the formula where there is one, against the page's own test, and the size of the test where nothing was planted."""
+"""Power by simulation: against the formula where there is one, against the page's own test, and the
+size of the test where nothing was planted."""
 
 from __future__ import annotations
 
@@ -18,7 +19,17 @@ from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.planning.planned_measures import PlannedSensitivity, PlannedTimes, from_people
-from spanlab.extensions.planning.power import Assumed, _between, _log_odds, _rejects, _shares, _within, from_model, power, smallest
+from spanlab.extensions.planning.power import (
+    Assumed,
+    _between,
+    _log_odds,
+    _rejects,
+    _shares,
+    _within,
+    from_model,
+    power,
+    smallest,
+)
 
 
 def crowd(people: int = 12, trials: int = 60) -> pd.DataFrame:
@@ -26,13 +37,21 @@ def crowd(people: int = 12, trials: int = 60) -> pd.DataFrame:
     for at in range(people):
         own = float(np.random.RandomState(at).normal(0, 0.08))
         parts.append(
-            table(along("set_size", {2: 0.85 + own / 2, 6: 0.7 + own}), trials, agent="participant", kind="participant", participant=f"P{at}", seed=at)
+            table(
+                along("set_size", {2: 0.85 + own / 2, 6: 0.7 + own}),
+                trials,
+                agent="participant",
+                kind="participant",
+                participant=f"P{at}",
+                seed=at,
+            )
         )
     return together(*parts)
 
 
 def test_power_is_that_of_the_formula_where_people_differ_by_chance_alone() -> None:
-    """Without any spread of people shares are binomial, and the power is as good as that of the noncentral t distribution."""
+    """Without any spread of people shares are binomial, and the power is as good as that of the
+    noncentral t distribution."""
     found = power(Assumed(0.7, -0.1, 0.0, 0.0), [20], [50], samples=4000).iloc[0]
     spread = math.sqrt((0.7 * 0.3 + 0.6 * 0.4) / 50)
     shift, limit = 0.1 / (spread / math.sqrt(20)), scipy.stats.t.ppf(0.975, 19)
@@ -47,7 +66,10 @@ def test_what_is_planted_are_shares_whatever_the_spread() -> None:
     found = power(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5, trial=0.3, items=3), [6, 24], [20], samples=500)
     assert found["power"].iloc[1] > found["power"].iloc[0] + 0.2
     again = power(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5, trial=0.3, items=3), [24], [20], samples=500)
-    assert (again["power"].iloc[0], again["size"].iloc[0]) == (found["power"].iloc[1], found["size"].iloc[1])  # seeds do not depend on what else is asked for
+    assert (again["power"].iloc[0], again["size"].iloc[0]) == (
+        found["power"].iloc[1],
+        found["size"].iloc[1],
+    )  # seeds do not depend on what else is asked for
     between = power(Assumed(0.75, -0.1, 0.8, 0.2, between=True), [24], [20], samples=500)
     assert between["power"].iloc[0] < found["power"].iloc[1]
     random = np.random.RandomState(1)
@@ -87,8 +109,11 @@ def test_spread_comes_from_data_of_ones_own() -> None:
         from_model(mixed_model(alone, "vsr", "set_size"), alone.parts["vsr"], (), None, False)
 
 
-def detecting(people: int = 40, trials: int = 60, of_people: float = 0.5, of_effect: float = 0.42, of_criterion: float = 0.4) -> pd.DataFrame:
-    """Yes-no questions: d' of 2 and 1.2 with planted spreads (``of_effect`` of their difference), and a criterion of 0.3."""
+def detecting(
+    people: int = 40, trials: int = 60, of_people: float = 0.5, of_effect: float = 0.42, of_criterion: float = 0.4
+) -> pd.DataFrame:
+    """Yes-no questions: d' of 2 and 1.2 with planted spreads (``of_effect`` of their difference),
+    and a criterion of 0.3."""
     random, rows = np.random.RandomState(7), []
     for person in range(people):
         own, criterion = random.normal(0, of_people), random.normal(0.3, of_criterion)
@@ -96,28 +121,52 @@ def detecting(people: int = 40, trials: int = 60, of_people: float = 0.5, of_eff
             half = (mean + own + random.normal(0, of_effect / math.sqrt(2))) / 2
             signal = np.arange(trials) % 2 == 0
             said = random.rand(trials) < ndtr(np.where(signal, half, -half) - criterion)
-            rows += [(f"P{person}", size, bool(one), bool(word == one), 500.0) for one, word in zip(signal, said, strict=True)]
+            rows += [
+                (f"P{person}", size, bool(one), bool(word == one), 500.0)
+                for one, word in zip(signal, said, strict=True)
+            ]
     return answers(rows)
 
 
 def timed(people: int = 40, trials: int = 60) -> pd.DataFrame:
-    """Times of 700 and 760 ms, of people who differ by 100 ms, an effect that differs by 42 ms, and single times of 200 ms (tau 150 ms)."""
+    """Times of 700 and 760 ms, of people who differ by 100 ms, an effect that differs by 42 ms, and
+    single times of 200 ms (tau 150 ms)."""
     random, rows = np.random.RandomState(8), []
     for person in range(people):
         own = random.normal(0, 100)
         for size, mean in ((2, 700.0), (6, 760.0)):
             middle = mean + own + random.normal(0, 42 / math.sqrt(2))
-            times = middle + random.normal(0, math.sqrt(200**2 - 150**2), trials) + random.exponential(150, trials) - 150
-            rows += [(f"P{person}", size, True, bool(right), float(ms)) for ms, right in zip(times, random.rand(trials) < 0.9, strict=True)]
+            times = (
+                middle + random.normal(0, math.sqrt(200**2 - 150**2), trials) + random.exponential(150, trials) - 150
+            )
+            rows += [
+                (f"P{person}", size, True, bool(right), float(ms))
+                for ms, right in zip(times, random.rand(trials) < 0.9, strict=True)
+            ]
     return answers(rows)
 
 
 def answers(rows: list[tuple[str, int, bool, bool, float]]) -> pd.DataFrame:
     made = pd.DataFrame(rows, columns=["participant", "set_size", "signal", "correct", "rt_ms"])
     words = made.pop("signal").map({True: '"different"', False: '"same"'})
-    fixed = {"paradigm": "cd", "agent": "participant", "agent_kind": "participant", "practice": False, "chance": 0.5, "step": 1, "ask": 1}
+    fixed = {
+        "paradigm": "cd",
+        "agent": "participant",
+        "agent_kind": "participant",
+        "practice": False,
+        "chance": 0.5,
+        "step": 1,
+        "ask": 1,
+    }
     numbers = made.groupby("participant").cumcount() + 1
-    return made.assign(**fixed, session=made["participant"], correct_answer=words, outcome="answered", trial=numbers, trial_id=numbers.astype(str))
+    return made.assign(
+        **fixed,
+        session=made["participant"],
+        correct_answer=words,
+        outcome="answered",
+        trial=numbers,
+        trial_id=numbers.astype(str),
+    )
 
 
 def test_simulated_sensitivity_has_the_planted_means_and_spread() -> None:
@@ -127,7 +176,9 @@ def test_simulated_sensitivity_has_the_planted_means_and_spread() -> None:
     assert second.mean() == pytest.approx(1.0, abs=0.03)
     assert (first - second).std() == pytest.approx(0.2, abs=0.03)
     assert np.cov(first.ravel(), second.ravel())[0, 1] == pytest.approx(0.16, abs=0.03)
-    forced = PlannedSensitivity(1.5, 0.0, people=0.0, effect=0.0, forced=True).simulated(0.0, 200, 4000, 2, np.random.RandomState(2))[0]
+    forced = PlannedSensitivity(1.5, 0.0, people=0.0, effect=0.0, forced=True).simulated(
+        0.0, 200, 4000, 2, np.random.RandomState(2)
+    )[0]
     assert forced.mean() == pytest.approx(1.5, abs=0.02)
 
 
@@ -143,7 +194,9 @@ def test_simulated_times_have_the_planted_means_and_spread() -> None:
     assert first.mean() == pytest.approx(800, abs=6)
     assert (second - first).mean() == pytest.approx(50, abs=3)
     assert (second - first).std() == pytest.approx(math.sqrt(30**2 + 2 * 200**2 / 19.8), rel=0.03)
-    one = PlannedTimes(800, 0, people=0, effect=0, trial=200, tau=150).simulated(0, 2000, 1, 20, np.random.RandomState(2))[0]
+    one = PlannedTimes(800, 0, people=0, effect=0, trial=200, tau=150).simulated(
+        0, 2000, 1, 20, np.random.RandomState(2)
+    )[0]
     assert scipy.stats.skew(one.ravel()) == pytest.approx(2 * 0.75**3, abs=0.1)  # of an ex-Gaussian
 
 
@@ -155,9 +208,18 @@ def test_the_simulated_tests_of_sensitivity_and_times_are_those_that_a_page_prin
         (row,) = (one for one in trends(effect, scored, "cd").to_dict("records"))
         means = effect.whole(scored, "cd").cells[""]
         if effect.sensitivity is not None:
-            shares = np.array([effect.sensitivity.each(means, pair, "d′")[0] for pair in effect.sensitivity.pairs(means).values()])
+            shares = np.array(
+                [effect.sensitivity.each(means, pair, "d′")[0] for pair in effect.sensitivity.pairs(means).values()]
+            )
         else:
-            shares = scored.items[scored.items["correct"] == 1].groupby(["participant", "set_size"])["rt_ms"].mean().unstack().to_numpy(float).T
+            shares = (
+                scored.items[scored.items["correct"] == 1]
+                .groupby(["participant", "set_size"])["rt_ms"]
+                .mean()
+                .unstack()
+                .to_numpy(float)
+                .T
+            )
         found, se, _ = _within(shares[None, 0], shares[None, 1])
         assert row["t"] == pytest.approx(float(found[0] / se[0]))
 
@@ -216,21 +278,29 @@ def test_what_cannot_be_simulated_is_refused() -> None:
 def test_where_nobody_would_find_it_no_number_of_people_is_enough() -> None:
     table = power(Assumed(0.7, -0.02, 0.5, 0.2), [4, 6], [10], samples=200)
     assert table["power"].max() < 0.3
-    assert smallest(table, 0.8) == ["10 trials in each condition: no number of people that was asked for has a power of 80%."]
+    assert smallest(table, 0.8) == [
+        "10 trials in each condition: no number of people that was asked for has a power of 80%."
+    ]
 
 
 def test_a_power_is_sure_only_where_so_many_simulations_show_it() -> None:
     table = power(Assumed(0.7, -0.3, 0.5, 0.2), [24], [24], samples=100)
     assert table["power"].iloc[0] == 1
-    assert smallest(table, 0.9) == ["24 trials in each condition: 24 people, with a power of 100.0% ± 0.0% (one standard error)."]
+    assert smallest(table, 0.9) == [
+        "24 trials in each condition: 24 people, with a power of 100.0% ± 0.0% (one standard error)."
+    ]
     # 100 of 100 studies found it: so they do in 13 of 100 runs where the power is 98%
     assert "the simulation is not sure of it" in smallest(table, 0.99)[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("between", [False, True])
-@pytest.mark.parametrize(("people", "trials", "accuracy"), [(8, 24, 0.75), (24, 24, 0.75), (16, 48, 0.9), (12, 12, 0.5)])
-def test_the_power_where_there_is_no_difference_is_the_size_of_the_test(people: int, trials: int, accuracy: float, between: bool) -> None:
+@pytest.mark.parametrize(
+    ("people", "trials", "accuracy"), [(8, 24, 0.75), (24, 24, 0.75), (16, 48, 0.9), (12, 12, 0.5)]
+)
+def test_the_power_where_there_is_no_difference_is_the_size_of_the_test(
+    people: int, trials: int, accuracy: float, between: bool
+) -> None:
     assumed = Assumed(accuracy, -0.05, 0.6, 0.2, item=0.4, between=between)
     found = power(assumed, [people], [trials], samples=4000, margin=0.05).iloc[0]
     assert found["size"] == pytest.approx(0.05, abs=0.015)
@@ -238,7 +308,8 @@ def test_the_power_where_there_is_no_difference_is_the_size_of_the_test(people: 
     assert found["alike"] <= 0.065
 
 
-#: Studies without a difference: people, trials, and what is measured, of people who differ as people do.
+#: Studies without a difference: people, trials, and what is measured, of people who differ as
+#: people do.
 NOTHING_THERE = [
     (8, 24, PlannedSensitivity(2.0, 0.3, 0.5, 0.28, 0.2, 0.3)),
     (24, 24, PlannedSensitivity(1.0, 0.3, 0.5, 0.28, 0.2, 0.3)),
@@ -255,6 +326,8 @@ NOTHING_THERE = [
 @pytest.mark.slow
 @pytest.mark.parametrize("between", [False, True])
 @pytest.mark.parametrize(("people", "trials", "plan"), NOTHING_THERE)
-def test_the_size_of_the_test_of_sensitivity_and_times(people: int, trials: int, plan: PlannedSensitivity | PlannedTimes, between: bool) -> None:
+def test_the_size_of_the_test_of_sensitivity_and_times(
+    people: int, trials: int, plan: PlannedSensitivity | PlannedTimes, between: bool
+) -> None:
     found = power(replace(plan, between=between), [people], [trials], samples=4000).iloc[0]
     assert found["size"] == pytest.approx(0.05, abs=0.015)

@@ -1,7 +1,8 @@
 """N-back blocks of others as trials, and trials as blocks: their paradigm, factor levels and draws.
 
-The labels of a block are kept as they are, for scoring: published blocks hold *unlabelled matches* (an item that matches the one n back, labelled as if it
-did not), and somebody who sees everything is wrong there by the label. They are counted and reported.
+The labels of a block are kept as they are, for scoring: published blocks hold *unlabelled matches*
+(an item that matches the one n back, labelled as if it did not), and somebody who sees everything
+is wrong there by the label. They are counted and reported.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class UnusedError(LineError):
 
 @dataclass(frozen=True, slots=True)
 class GivenBlock:
-    """A block as a trial: its levels, its draws, and the positions (from 0) of its unlabelled matches."""
+    """A block as a trial: its levels, its draws, and the positions (from 0) of its unlabelled
+    matches."""
 
     levels: Mapping[str, Any]
     draws: Mapping[str, Any]
@@ -52,8 +54,11 @@ class BlockTask:
     sampler: NBackBlock
 
     @classmethod
-    def of(cls, paradigm: Paradigm, n: int, length: int, grid: int | None, generator: Generator, lures: str = "free") -> BlockTask:
-        """The task of blocks of ``length`` items, ``n`` back; ``grid`` is None for letters, and where the paradigm has grids of one size only.
+    def of(
+        cls, paradigm: Paradigm, n: int, length: int, grid: int | None, generator: Generator, lures: str = "free"
+    ) -> BlockTask:
+        """The task of blocks of ``length`` items, ``n`` back; ``grid`` is None for letters, and
+        where the paradigm has grids of one size only.
 
         Raises
         ------
@@ -67,7 +72,8 @@ class BlockTask:
             level = known.get(name)
             if level is None and len(factor.levels) > 1:
                 raise SpanLabError(
-                    f"{paradigm.name} has a factor '{name}' ({listed(factor.levels)}), and N-back blocks do not say its level{_UNSAID.get(name, '')}"
+                    f"{paradigm.name} has a factor '{name}' ({listed(factor.levels)}), and N-back blocks do not say its"
+                    f" level{_UNSAID.get(name, '')}"
                 )
             try:
                 levels[name] = paradigm.level(name, next(iter(factor.levels)) if level is None else level)
@@ -75,11 +81,24 @@ class BlockTask:
                 raise SpanLabError(f"{error}{_OTHERS.get(name, '')}") from None
         sampler = _sampler(paradigm, {"generator": generator, **levels})
         if sampler.n != n or sampler.length != length or grid not in (None, sampler.grid):
-            has, wanted = ("letters" if size is None else f"grids of {size} x {size}" for size in (sampler.grid, grid or sampler.grid))
-            raise SpanLabError(f"{paradigm.name} has {sampler.n}-back blocks of {sampler.length} {has}, not {n}-back blocks of {length} {wanted}")
+            has, wanted = (
+                "letters" if size is None else f"grids of {size} x {size}"
+                for size in (sampler.grid, grid or sampler.grid)
+            )
+            raise SpanLabError(
+                f"{paradigm.name} has {sampler.n}-back blocks of {sampler.length} {has}, not {n}-back blocks of"
+                f" {length} {wanted}"
+            )
         return cls(paradigm, levels, generator, sampler)
 
-    def given(self, symbols: Sequence[str | int], labels: Sequence[str], seed: int, prefilled: Sequence[bool] = (), **draws: Any) -> GivenBlock:
+    def given(
+        self,
+        symbols: Sequence[str | int],
+        labels: Sequence[str],
+        seed: int,
+        prefilled: Sequence[bool] = (),
+        **draws: Any,
+    ) -> GivenBlock:
         """A block of others as a trial.
 
         Parameters
@@ -98,14 +117,22 @@ class BlockTask:
         start_trial()
         env = {"generator": self.generator, **self.levels}
         try:
-            values = draw_all(self.paradigm, env, trial_root(self.paradigm.name, self.paradigm.streams, seed, self.levels), {**draws, ITEMS: items})
+            values = draw_all(
+                self.paradigm,
+                env,
+                trial_root(self.paradigm.name, self.paradigm.streams, seed, self.levels),
+                {**draws, ITEMS: items},
+            )
         except SpanLabError as error:
-            raise ValueError(str(error).removeprefix(f"{self.paradigm.name}: the draw '{ITEMS}' that was given: ")) from None
+            raise ValueError(
+                str(error).removeprefix(f"{self.paradigm.name}: the draw '{ITEMS}' that was given: ")
+            ) from None
         random = {draw.name: values[draw.name] for draw in self.paradigm.draws if is_random(draw)}
         return GivenBlock(self.levels, random, tuple(self.sampler.unlabelled(items)))
 
     def noise(self, shown: Sequence[str | Sequence[Sequence[Any]]]) -> dict[str, Any]:
-        """The draw of the noise, by name, from what was shown: for each item the whole string around a letter, or ``[cell, sign]`` of a grid's noise.
+        """The draw of the noise, by name, from what was shown: for each item the whole string
+        around a letter, or ``[cell, sign]`` of a grid's noise.
 
         Raises
         ------
@@ -138,16 +165,30 @@ class BlockTask:
         grid, letters = self.sampler.grid, self.sampler.symbols or ()
         if grid is None:
             if text not in letters:
-                raise LineError(_ITEMS_LINE, f"item {position} is {text!r}; the letters of {self.paradigm.name} are {' '.join(letters)}")
+                raise LineError(
+                    _ITEMS_LINE,
+                    f"item {position} is {text!r}; the letters of {self.paradigm.name} are {' '.join(letters)}",
+                )
             return text
         if grid > 3 and not separated:
             raise LineError(_ITEMS_LINE, f"positions in a grid of {grid} x {grid} are separated by commas")
-        if not (text.isascii() and text.isdigit() and not text.startswith("0") and int(text[:9]) <= grid**2 and len(text) < 9):
-            raise LineError(_ITEMS_LINE, f"item {position} is {text!r}; the positions of a grid of {grid} x {grid} are 1 to {grid**2}")
+        if not (
+            text.isascii()
+            and text.isdigit()
+            and not text.startswith("0")
+            and int(text[:9]) <= grid**2
+            and len(text) < 9
+        ):
+            raise LineError(
+                _ITEMS_LINE,
+                f"item {position} is {text!r}; the positions of a grid of {grid} x {grid} are 1 to {grid**2}",
+            )
         cell = int(text) - 1
         if cell in self.sampler.unused:
             unused = " and ".join(str(position + 1) for position in self.sampler.unused)
-            raise UnusedError(_ITEMS_LINE, f"item {position} is '{text}'; published blocks of {grid} x {grid} never use {unused}")
+            raise UnusedError(
+                _ITEMS_LINE, f"item {position} is '{text}'; published blocks of {grid} x {grid} never use {unused}"
+            )
         return cell
 
     def drawn(self, seed: int) -> Lines:
@@ -159,14 +200,18 @@ class BlockTask:
 
 
 _OTHERS = {
-    "block_length": ". For blocks of other lengths extend the paradigm in a file of yours (extends: NAME, factors: {block_length: [LENGTH]}), "
-    "and name that file with --as"
+    "block_length": (
+        ". For blocks of other lengths extend the paradigm in a file of yours (extends: NAME, factors: {block_length:"
+        " [LENGTH]}), and name that file with --as"
+    )
 }
 _UNSAID = {"grid": ": name the folder of the set by the size of its grids, such as grids_3x3"}
 
 
 def _need_items(paradigm: Paradigm) -> None:
-    if not any(draw.name == ITEMS and draw.sampler is not None and draw.sampler.cls is NBackBlock for draw in paradigm.draws):
+    if not any(
+        draw.name == ITEMS and draw.sampler is not None and draw.sampler.cls is NBackBlock for draw in paradigm.draws
+    ):
         raise SpanLabError(f"{paradigm.name} is not an N-back paradigm: it draws no '{ITEMS}' with {NBackBlock.name}")
 
 

@@ -1,8 +1,9 @@
 """Block files of the N-back study (AAAI 2024): their two lines, and their places in folders.
 
-``SET/NBACK/B.txt`` (``letters/2back/17.txt``): the items of one block on the first line, their labels on the second (``m`` for a match, ``-`` for the
-others). Letters, and positions in grids of 3 x 3 (numbered from 1, row by row), stand without anything between; positions in larger grids, and then the
-labels too, are separated by commas.
+``SET/NBACK/B.txt`` (``letters/2back/17.txt``): the items of one block on the first line, their
+labels on the second (``m`` for a match, ``-`` for the others). Letters, and positions in grids of 3
+x 3 (numbered from 1, row by row), stand without anything between; positions in larger grids, and
+then the labels too, are separated by commas.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def set_named(name: str) -> BlockSet | None:
 
 
 def name_of(paradigm: str, grid: int | None, cross: str = "*") -> str:
-    """The folder that holds the blocks of a paradigm; noise, feedback and reasoning take the sequences of the plain one."""
+    """The folder that holds the blocks of a paradigm; noise, feedback and reasoning take the
+    sequences of the plain one."""
     if grid is None:
         return "letters"
     ending = next((ending for ending, name in _ABSTRACTIONS.items() if name == paradigm), "")
@@ -94,7 +96,11 @@ def read_lines(text: str) -> Lines:
             raise LineError(number, f"{'items' if number == 1 else 'labels'} are missing: the line is empty")
     separated = "," in lines[0]
     if separated != ("," in lines[1]) and len(lines[1]) > 1:
-        raise LineError(2, f"the labels are {'not ' if separated else ''}separated by commas, and the items are {'' if separated else 'not'}".rstrip())
+        raise LineError(
+            2,
+            f"the labels are {'not ' if separated else ''}separated by commas, and the items are"
+            f" {'' if separated else 'not'}".rstrip(),
+        )
     items, labels = (tuple(line.split(",")) if separated else tuple(line) for line in lines)
     for position, label in enumerate(labels, start=1):
         if label not in (MATCH, OTHER):
@@ -128,7 +134,9 @@ def read_text(path: Path) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise LineError(content.count(b"\n", 0, error.start) + 1, "this is not text (a byte that is not UTF-8)") from None
+        raise LineError(
+            content.count(b"\n", 0, error.start) + 1, "this is not text (a byte that is not UTF-8)"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +154,8 @@ class BlockFile:
 
 
 def find_blocks(folder: Path) -> tuple[list[BlockFile], list[Problem]]:
-    """The block files in a folder that holds sets, or that is one set or one level of a set; and other files among them.
+    """The block files in a folder that holds sets, or that is one set or one level of a set; and
+    other files among them.
 
     Raises
     ------

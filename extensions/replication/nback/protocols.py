@@ -1,7 +1,9 @@
-"""Protocols of the N-back study, read from the user's own copy of its notebooks: what was sent to the models becomes a preset file for each notebook.
+"""Protocols of the N-back study, read from the user's own copy of its notebooks: what was sent to
+the models becomes a preset file for each notebook.
 
-Notebooks are read as Python and never run. A block is a loop that begins with ``messages = [...]``; what it appends to ``messages`` are the turns. Whatever is
-written in another way than this reader knows is refused, with the notebook and the level.
+Notebooks are read as Python and never run. A block is a loop that begins with ``messages = [...]``;
+what it appends to ``messages`` are the turns. Whatever is written in another way than this reader
+knows is refused, with the notebook and the level.
 """
 
 from __future__ import annotations
@@ -46,9 +48,11 @@ class LevelProtocol:
     ----------
     n : the level
     role, instructions : of the first message
-    first_turn, turn : words of the first question and of the others, with ``{shown}`` and ``{before}`` (feedback)
+    first_turn, turn : words of the first question and of the others, with ``{shown}`` and
+        ``{before}`` (feedback)
     reask, reask_text : how often an unreadable reply is asked for again, and how
-    prefilled : questions at the beginning of a block that are not put: their right answers are written into the conversation
+    prefilled : questions at the beginning of a block that are not put: their right answers are
+        written into the conversation
     """
 
     n: int
@@ -110,7 +114,9 @@ def _cells(path: Path) -> Iterator[ast.Module]:
             yield ast.parse(plain)
         except SyntaxError as error:
             if "messages" in plain:
-                raise SpanLabError(f"{path}: a cell with messages is not Python (line {error.lineno}: {error.msg})") from None
+                raise SpanLabError(
+                    f"{path}: a cell with messages is not Python (line {error.lineno}: {error.msg})"
+                ) from None
 
 
 def _sampling(tree: ast.Module, path: Path) -> dict[str, Any]:
@@ -122,7 +128,10 @@ def _sampling(tree: ast.Module, path: Path) -> dict[str, Any]:
                 if keyword.arg in ("model", "messages"):
                     continue
                 if keyword.arg not in _SAMPLING or not isinstance(keyword.value, ast.Constant):
-                    raise SpanLabError(f"{path}: the call of the server has {keyword.arg}={ast.unparse(keyword.value)}, which no preset can say")
+                    raise SpanLabError(
+                        f"{path}: the call of the server has {keyword.arg}={ast.unparse(keyword.value)}, which no"
+                        " preset can say"
+                    )
                 sampling[keyword.arg] = keyword.value.value
     return sampling
 
@@ -139,7 +148,11 @@ def _opening(loop: ast.For) -> ast.Dict | None:
 
 
 def _level(loop: ast.For, opening: ast.Dict, path: Path) -> LevelProtocol:
-    found = [re.match(r"(\d)back_", node.value) for node in ast.walk(loop) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    found = [
+        re.match(r"(\d)back_", node.value)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     numbers = {int(match[1]) for match in found if match}
     if len(numbers) != 1:
         raise SpanLabError(f"{path}: a block belongs to no level, or to several ({sorted(numbers)})")
@@ -156,7 +169,16 @@ def _level(loop: ast.For, opening: ast.Dict, path: Path) -> LevelProtocol:
     turns.read(inner.body, first=None, again=0)
     if not turns.turn:
         raise SpanLabError(f"{where}: no turn is sent")
-    return LevelProtocol(n, role, instructions, turns.first_turn or turns.turn, turns.turn, turns.reask, turns.reask_text, turns.prefilled)
+    return LevelProtocol(
+        n,
+        role,
+        instructions,
+        turns.first_turn or turns.turn,
+        turns.turn,
+        turns.reask,
+        turns.reask_text,
+        turns.prefilled,
+    )
 
 
 class _Turns:
@@ -169,13 +191,18 @@ class _Turns:
         self._inputs: dict[bool | None, str] = {}
 
     def read(self, statements: Sequence[ast.stmt], first: bool | None, again: int) -> None:
-        """Read statements, of which it is known whether they are for the first trial, and how often a reply has been asked for again there."""
+        """Read statements, of which it is known whether they are for the first trial, and how often
+        a reply has been asked for again there."""
         for statement in statements:
             match statement:
-                case ast.If(test=ast.Compare(left=ast.Name(id="i"), ops=[ast.Lt()], comparators=[ast.Constant(value=int(many))])):
+                case ast.If(
+                    test=ast.Compare(left=ast.Name(id="i"), ops=[ast.Lt()], comparators=[ast.Constant(value=int(many))])
+                ):
                     self.prefilled = many
                     self.read(statement.orelse, first, again)
-                case ast.If(test=ast.Compare(left=ast.Name(id="i"), ops=[ast.Eq()], comparators=[ast.Constant(value=0)])):
+                case ast.If(
+                    test=ast.Compare(left=ast.Name(id="i"), ops=[ast.Eq()], comparators=[ast.Constant(value=0)])
+                ):
                     self.read(statement.body, True, again)
                     self.read(statement.orelse, False, again)
                 case ast.If():
@@ -185,10 +212,17 @@ class _Turns:
                     self.read(statement.body, first, _WITHOUT_END)
                 case ast.Assign(targets=[ast.Name(id="input")], value=value):
                     self._inputs[first] = _words(value, {}, self.where)
-                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="messages"), attr="append"), args=[ast.Dict() as message])):
+                case ast.Expr(
+                    value=ast.Call(
+                        func=ast.Attribute(value=ast.Name(id="messages"), attr="append"), args=[ast.Dict() as message]
+                    )
+                ):
                     self._append(message, first, again)
                 case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="messages")))):
-                    raise SpanLabError(f"{self.where}: messages are changed in a way that is not known here: {ast.unparse(statement)[:80]}")
+                    raise SpanLabError(
+                        f"{self.where}: messages are changed in a way that is not known here:"
+                        f" {ast.unparse(statement)[:80]}"
+                    )
                 case _:
                     continue
 
@@ -210,7 +244,11 @@ class _Turns:
 
 def _message(message: ast.Dict, where: str) -> tuple[str, ast.expr]:
     """The role and the content of a message."""
-    parts = {key.value: value for key, value in zip(message.keys, message.values, strict=True) if isinstance(key, ast.Constant)}
+    parts = {
+        key.value: value
+        for key, value in zip(message.keys, message.values, strict=True)
+        if isinstance(key, ast.Constant)
+    }
     role = parts.get("role")
     if set(parts) != {"role", "content"} or not isinstance(role, ast.Constant):
         raise SpanLabError(f"{where}: a message is no role with a content: {ast.unparse(message)[:80]}")
@@ -233,17 +271,22 @@ def _words(value: ast.expr, names: Mapping[str, str], where: str) -> str:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return _words(left, names, where) + _words(right, names, where)
         case ast.JoinedStr(values=values):
-            return "".join(_words(part.value if isinstance(part, ast.FormattedValue) else part, names, where) for part in values)
+            return "".join(
+                _words(part.value if isinstance(part, ast.FormattedValue) else part, names, where) for part in values
+            )
         case ast.Subscript(slice=ast.Constant(value="stimulus")):
             return "{shown}"
         case ast.Name(id="feedback"):
             return "{before}"
         case _:
-            raise SpanLabError(f"{where}: a text is put together in a way that is not known here: {ast.unparse(value)[:80]}")
+            raise SpanLabError(
+                f"{where}: a text is put together in a way that is not known here: {ast.unparse(value)[:80]}"
+            )
 
 
 def presets_of(protocol: NotebookProtocol) -> dict[str, dict[str, Any]]:
-    """Return the preset files of a notebook, by name: one, or one for each group of levels whose turns differ."""
+    """Return the preset files of a notebook, by name: one, or one for each group of levels whose
+    turns differ."""
     groups: dict[tuple[str, ...], list[LevelProtocol]] = {}
     for level in protocol.levels:
         groups.setdefault(level.turns, []).append(level)
@@ -278,10 +321,18 @@ def _preset(protocol: NotebookProtocol, levels: Sequence[LevelProtocol]) -> dict
     if first.prefilled:
         settings["warm_up"] = first.prefilled
     numbers = ", ".join(str(level.n) for level in levels)
-    about = f"Imported from {protocol.name}.ipynb of the N-back study, word for word, for n = {numbers}" + (f" and grid = {grid}" if grid else "") + "."
+    about = (
+        f"Imported from {protocol.name}.ipynb of the N-back study, word for word, for n = {numbers}"
+        + (f" and grid = {grid}" if grid else "")
+        + "."
+    )
     if first.prefilled:
-        about += f" The notebook writes the right answers to the first {first.prefilled} questions itself; here the model is asked, and they are marked."
-    # of another level there is no text: the empty list has no item, and that is said before the session
+        about += (
+            f" The notebook writes the right answers to the first {first.prefilled} questions itself; here the model is"
+            " asked, and they are marked."
+        )
+    # of another level there is no text: the empty list has no item, and that is said before the
+    # session
     return {"about": about, "settings": settings, "instructions": {paradigm: "{=" + choices + " else [][0]}"}}
 
 
@@ -298,7 +349,9 @@ def write_presets(protocols: Sequence[NotebookProtocol], folder: Path) -> list[P
     SpanLabError
         when one is there already, or cannot be written.
     """
-    contents = {folder / f"{name}.yaml": preset for protocol in protocols for name, preset in presets_of(protocol).items()}
+    contents = {
+        folder / f"{name}.yaml": preset for protocol in protocols for name, preset in presets_of(protocol).items()
+    }
     if there := [path for path in contents if path.exists()]:
         raise SpanLabError(f"{there[0]} is there already: give another folder with -o")
     try:

@@ -1,8 +1,10 @@
-"""Published results as sessions: the answers of a model in an N-back study, so that they can be analysed like any others.
+"""Published results as sessions: the answers of a model in an N-back study, so that they can be
+analysed like any others.
 
-The stimuli of that study (AAAI 2024) are recorded as they were sent to chat models, and are read back into what was shown. A letter is itself; with noise it
-stands somewhere in a string of other signs (``%@l#``). A grid is one line: its rows between bars, each cell empty (``_``), holding the ``X``, or holding a
-noise sign, all within backticks.
+The stimuli of that study (AAAI 2024) are recorded as they were sent to chat models, and are read
+back into what was shown. A letter is itself; with noise it stands somewhere in a string of other
+signs (``%@l#``). A grid is one line: its rows between bars, each cell empty (``_``), holding the
+``X``, or holding a noise sign, all within backticks.
 """
 
 from __future__ import annotations
@@ -99,7 +101,8 @@ _SPATIAL = {"abstraction": "nback_abstraction", "abstraction_2": "nback_abstract
 
 
 def named(path: Path) -> tuple[str | None, str | None]:
-    """Paradigm and model that the name of a result file stands for, as far as it says (``all_trials_verbal_gpt-4.json``)."""
+    """Paradigm and model that the name of a result file stands for, as far as it says
+    (``all_trials_verbal_gpt-4.json``)."""
     match = _FILE.fullmatch(path.name.removesuffix(".json"))
     if match is None:
         return None, None
@@ -125,10 +128,12 @@ class ImportedResults:
     folder : of the session
     paradigm, model : of which, by whom
     new : whether it was made now; otherwise the same results were there already
-    blocks, trials, prefilled : how many there are in the session; prefilled answers were never asked
+    blocks, trials, prefilled : how many there are in the session; prefilled answers were never
+        asked
     unfinished, never_run : keys of blocks that are left out
     left_out : what was malformed and skipped on request
-    unlabelled : keys of blocks with unlabelled matches, and which of their trials (from 1) these are
+    unlabelled : keys of blocks with unlabelled matches, and which of their trials (from 1) these
+        are
     """
 
     file: Path
@@ -147,7 +152,8 @@ class ImportedResults:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file of results, checked: the blocks that make the session, as the file has them and as trials."""
+    """A file of results, checked: the blocks that make the session, as the file has them and as
+    trials."""
 
     file: Path
     digest: str
@@ -160,7 +166,8 @@ class _Source:
 
     @property
     def plan(self) -> list[PlannedTrial]:
-        """The session: blocks in the order of the file. A block's number in the study, from 1, is its block in the record."""
+        """The session: blocks in the order of the file. A block's number in the study, from 1, is
+        its block in the record."""
         return [
             PlannedTrial(block.number + 1, index, given.levels, _seed(block), draws=given.draws, name=block.key)
             for index, (block, given) in enumerate(self.blocks, start=1)
@@ -168,9 +175,14 @@ class _Source:
 
 
 def import_results(
-    files: Sequence[Path], data: Path, model: str | None = None, paradigm: str | None = None, skip_malformed: bool = False
+    files: Sequence[Path],
+    data: Path,
+    model: str | None = None,
+    paradigm: str | None = None,
+    skip_malformed: bool = False,
 ) -> list[ImportedResults]:
-    """Make a session of each file of results: its agent is ``published:MODEL``, its trials are the file's blocks.
+    """Make a session of each file of results: its agent is ``published:MODEL``, its trials are the
+    file's blocks.
 
     Parameters
     ----------
@@ -182,7 +194,8 @@ def import_results(
     Raises
     ------
     SpanLabError
-        when there is nothing to import, or (unless it is left out) for everything that is malformed, by file, key and trial.
+        when there is nothing to import, or (unless it is left out) for everything that is
+        malformed, by file, key and trial.
     """
     sources = [_read(Path(file), model, paradigm) for file in files]
     problems = [problem for source in sources for problem in source.problems]
@@ -190,7 +203,11 @@ def import_results(
         raise refused(problems)
     for source in sources:
         if not source.blocks:
-            raise SpanLabError("\n".join([*format_problems(source.problems), f"{source.file} holds no finished block that can be read"]))
+            raise SpanLabError(
+                "\n".join(
+                    [*format_problems(source.problems), f"{source.file} holds no finished block that can be read"]
+                )
+            )
     imported: list[ImportedResults] = []
     with all_or_none(data) as making:
         for source in sources:
@@ -232,8 +249,17 @@ def _given(paradigm: Paradigm, block: Block) -> GivenBlock:
         raise ValueError("letters and grids, or grids of different sizes, in one block")
     task = BlockTask.of(paradigm, block.n, len(shown), grids.pop(), _GENERATOR)
     symbols = [item.cell if isinstance(item, ShownGrid) else item.letter for item in shown]
-    noise = [[[cell, sign] for cell, sign in sorted(item.noise.items())] if isinstance(item, ShownGrid) else item.text for item in shown]
-    return task.given(symbols, [trial.target for trial in block.trials], _seed(block), [trial.prefilled for trial in block.trials], **task.noise(noise))
+    noise = [
+        [[cell, sign] for cell, sign in sorted(item.noise.items())] if isinstance(item, ShownGrid) else item.text
+        for item in shown
+    ]
+    return task.given(
+        symbols,
+        [trial.target for trial in block.trials],
+        _seed(block),
+        [trial.prefilled for trial in block.trials],
+        **task.noise(noise),
+    )
 
 
 def _seed(block: Block) -> int:
@@ -245,13 +271,16 @@ def _earlier_session(data: Path, source: _Source) -> Path | None:
     """The session of the same results, when there is one."""
     stem = session_stem(source.paradigm.name, f"published:{source.model}", _SEED)
     for folder in sorted(data.glob(f"{stem}*")):
-        if (folder / "session.json").exists() and read_session(folder).get("published", {}).get("sha256") == source.digest:
+        if (folder / "session.json").exists() and read_session(folder).get("published", {}).get(
+            "sha256"
+        ) == source.digest:
             return folder
     return None
 
 
 def _make(making: Path, data: Path, source: _Source) -> Path:
-    """The session, taken by the published agent through the ordinary runner; its scores must be those of the file."""
+    """The session, taken by the published agent through the ordinary runner; its scores must be
+    those of the file."""
     plan = source.plan
     agent = Published(f"published:{source.model}", _answers(source, plan), {"model": source.model})
     results = source.results
@@ -263,7 +292,14 @@ def _make(making: Path, data: Path, source: _Source) -> Path:
         "never_run": list(results.never_run),
         "left_out": [str(problem) for problem in source.problems],
     }
-    request = Request(seed=_SEED, generator=_GENERATOR, design="published", pilot=False, source=source.paradigm_source, extra={"published": published})
+    request = Request(
+        seed=_SEED,
+        generator=_GENERATOR,
+        design="published",
+        pilot=False,
+        source=source.paradigm_source,
+        extra={"published": published},
+    )
     session = begin(making, source.paradigm, agent, plan, request, names_in_use={path.name for path in data.iterdir()})
     Runner(session, agent).run()
     _compare_scores(session.folder, source)
@@ -282,7 +318,13 @@ def _answers(source: _Source, plan: Sequence[PlannedTrial]) -> Iterator[tuple[li
             else:
                 percepts.append(step.shown_after("missed"))
             asked += step.percept.ask is not None
-        yield percepts, [Response(trial.response, trial.rt_ms, notes={"prefilled": True} if trial.prefilled else {}) for trial in block.trials]
+        yield (
+            percepts,
+            [
+                Response(trial.response, trial.rt_ms, notes={"prefilled": True} if trial.prefilled else {})
+                for trial in block.trials
+            ],
+        )
 
 
 def _compare_scores(folder: Path, source: _Source) -> None:
@@ -298,12 +340,28 @@ def _compare_scores(folder: Path, source: _Source) -> None:
     problems = []
     for index, (block, _) in enumerate(source.blocks, start=1):
         for number, trial in enumerate(block.trials, start=1):
-            there = {"answer": f'"{trial.response}"', "correct_answer": f'"{trial.target}"', "correct": trial.correct, "rt_ms": trial.rt_ms}
+            there = {
+                "answer": f'"{trial.response}"',
+                "correct_answer": f'"{trial.target}"',
+                "correct": trial.correct,
+                "rt_ms": trial.rt_ms,
+            }
             score = scored.pop((index, number), None)
             if score != there:
-                problems.append(Problem(str(source.file), f"{block.key} > trial {number}", f"the file has {there}, the session {score}"))
+                problems.append(
+                    Problem(
+                        str(source.file), f"{block.key} > trial {number}", f"the file has {there}, the session {score}"
+                    )
+                )
     if problems or scored:
-        raise SpanLabError("\n".join([*format_problems(problems), f"scored anew, {source.file} does not come out as it is; nothing was imported"]))
+        raise SpanLabError(
+            "\n".join(
+                [
+                    *format_problems(problems),
+                    f"scored anew, {source.file} does not come out as it is; nothing was imported",
+                ]
+            )
+        )
 
 
 def _describe_import(source: _Source, folder: Path, new: bool) -> ImportedResults:
@@ -320,5 +378,7 @@ def _describe_import(source: _Source, folder: Path, new: bool) -> ImportedResult
         unfinished=source.results.unfinished,
         never_run=source.results.never_run,
         left_out=source.problems,
-        unlabelled=tuple((block.key, tuple(n + 1 for n in given.unlabelled)) for block, given in source.blocks if given.unlabelled),
+        unlabelled=tuple(
+            (block.key, tuple(n + 1 for n in given.unlabelled)) for block, given in source.blocks if given.unlabelled
+        ),
     )

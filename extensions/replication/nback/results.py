@@ -1,8 +1,10 @@
-"""Per-trial results of the N-back study (AAAI 2024) and of anybody who writes the same layout: reading and checking the JSON.
+"""Per-trial results of the N-back study (AAAI 2024) and of anybody who writes the same layout:
+reading and checking the JSON.
 
-One object; ``"2back_17"`` holds the trials of one block, each with the stimulus as sent, its target, the response that was extracted, whether it was
-correct, and the time of the reply in seconds. ``Infinity`` marks answers that were written into the history and never asked; blocks that were never run, or
-not to their end, have empty texts.
+One object; ``"2back_17"`` holds the trials of one block, each with the stimulus as sent, its
+target, the response that was extracted, whether it was correct, and the time of the reply in
+seconds. ``Infinity`` marks answers that were written into the history and never asked; blocks that
+were never run, or not to their end, have empty texts.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ State = Literal["finished", "unfinished", "never run"]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One trial of a block, as the file has it; ``rt_ms`` is None for an answer that was never asked."""
+    """One trial of a block, as the file has it; ``rt_ms`` is None for an answer that was never
+    asked."""
 
     stimulus: str
     target: str
@@ -97,7 +100,9 @@ def read_results(path: Path) -> Results:
             else:
                 left[state].append(key)
         except _FaultError as fault:
-            problems.append(Problem(str(path), key if fault.trial is None else f"{key} > trial {fault.trial}", str(fault)))
+            problems.append(
+                Problem(str(path), key if fault.trial is None else f"{key} > trial {fault.trial}", str(fault))
+            )
     return Results(tuple(blocks), tuple(left["unfinished"]), tuple(left["never run"]), tuple(problems))
 
 
@@ -123,11 +128,16 @@ def _content(path: Path) -> Mapping[str, Any]:
     except RecursionError:
         raise SpanLabError(f"{path} is nested too deeply to hold results") from None
     except _DoubleError as error:
-        raise SpanLabError(f"{path}: the key {error.args[0]!r} occurs twice in one place; nobody can know which one counts") from None
+        raise SpanLabError(
+            f"{path}: the key {error.args[0]!r} occurs twice in one place; nobody can know which one counts"
+        ) from None
     except ValueError as error:  # a number of thousands of digits
         raise SpanLabError(f"{path} is not JSON that can be read ({error})") from None
     if not isinstance(content, dict) or not content:
-        raise SpanLabError(f'{path} holds no results; expected an object with blocks, such as {{"1back_0": [...]}}; found {show(content)}')
+        raise SpanLabError(
+            f'{path} holds no results; expected an object with blocks, such as {{"1back_0": [...]}}; found'
+            f" {show(content)}"
+        )
     return content
 
 
@@ -155,7 +165,9 @@ def _block(trials: Any, length: int) -> tuple[State, tuple[Answered, ...]]:
         return "never run", ()
     if empty and empty != list(range(empty[0], len(trials) + 1)):
         raise _FaultError(empty[0], "nothing was answered here, though later trials of the block were")
-    answered = tuple(_answered(number, trial) for number, trial in enumerate(trials[: len(trials) - len(empty)], start=1))
+    answered = tuple(
+        _answered(number, trial) for number, trial in enumerate(trials[: len(trials) - len(empty)], start=1)
+    )
     # A block that broke off may have its trials cut short, too.
     return ("unfinished" if len(answered) < length else "finished"), answered
 
@@ -166,7 +178,14 @@ def _check_fields(number: int, trial: Any) -> None:
     missing = next((name for name in _FIELDS if name not in trial), None)
     unknown = next((name for name in trial if name not in _FIELDS), None)
     if missing is not None or unknown is not None:
-        raise _FaultError(number, f"'{missing}' is missing" if missing is not None else f"unknown key {show(unknown)}; expected {', '.join(_FIELDS)}")
+        raise _FaultError(
+            number,
+            (
+                f"'{missing}' is missing"
+                if missing is not None
+                else f"unknown key {show(unknown)}; expected {', '.join(_FIELDS)}"
+            ),
+        )
     if not isinstance(trial["stimulus"], str):
         raise _FaultError(number, f"stimulus: expected text; found {show(trial['stimulus'])}")
     if trial["target"] not in _LABELS:
@@ -180,9 +199,15 @@ def _answered(number: int, trial: Mapping[str, Any]) -> Answered:
     if not isinstance(correct, bool):
         raise _FaultError(number, f"correct: expected true or false; found {show(correct)}")
     if isinstance(rt, bool) or not isinstance(rt, (int, float)) or not (0 <= rt <= _LONGEST_S or rt == math.inf):
-        raise _FaultError(number, f"rt: expected seconds, or Infinity for an answer that was never asked; found {show(rt)}")
+        raise _FaultError(
+            number, f"rt: expected seconds, or Infinity for an answer that was never asked; found {show(rt)}"
+        )
     if correct != (response == target):
-        raise _FaultError(number, f"the file contradicts itself: target {target}, response {response}, and correct is {'true' if correct else 'false'}")
+        raise _FaultError(
+            number,
+            f"the file contradicts itself: target {target}, response {response}, and correct is"
+            f" {'true' if correct else 'false'}",
+        )
     if rt == math.inf and not correct:
         raise _FaultError(number, "an answer that was never asked (rt is Infinity) is the target; this one is not")
     return Answered(trial["stimulus"], target, response, correct, None if rt == math.inf else 1000.0 * rt)

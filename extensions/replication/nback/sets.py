@@ -22,14 +22,20 @@ class BlockSet(TrialSet):
 
     Parameters
     ----------
-    unlabelled : ``SET/NBACK/B`` of blocks with unlabelled matches, and which of their items (from 1) these are
+    unlabelled : ``SET/NBACK/B`` of blocks with unlabelled matches, and which of their items (from
+        1) these are
     """
 
     unlabelled: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def import_blocks(
-    folder: Path, output: Path, paradigm: str | None = None, generator: Generator | None = None, seed: int = 1, skip_malformed: bool = False
+    folder: Path,
+    output: Path,
+    paradigm: str | None = None,
+    generator: Generator | None = None,
+    seed: int = 1,
+    skip_malformed: bool = False,
 ) -> list[ImportedSet[BlockSet]]:
     """Read block files into trials files, one for each paradigm.
 
@@ -37,31 +43,46 @@ def import_blocks(
     ----------
     folder : with sets of blocks (``letters/1back/0.txt``), one set, or one level of a set
     output : a new folder for the trials files, which appears whole or not at all
-    paradigm : whose trials they are, when the set's name does not say or the blocks serve another one (feedback, reasoning, noise)
-    generator : whose blocks they are; when it is not given, the published one, unless that cannot have made them
+    paradigm : whose trials they are, when the set's name does not say or the blocks serve another
+        one (feedback, reasoning, noise)
+    generator : whose blocks they are; when it is not given, the published one, unless that cannot
+        have made them
     seed : for what is random besides the items, such as noise
     skip_malformed : leave out what is malformed, instead of importing nothing
 
     Raises
     ------
     SpanLabError
-        when there is nothing to import, or (unless it is left out) for everything that is malformed, by file and line.
+        when there is nothing to import, or (unless it is left out) for everything that is
+        malformed, by file and line.
     """
     block_files, problems = find_blocks(folder)
-    read = [_read_blocks(loaded, files, generator, seed) for loaded, files in _by_paradigm(folder, block_files, paradigm)]
-    return import_sets(folder, output, [blocks.as_set() for blocks in read], skip_malformed, problems=problems, unit="block")
+    read = [
+        _read_blocks(loaded, files, generator, seed) for loaded, files in _by_paradigm(folder, block_files, paradigm)
+    ]
+    return import_sets(
+        folder, output, [blocks.as_set() for blocks in read], skip_malformed, problems=problems, unit="block"
+    )
 
 
-def _by_paradigm(folder: Path, block_files: Sequence[BlockFile], paradigm: str | None) -> list[tuple[Paradigm, list[BlockFile]]]:
+def _by_paradigm(
+    folder: Path, block_files: Sequence[BlockFile], paradigm: str | None
+) -> list[tuple[Paradigm, list[BlockFile]]]:
     names = sorted({file.set for file in block_files})
     if paradigm is not None and len(names) > 1:
-        raise SpanLabError(f"--as names the paradigm of one set; {folder} holds {len(names)} ({', '.join(names)}): import them one by one")
+        raise SpanLabError(
+            f"--as names the paradigm of one set; {folder} holds {len(names)} ({', '.join(names)}): import them one"
+            " by one"
+        )
     grouped: dict[str, tuple[Paradigm, list[BlockFile]]] = {}
     for name, files in groupby(block_files, lambda file: file.set):
         known = set_named(name)
         whose = paradigm or (None if known is None else known.paradigm)
         if whose is None:
-            raise SpanLabError(f"{folder}: the name of the set '{name}' does not say whose blocks these are; import it with --as PARADIGM")
+            raise SpanLabError(
+                f"{folder}: the name of the set '{name}' does not say whose blocks these are; import it with --as"
+                " PARADIGM"
+            )
         grouped.setdefault(whose, (load_paradigm(whose), []))[1].extend(files)
     return list(grouped.values())
 
@@ -86,7 +107,9 @@ class _Blocks:
             "unlabelled_matches": sum(map(len, self.unlabelled.values())),
             "left_out": len(self.problems),
         }
-        return BlockSet(self.paradigm, [*self.problems, *self.trials], self.generator, source, unlabelled=self.unlabelled)
+        return BlockSet(
+            self.paradigm, [*self.problems, *self.trials], self.generator, source, unlabelled=self.unlabelled
+        )
 
 
 def _read_blocks(paradigm: Paradigm, files: Sequence[BlockFile], generator: Generator | None, seed: int) -> _Blocks:
@@ -94,7 +117,9 @@ def _read_blocks(paradigm: Paradigm, files: Sequence[BlockFile], generator: Gene
     for file in files:
         try:
             lines = read_lines(read_text(file.path))
-            given = _task(paradigm, file, lines, blocks.generator).read(lines, trial_seed("session", seed, _index(file.n, file.number)))
+            given = _task(paradigm, file, lines, blocks.generator).read(
+                lines, trial_seed("session", seed, _index(file.n, file.number))
+            )
         except UnusedError as error:
             if generator is None:
                 return _read_blocks(paradigm, files, "corrected", seed)
@@ -131,7 +156,8 @@ def export_blocks(
     generator: Generator = "corrected",
     seed: int = 1,
 ) -> dict[Path, int]:
-    """Write blocks of a paradigm as block files, in the published layout: a folder for each set (each size of grids is one).
+    """Write blocks of a paradigm as block files, in the published layout: a folder for each set
+    (each size of grids is one).
 
     Returns
     -------
@@ -152,7 +178,9 @@ def export_blocks(
         if path.exists():
             raise SpanLabError(f"{path} exists; name another folder, so that nothing is overwritten")
         sets[path] = {
-            f"{task.sampler.n}back/{number}.txt": task.drawn(trial_seed("session", seed, _index(task.sampler.n, number)))
+            f"{task.sampler.n}back/{number}.txt": task.drawn(
+                trial_seed("session", seed, _index(task.sampler.n, number))
+            )
             for task in tasks
             for number in range(blocks)
         }

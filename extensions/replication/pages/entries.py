@@ -1,4 +1,5 @@
-"""What a page of reproduction is made of: tables and figures of a paper, each with ours, what was published, and a verdict."""
+"""What a page of reproduction is made of: tables and figures of a paper, each with ours, what was
+published, and a verdict."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from typing import Literal
 
 from spanlab.core import SpanLabError, VerdictRule, __version__, write_whole
 
-#: What became of a table or a figure: the same; not the same, by so much; too few trials to tell; drawn from what is at hand, with nothing published to hold it
-#: against; not to be had.
+#: What became of a table or a figure: the same; not the same, by so much; too few trials to tell;
+#: drawn from what is at hand, with nothing published to hold it against; not to be had.
 Verdict = Literal["same", "differs", "not resolved", "ours alone", "not available here"]
 _ORDER: Sequence[Verdict] = ("same", "differs", "not resolved", "ours alone", "not available here")
 
@@ -31,7 +32,10 @@ VERDICTS = (
             "=same",
             "=differs",
         ),
-        rests_on="every printed value of a table or figure, held against what SpanLab gets from the same data or from networks at hand",
+        rests_on=(
+            "every printed value of a table or figure, held against what SpanLab gets from the same data or from"
+            " networks at hand"
+        ),
         says_no_when="one row differs: the table differs, the row says by how much",
         tests=(
             "extensions/replication/tests/test_pages.py::test_the_tables_of_worm_that_need_no_network",
@@ -41,9 +45,14 @@ VERDICTS = (
     VerdictRule(
         name="a row is as published",
         says=("=same: …", "=differs: …", "=not resolved: …"),
-        rests_on="one printed value, held against SpanLab's to the last printed digit, or within a margin that was fixed before",
-        says_no_when="the two differ by more (differs, with the difference), too few trials were taken to tell, or a "
-        "network is not shown to do better than guess (not resolved)",
+        rests_on=(
+            "one printed value, held against SpanLab's to the last printed digit, or within a margin that was fixed"
+            " before"
+        ),
+        says_no_when=(
+            "the two differ by more (differs, with the difference), too few trials were taken to tell, or a "
+            "network is not shown to do better than guess (not resolved)"
+        ),
         tests=(
             "extensions/replication/tests/test_pages.py::test_a_score_is_the_same_another_or_not_resolved",
             "extensions/replication/tests/test_pages.py::test_the_tables_of_worm_that_need_no_network",
@@ -52,7 +61,10 @@ VERDICTS = (
     VerdictRule(
         name="how many tables are as published",
         says=("=… same, …", "=… differs, …", "=…; checks of the configuration: …"),
-        rests_on="the verdicts of the page's tables and figures, counted; checks of the configuration apart, since they are no results",
+        rests_on=(
+            "the verdicts of the page's tables and figures, counted; checks of the configuration apart, since they are"
+            " no results"
+        ),
         says_no_when="one table is not as published: it is counted as differs or not resolved",
         tests=(
             "extensions/replication/tests/test_pages.py::test_checks_of_the_configuration_are_no_results",
@@ -99,7 +111,8 @@ class Entry:
     picture : the figure, as SVG
     caption, notes : what must be known to read it
     command : that makes it by itself
-    source : where the published values come from: printed (where), recomputed from raw answers, or digitised from a picture
+    source : where the published values come from: printed (where), recomputed from raw answers, or
+        digitised from a picture
     check : whether it only holds settings and code against the paper, and is no result
     """
 
@@ -159,7 +172,8 @@ def _counts(entries: Sequence[Entry]) -> str:
 
 
 def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
-    """What rows that were held against published ones come to: one that differs makes the whole differ, and one that is not resolved leaves it open."""
+    """What rows that were held against published ones come to: one that differs makes the whole
+    differ, and one that is not resolved leaves it open."""
     judged = [row for row in rows if row.verdict]
     counts = Counter(row.verdict for row in judged)
     if not judged:
@@ -167,16 +181,23 @@ def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
     if counts["same"] == len(judged):
         return "same", f"all {len(judged)} rows are as published"
     open_ = f", {counts['not resolved']} not resolved" if counts["not resolved"] else ""
-    said = f"{counts['same']} of {len(judged)} rows are as published{open_}; what is said of the others stands beside them"
+    said = (
+        f"{counts['same']} of {len(judged)} rows are as published{open_}; what is said of the others stands beside them"
+    )
     return "differs" if counts["differs"] else "not resolved" if counts["not resolved"] else "differs", said
 
 
 def with_own_ids(picture: str, key: str) -> str:
-    """An SVG whose names of parts are its own: several on one page must not share any, and they are the same whenever the page is made."""
+    """An SVG whose names of parts are its own: several on one page must not share any, and they are
+    the same whenever the page is made."""
     names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', picture))
     for number, name in enumerate(names):
         unique = f"{key}-{number}"
-        picture = picture.replace(f'id="{name}"', f'id="{unique}"').replace(f"url(#{name})", f"url(#{unique})").replace(f'href="#{name}"', f'href="#{unique}"')
+        picture = (
+            picture.replace(f'id="{name}"', f'id="{unique}"')
+            .replace(f"url(#{name})", f"url(#{unique})")
+            .replace(f'href="#{name}"', f'href="#{unique}"')
+        )
     return picture
 
 
@@ -190,7 +211,9 @@ def write_page(page: Page, folder: Path) -> Path:
     """
     import jinja2
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     template = files(__package__ or "").joinpath("page.html.jinja").read_text("utf-8")
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     entries = tuple(replace(entry, picture=with_own_ids(entry.picture, entry.key)) for entry in page.entries)
@@ -200,5 +223,7 @@ def write_page(page: Page, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
     except OSError as error:
-        raise SpanLabError(f"cannot write the page to {folder}: {error.strerror or error}; choose another folder with -o") from None
+        raise SpanLabError(
+            f"cannot write the page to {folder}: {error.strerror or error}; choose another folder with -o"
+        ) from None
     return path

@@ -28,7 +28,10 @@ VERDICTS = (
             "it has no interval",
         ),
         rests_on="the 95% interval of a score, against a margin around the printed value that was fixed before any run",
-        says_no_when="the whole interval is outside the margin (differs), or reaches over its end (not resolved), as with few trials",
+        says_no_when=(
+            "the whole interval is outside the margin (differs), or reaches over its end (not resolved), as with few"
+            " trials"
+        ),
         tests=(
             "extensions/replication/tests/test_pages.py::test_a_score_is_the_same_another_or_not_resolved",
             "extensions/replication/tests/test_pages.py::test_no_score_of_a_random_network_is_the_same",
@@ -37,8 +40,10 @@ VERDICTS = (
     VerdictRule(
         name="a network is above the best blind guess",
         says=("it is right in … of … answers, the best blind guess in …", "more trials would not change that"),
-        rests_on="a one-sided t test over trials at .001 of its right answers, against those of the best blind "
-        "guess; where trials do not differ, the probability that a guess is as good in all of them",
+        rests_on=(
+            "a one-sided t test over trials at .001 of its right answers, against those of the best blind "
+            "guess; where trials do not differ, the probability that a guess is as good in all of them"
+        ),
         says_no_when="p is .001 or more, as for a network that guesses, or that is right in a few trials",
         tests=(
             "extensions/replication/tests/test_pages.py::test_who_knows_is_above_the_best_blind_guess",
@@ -50,7 +55,8 @@ VERDICTS = (
 
 @cache
 def margins() -> dict[tuple[str, str], float]:
-    """How far a score may be from the printed one and still be the same, by task and score; from a file that no run changes."""
+    """How far a score may be from the printed one and still be the same, by task and score; from a
+    file that no run changes."""
     with (files("spanlab.analysis") / "published" / "worm_margins.csv").open(encoding="utf-8") as file:
         return {(row["task"], row["score"]): float(row["margin"]) for row in csv.DictReader(file)}
 
@@ -58,8 +64,10 @@ def margins() -> dict[tuple[str, str], float]:
 def judged(value: float, low: float, high: float, printed: float, margin: float, trials: int) -> tuple[Verdict, str]:
     """The verdict on a score, and why.
 
-    It is the same when its whole 95% interval is within the margin of the printed value (two one-sided tests at 2.5%), and differs when the whole interval is
-    outside. Otherwise there are too few trials, and how many would be enough follows from the width of the interval, which goes with the root of their number.
+    It is the same when its whole 95% interval is within the margin of the printed value (two
+    one-sided tests at 2.5%), and differs when the whole interval is outside. Otherwise there are
+    too few trials, and how many would be enough follows from the width of the interval, which goes
+    with the root of their number.
 
     Examples
     --------
@@ -89,12 +97,15 @@ def enough(trials: float) -> str:
 
 
 def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
-    """Test whether somebody's answers are right more often than the best blind guess is, at :data:`LEVEL`, and say what they were.
+    """Test whether somebody's answers are right more often than the best blind guess is, at
+    :data:`LEVEL`, and say what they were.
 
-    The test is a one-sided t-test over trials. Where all trials have the same share of right answers (all are right, as
-    a rule), there is no spread to go by, and p is the probability that a guess is as good in every trial.
+    The test is a one-sided t-test over trials. Where all trials have the same share of right
+    answers (all are right, as a rule), there is no spread to go by, and p is the probability that a
+    guess is as good in every trial.
 
-    The best blind guess knows the paradigm, the condition and which question it is. In serial recall it also knows at which places there was something.
+    The best blind guess knows the paradigm, the condition and which question it is. In serial
+    recall it also knows at which places there was something.
 
     Parameters
     ----------
@@ -106,7 +117,11 @@ def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
     blind = items["blind"].fillna(items["chance"]).astype(float)
     if "list_length" in items.columns and (items["paradigm"] == "vsr").all():
         blind = np.maximum(blind, 1 / items["list_length"].astype(float))
-    trials = pd.DataFrame({"right": items["correct"].astype(float), "blind": blind}).groupby([items["session"], items["unit_trial"]]).mean()
+    trials = (
+        pd.DataFrame({"right": items["correct"].astype(float), "blind": blind})
+        .groupby([items["session"], items["unit_trial"]])
+        .mean()
+    )
     gain, n = (trials["right"] - trials["blind"]).to_numpy(), len(trials)
     right, guess = float(items["correct"].astype(float).mean()), float(blind.mean())
     said = f"it is right in {right:.3f} of {len(items):,} answers, the best blind guess in {guess:.3f}"
@@ -114,7 +129,8 @@ def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
     if mean <= 0:
         return False, f"{said}; more trials would not change that"
     if min(np.ptp(trials["right"]), np.ptp(gain)) < 1e-9:  # trials without a spread have no t-test
-        # a share of right answers as high as this one has a probability of at most blind / right under guessing (Markov)
+        # a share of right answers as high as this one has a probability of at most blind / right
+        # under guessing (Markov)
         log_p = float(np.log(np.clip(trials["blind"] / trials["right"], 1e-300, 1)).sum())
         p, needed = math.exp(log_p), n * math.log(LEVEL) / log_p
     else:

@@ -1,4 +1,5 @@
-"""The N-back study of language models (Gong, Wan & Wang, AAAI 2024), made again from the counts of its blocks."""
+"""The N-back study of language models (Gong, Wan & Wang, AAAI 2024), made again from the counts of
+its blocks."""
 
 from __future__ import annotations
 
@@ -34,13 +35,25 @@ from .entries import Entry, Row, verdict_of
 
 #: The study's tasks; those with feedback are left to agents that read.
 PARADIGMS = (
-    *("nback_verbal", "nback_verbal_noise", "nback_verbal_reasoning", "nback_spatial", "nback_spatial_noise", "nback_spatial_reasoning"),
+    *(
+        "nback_verbal",
+        "nback_verbal_noise",
+        "nback_verbal_reasoning",
+        "nback_spatial",
+        "nback_spatial_noise",
+        "nback_spatial_reasoning",
+    ),
     *("nback_abstraction", "nback_abstraction_strict"),
 )
 #: Blocks of each, where nothing else is said: 50 at each of three N, as the study had them.
 TRIALS = 150
 LEAD = REFERENCE
-_MEASURES = (("hit_rate", "hits %", 2), ("fa_rate", "false alarms %", 2), ("accuracy", "accuracy %", 2), ("dprime", "d′", 2))
+_MEASURES = (
+    ("hit_rate", "hits %", 2),
+    ("fa_rate", "false alarms %", 2),
+    ("accuracy", "accuracy %", 2),
+    ("dprime", "d′", 2),
+)
 #: Of the other models, the one that the notebook of other models prints.
 OTHER_MODEL = "bloomz-7b"
 #: To how many digits the published values are kept.
@@ -53,7 +66,8 @@ _FAMILY_SAID = {
     "abstraction": "spatial N-back and the two tasks of relations",
     "models": "language models compared",
 }
-#: Why some notebooks print other values than their raw answers give, and how the printed ones come out: by notebook.
+#: Why some notebooks print other values than their raw answers give, and how the printed ones come
+#: out: by notebook.
 _HITS_MINUS_FALSE_ALARMS = "the notebook prints hits minus false alarms as accuracy"
 _REASONS = {
     "verbal_with_noise": _HITS_MINUS_FALSE_ALARMS,
@@ -76,7 +90,14 @@ def entries(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
     """
     blocks = measured(published_blocks(), PUBLISHED)
     families = [_family(name, blocks) for name in FAMILIES]
-    return [printed_table(blocks), *families, printed_tests_again(blocks), *_at_hand(data, absent), _asked_again(), counted_twice(blocks)]
+    return [
+        printed_table(blocks),
+        *families,
+        printed_tests_again(blocks),
+        *_at_hand(data, absent),
+        _asked_again(),
+        counted_twice(blocks),
+    ]
 
 
 def printed_table(blocks: pd.DataFrame) -> Entry:
@@ -85,22 +106,31 @@ def printed_table(blocks: pd.DataFrame) -> Entry:
     recounted = layout(blocks)
     for row in printed_means().to_dict("records"):
         notebook, n = str(row["notebook"]), int(row["n"])
-        ours, printed = _texts(recounted, notebook, n), [f"{row[f'{name}_mean']} ± {row[f'{name}_sem']}" for name, *_ in _MEASURES]
+        ours, printed = (
+            _texts(recounted, notebook, n),
+            [f"{row[f'{name}_mean']} ± {row[f'{name}_sem']}" for name, *_ in _MEASURES],
+        )
         others = [label for (_, label, _), mine, theirs in zip(_MEASURES, ours, printed, strict=True) if mine != theirs]
         cells, apart = cells + len(printed), apart + len(others)
         said = f"{', '.join(others)}: {_why(blocks, recounted, notebook, n, printed)}" if others else ""
-        rows.append(Row((notebook, str(n)), " · ".join(ours), " · ".join(printed), "differs" if others else "same", said))
+        rows.append(
+            Row((notebook, str(n)), " · ".join(ours), " · ".join(printed), "differs" if others else "same", said)
+        )
     verdict, summary = verdict_of(rows)
     return Entry(
         "table",
         "The notebooks' tables: hits, false alarms, accuracy and d′ (mean ± s.e.m. of blocks)",
         verdict,
-        f"{summary}; {cells - apart} of {cells} cells are, to the last printed digit. Ours are counted from the raw answers of {len(blocks):,} blocks",
+        f"{summary}; {cells - apart} of {cells} cells are, to the last printed digit. Ours are counted from the raw"
+        f" answers of {len(blocks):,} blocks",
         ("notebook", "N"),
         tuple(rows),
         caption="In each cell: hits % · false alarms % · accuracy % · d′ without its sign.",
         source=_NOTEBOOKS,
-        command='python -c "from spanlab.analysis.nback.published import layout, published_blocks; print(layout(published_blocks()))"',
+        command=(
+            'python -c "from spanlab.analysis.nback.published import layout, published_blocks;'
+            ' print(layout(published_blocks()))"'
+        ),
     )
 
 
@@ -125,11 +155,16 @@ def _why(blocks: pd.DataFrame, recounted: pd.DataFrame, notebook: str, n: int, p
         found = _texts(layout(blocks[(blocks["variant"] == notebook) & (blocks["block"] < 25)]), notebook, n)
     elif notebook == "spatial_abstraction_2":
         found = _texts(recounted, "spatial_abstraction", n)
-    return f"{reason}; in that way, ours are as printed" if list(found) == list(printed) else reason or "the reason is not known"
+    return (
+        f"{reason}; in that way, ours are as printed"
+        if list(found) == list(printed)
+        else reason or "the reason is not known"
+    )
 
 
 def counted_twice(blocks: pd.DataFrame) -> Entry:
-    """Two counts from the same raw answers, which must agree: a check of the counting, and no verdict on what was printed."""
+    """Two counts from the same raw answers, which must agree: a check of the counting, and no
+    verdict on what was printed."""
     ours, other = layout(blocks), published_results()
     rows = []
     by_row = {(row["variant"], row["model"], row["n"]): row for row in ours.to_dict("records")}
@@ -166,19 +201,29 @@ def _family(name: str, blocks: pd.DataFrame) -> Entry:
         label = part["model"].astype(str) if name == "models" else part["variant"].astype(str)
         parts.append(part.assign(agent=label))
     whole = pd.concat(parts, ignore_index=True)
-    cells = nback_cells(whole, rules=PUBLISHED, who=("agent",), measures=_DRAWN, unit="block").assign(paradigm=name, agent_kind=CHAT.name, oracle=False)
+    cells = nback_cells(whole, rules=PUBLISHED, who=("agent",), measures=_DRAWN, unit="block").assign(
+        paradigm=name, agent_kind=CHAT.name, oracle=False
+    )
     looks = condition_looks(list(dict.fromkeys(whole["agent"])))
     spec = nback_rows(
-        [("", cells)], looks, _DRAWN, title=_FAMILY_SAID[name][:1].upper() + _FAMILY_SAID[name][1:], line="variant" if name != "models" else "model"
+        [("", cells)],
+        looks,
+        _DRAWN,
+        title=_FAMILY_SAID[name][:1].upper() + _FAMILY_SAID[name][1:],
+        line="variant" if name != "models" else "model",
     )
     return Entry(
         f"family-{name.replace(' ', '-')}",
         f"Figure: {_FAMILY_SAID[name]}",
         "ours alone",
-        "it is drawn from the published raw answers; the study's own figure is a picture, and the means in it are held against print in the table above",
+        "it is drawn from the published raw answers; the study's own figure is a picture, and the means in it are held"
+        " against print in the table above",
         picture=draw(spec, looks),
         source="recomputed from the published raw answers",
-        caption="Bars: 95% intervals over blocks; the study drew standard errors or t intervals. d′ without its sign, as there.",
+        caption=(
+            "Bars: 95% intervals over blocks; the study drew standard errors or t intervals. d′ without its sign, as"
+            " there."
+        ),
     )
 
 
@@ -194,7 +239,9 @@ def printed_tests_again(blocks: pd.DataFrame) -> Entry:
         changed = (signed[1] < 0.05) != (mine[1] < 0.05)
         other_decisions += changed
         said = f"{', '.join(apart)} differ" if apart else ""
-        said += (("; " if said else "") + f"with signed d′ p = {signed[1]:.2g}, another decision at .05") if changed else ""
+        said += (
+            (("; " if said else "") + f"with signed d′ p = {signed[1]:.2g}, another decision at .05") if changed else ""
+        )
         texts = [f"{name} {value:.6g}" for name, value in zip(names, mine, strict=True)]
         printed = [f"{name} {row[name]}" for name in names]
         what = (row["family"], row["test"], f"{row['variant']}, {row['model']}", row["n"])
@@ -204,13 +251,20 @@ def printed_tests_again(blocks: pd.DataFrame) -> Entry:
         "tests",
         "Tests of d′ over N: all that the study printed",
         verdict,
-        f"{summary}, in statistic, p and effect size. With its sign, d′ leads to another decision at .05 in {other_decisions} of them",
+        f"{summary}, in statistic, p and effect size. With its sign, d′ leads to another decision at .05 in"
+        f" {other_decisions} of them",
         ("family", "test", "of", "N"),
         tuple(rows),
-        caption="d′ without its sign, as in the study. Wilcoxon's p values are those of the exact distribution without ties, as the study's software took it.",
+        caption=(
+            "d′ without its sign, as in the study. Wilcoxon's p values are those of the exact distribution without"
+            " ties, as the study's software took it."
+        ),
         source="printed in the authors' notebook analysis_across_exps (Daniel-Gong/ChatGPT-WM, commit 1c1467b)",
-        command='python -c "from spanlab.analysis.nback.published import published_blocks; from spanlab.analysis.nback.significance import kruskal_wallis; '
-        "print(kruskal_wallis(published_blocks(), 'dprime_abs'))\"",
+        command=(
+            'python -c "from spanlab.analysis.nback.published import published_blocks; from'
+            " spanlab.analysis.nback.significance import kruskal_wallis; print(kruskal_wallis(published_blocks(),"
+            " 'dprime_abs'))\""
+        ),
     )
 
 
@@ -220,9 +274,17 @@ def _tests(blocks: pd.DataFrame, value: str) -> dict[tuple[str, str, str, str], 
     for row in kruskal_wallis(blocks, value).to_dict("records"):
         found["Kruskal-Wallis", row["variant"], row["model"], "1, 2, 3"] = (row["h"], row["p"], row["eta_squared"])
     for row in mann_whitney(blocks, value).to_dict("records"):
-        found["Mann-Whitney", row["variant"], row["model"], f"{row['first']} vs {row['second']}"] = (row["u"], row["p_bonferroni"], row["rank_biserial"])
+        found["Mann-Whitney", row["variant"], row["model"], f"{row['first']} vs {row['second']}"] = (
+            row["u"],
+            row["p_bonferroni"],
+            row["rank_biserial"],
+        )
     for row in above(blocks, value).to_dict("records"):
-        found["Wilcoxon above 1", row["variant"], row["model"], str(row["n"])] = (math.floor(row["w_plus"]), row["p_exact"], row["rank_biserial"])
+        found["Wilcoxon above 1", row["variant"], row["model"], str(row["n"])] = (
+            math.floor(row["w_plus"]),
+            row["p_exact"],
+            row["rank_biserial"],
+        )
     return found
 
 
@@ -236,21 +298,37 @@ def _as_printed(value: float, printed: str) -> bool:
 def _at_hand(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
     """Whoever is at hand, in the study's tasks, counted as the study counted."""
     if not data:
-        return [Entry("at-hand", "The same tasks with the available agents", "not available here", "no available agent takes these tasks", notes=tuple(absent))]
+        return [
+            Entry(
+                "at-hand",
+                "The same tasks with the available agents",
+                "not available here",
+                "no available agent takes these tasks",
+                notes=tuple(absent),
+            )
+        ]
     loaded = load(data)
     found: list[Entry] = []
     for paradigm in loaded.titles:
         try:
             drawing = figure_named("nback_published").draw(loaded, Wish((paradigm,)))
         except SpanLabError as error:
-            found.append(Entry(f"at-hand-{paradigm}", f"{loaded.titles[paradigm]}: available agents", "not available here", str(error)))
+            found.append(
+                Entry(
+                    f"at-hand-{paradigm}",
+                    f"{loaded.titles[paradigm]}: available agents",
+                    "not available here",
+                    str(error),
+                )
+            )
             continue
         found.append(
             Entry(
                 f"at-hand-{paradigm.replace('_', '-')}",
                 f"{loaded.titles[paradigm]}: available agents, beside the study's values",
                 "ours alone",
-                "these are other answerers than the study's, in trials that are made as its were; the study's values are hollow",
+                "these are other answerers than the study's, in trials that are made as its were; the study's values"
+                " are hollow",
                 source="recomputed from the published raw answers",
                 picture=draw(drawing.spec, drawing.agents),
                 notes=tuple(drawing.notes),
@@ -258,7 +336,9 @@ def _at_hand(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
             )
         )
     if absent:
-        found.append(Entry("absent", "Who could not take which task", "not available here", "see below", notes=tuple(absent)))
+        found.append(
+            Entry("absent", "Who could not take which task", "not available here", "see below", notes=tuple(absent))
+        )
     return found
 
 
@@ -267,7 +347,7 @@ def _asked_again() -> Entry:
         "asked-again",
         "The study's models, asked again",
         "not available here",
-        "the study asked gpt-3.5-turbo and seven other models, which are on their makers' servers or on large computers, and a page that is made without "
-        "keys asks nobody; with a key or a server of your own, --agent chat:MODEL@PROVIDER takes them along. What a model says today need "
-        "not be what it said in 2023.",
+        "the study asked gpt-3.5-turbo and seven other models, which are on their makers' servers or on large"
+        " computers, and a page that is made without keys asks nobody; with a key or a server of your own, --agent"
+        " chat:MODEL@PROVIDER takes them along. What a model says today need not be what it said in 2023.",
     )

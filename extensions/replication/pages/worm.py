@@ -1,4 +1,5 @@
-"""The WorM paper (Sikarwar & Zhang, NeurIPS 2023), made again: its tables, and its figures by their content."""
+"""The WorM paper (Sikarwar & Zhang, NeurIPS 2023), made again: its tables, and its figures by their
+content."""
 
 from __future__ import annotations
 
@@ -17,7 +18,17 @@ from spanlab.agents.network.models import empty
 from spanlab.agents.network.sweeps import read_sweep
 from spanlab.analysis import figure_named
 from spanlab.analysis.data import Data, load
-from spanlab.analysis.figures import NUMBERS, OTHERS, PAPER_FIGURES, UNITS, PaperFigure, Wish, draw, numbered, paper_figure
+from spanlab.analysis.figures import (
+    NUMBERS,
+    OTHERS,
+    PAPER_FIGURES,
+    UNITS,
+    PaperFigure,
+    Wish,
+    draw,
+    numbered,
+    paper_figure,
+)
 from spanlab.analysis.model_vs_human import published_scores, scores
 from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
@@ -28,8 +39,8 @@ from .entries import Entry, Row, verdict_of
 from .judging import above_blind, judged, margins
 
 LEAD = (
-    "Sikarwar, A., & Zhang, M. (2023). Decoding the Enigma: Benchmarking Humans and AIs on the Many Facets of Working Memory. "
-    "Advances in Neural Information Processing Systems, Datasets and Benchmarks."
+    "Sikarwar, A., & Zhang, M. (2023). Decoding the Enigma: Benchmarking Humans and AIs on the Many Facets of Working"
+    " Memory. Advances in Neural Information Processing Systems, Datasets and Benchmarks."
 )
 #: Trials of each paradigm, where nothing else is said.
 TRIALS = 400
@@ -37,15 +48,31 @@ TRIALS = 400
 PARADIGMS = ("vsr", "vir", "cs", "smu", "vsrec", "cd")
 #: Those of further figures, which have no scores.
 FURTHER = ("lsr", "lsr_long")
-#: An observer without errors, to hold the definitions of scores against published models that made none.
+#: An observer without errors, to hold the definitions of scores against published models that made
+#: none.
 ERRORLESS = "ideal"
-#: Which published models were at, or all but at, 100 % of a task, so that their scores follow from people's curves alone.
+#: Which published models were at, or all but at, 100 % of a task, so that their scores follow from
+#: people's curves alone.
 _AT_CEILING = {"vir": "TRF-96", "smu": "TRF-256", "vsrec": "TRF-256", "cd": "TRF-256"}
 _UNITS = (96, 256, 1024)
 #: Table A4, in millions.
 _PRINTED_SIZES = {
-    **{("RNN", 96): "1.8", ("RNN", 256): "2", ("RNN", 1024): "3.5", ("GRU", 96): "2", ("GRU", 256): "2.5", ("GRU", 1024): "6.5"},
-    **{("LSTM", 96): "2", ("LSTM", 256): "2.5", ("LSTM", 1024): "8", ("TRF", 96): "2.5", ("TRF", 256): "4.5", ("TRF", 1024): "20"},
+    **{
+        ("RNN", 96): "1.8",
+        ("RNN", 256): "2",
+        ("RNN", 1024): "3.5",
+        ("GRU", 96): "2",
+        ("GRU", 256): "2.5",
+        ("GRU", 1024): "6.5",
+    },
+    **{
+        ("LSTM", 96): "2",
+        ("LSTM", 256): "2.5",
+        ("LSTM", 1024): "8",
+        ("TRF", 96): "2.5",
+        ("TRF", 256): "4.5",
+        ("TRF", 1024): "20",
+    },
 }
 #: Table A1: what the authors tried.
 _TRIED = {
@@ -56,7 +83,10 @@ _TRIED = {
 }
 _TASKS = ("sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "cd", "cs")
 _SIZE = "86,400 / 9,600 / 9,600"
-_PRINTED_A3 = "printed in Table A3; people's curves behind them were digitised from figures of the original studies by the authors"
+_PRINTED_A3 = (
+    "printed in Table A3; people's curves behind them were digitised from figures of the original studies by the"
+    " authors"
+)
 
 
 class Units(NamedTuple):
@@ -79,14 +109,22 @@ def entries(data: Sequence[Path], absent: Sequence[str], units: Units) -> list[E
 
     Parameters
     ----------
-    data : folders with sessions of the paradigms of Table A3: the errorless observer's, and those of networks at hand
+    data : folders with sessions of the paradigms of Table A3: the errorless observer's, and those
+        of networks at hand
     absent : who could not take which paradigm, and why, in sentences
     units : figures of a network's units
     """
     sessions = find_sessions(list(data)) if data else []
     errorless = [folder for folder in sessions if read_session(folder)["agent"] == ERRORLESS]
     networks = [folder for folder in sessions if folder not in errorless]
-    found = [grid_tried(), time_map(), data_sets(), network_sizes(), errorless_scores(errorless), network_scores(networks, absent)]
+    found = [
+        grid_tried(),
+        time_map(),
+        data_sets(),
+        network_sizes(),
+        errorless_scores(errorless),
+        network_scores(networks, absent),
+    ]
     loaded = load(networks) if networks else None
     found += [behaviour(figure, loaded, absent) for figure in PAPER_FIGURES]
     found += [_of_lists(number, paradigm, loaded) for number, paradigm in _LISTS.items()]
@@ -124,8 +162,14 @@ def grid_tried() -> Entry:
 
 def time_map() -> Entry:
     printed = published_times()
-    rebuilt = {(task, row.phase): row.ms for task in dict.fromkeys(row["task"] for row in printed) for row in timetable.timetable(load_paradigm(task))}
-    rows = [_held((row["task"], row["phase"]), rebuilt.get((row["task"], row["phase"]), ""), row["ms"]) for row in printed]
+    rebuilt = {
+        (task, row.phase): row.ms
+        for task in dict.fromkeys(row["task"] for row in printed)
+        for row in timetable.timetable(load_paradigm(task))
+    }
+    rows = [
+        _held((row["task"], row["phase"]), rebuilt.get((row["task"], row["phase"]), ""), row["ms"]) for row in printed
+    ]
     verdict, summary = verdict_of(rows)
     return Entry(
         "a2",
@@ -150,8 +194,9 @@ def data_sets() -> Entry:
         "data-sets",
         "Data sets: trials for training, validation and test",
         verdict,
-        f"{summary}. The published trials themselves cannot be made again, since their generators drew without a seed; trials here follow the same "
-        "rules, and at scale 1 their frames are those of the published code to the pixel, which tests hold.",
+        f"{summary}. The published trials themselves cannot be made again, since their generators drew without a seed;"
+        " trials here follow the same rules, and at scale 1 their frames are those of the published code to the pixel,"
+        " which tests hold.",
         ("task",),
         tuple(rows),
         source="printed in the paper's text",
@@ -168,7 +213,13 @@ def network_sizes() -> Entry:
         away = abs(count / 1e6 - printed) / printed
         far = max(far, away)
         rows.append(
-            Row((f"{short}-{units}",), f"{count:,}", f"{_PRINTED_SIZES[short, units]} million", "same" if away < 0.06 else "differs", f"{away:.1%} away")
+            Row(
+                (f"{short}-{units}",),
+                f"{count:,}",
+                f"{_PRINTED_SIZES[short, units]} million",
+                "same" if away < 0.06 else "differs",
+                f"{away:.1%} away",
+            )
         )
     verdict, _ = verdict_of(rows)
     return Entry(
@@ -184,7 +235,8 @@ def network_sizes() -> Entry:
 
 
 def errorless_scores(sessions: Sequence[Path]) -> Entry:
-    """Scores of somebody who makes no errors, beside those of published models that made none, or next to none."""
+    """Scores of somebody who makes no errors, beside those of published models that made none, or
+    next to none."""
     title = "Table A3, its definitions: scores of an observer without errors"
     if not sessions:
         return Entry("a3-definitions", title, "not available here", "no sessions of the observer 'ideal' are available")
@@ -204,8 +256,9 @@ def errorless_scores(sessions: Sequence[Path]) -> Entry:
         "a3-definitions",
         title,
         verdict,
-        f"{summary}; the furthest is {away:.3f} away. These published models were at or next to 100 %, so that their scores hang on people's curves "
-        "and on the definitions alone; where the model was not quite there, or means were taken otherwise, the last digits differ.",
+        f"{summary}; the furthest is {away:.3f} away. These published models were at or next to 100 %, so that their"
+        " scores hang on people's curves and on the definitions alone; where the model was not quite there, or means"
+        " were taken otherwise, the last digits differ.",
         ("task", "score", "published model"),
         tuple(rows),
         source=_PRINTED_A3,
@@ -219,7 +272,15 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
     printed = published_scores()
     if not sessions:
         why = "no available network takes any of its tasks; the published checkpoints are not available either"
-        return Entry("a3", title, "not available here", why, ("task", "score", "network"), _published_rows(printed), notes=tuple(absent))
+        return Entry(
+            "a3",
+            title,
+            "not available here",
+            why,
+            ("task", "score", "network"),
+            _published_rows(printed),
+            notes=tuple(absent),
+        )
     loaded = load(list(sessions))
     table = scores.scores(loaded.scored, human=loaded.human)
     models = _models(sessions)
@@ -230,7 +291,12 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
         span = " to ".join(ends)
         score_rows = table[(table["task"] == task) & (table["score"] == name)]
         for row in score_rows.to_dict("records"):
-            ours = "–" if math.isnan(row["value"]) else f"{row['value']:.3f}" + ("" if math.isnan(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]")
+            ours = (
+                "–"
+                if math.isnan(row["value"])
+                else f"{row['value']:.3f}"
+                + ("" if math.isnan(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]")
+            )
             model = models.get(row["agent"])
             if model is None:
                 rows.append(Row((str(task), str(name), row["agent"]), ours, span, "ours alone", row["note"]))
@@ -240,14 +306,20 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
                 of_agent = items[items["agent"] == row["agent"]]
                 rows.append(_held_against((str(task), str(name), f"{row['agent']} ({model})"), row, value, of_agent))
         if not len(score_rows):
-            rows.append(Row((str(task), str(name), ""), "", span, "not available here", f"no available network takes {task}"))
+            rows.append(
+                Row((str(task), str(name), ""), "", span, "not available here", f"no available network takes {task}")
+            )
     held = [row for row in rows if row.verdict in ("same", "differs", "not resolved")]
     same, open_ = (sum(row.verdict == verdict for row in held) for verdict in ("same", "not resolved"))
     summary = (
-        f"{same} of {len(held)} scores of networks of a published make are the same as the printed one, {open_} are not resolved"
+        f"{same} of {len(held)} scores of networks of a published make are the same as the printed one, {open_} are not"
+        " resolved"
         if held
-        else "none of the networks at hand is of the make of one of the twelve published ones, whose checkpoints are not at hand; theirs stand beside as "
-        "ranges. Training one as published takes 242 million trials: --train lstm-256 does so, or a part of it with --steps"
+        else (
+            "none of the networks at hand is of the make of one of the twelve published ones, whose checkpoints are not"
+            " at hand; theirs stand beside as ranges. Training one as published takes 242 million trials: --train"
+            " lstm-256 does so, or a part of it with --steps"
+        )
     )
     verdict = verdict_of(held)[0] if held else "ours alone"
     return Entry(
@@ -257,9 +329,13 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
         summary,
         ("task", "score", "network"),
         tuple(rows),
-        caption="In brackets: 95% intervals over trials. Published: of the twelve networks the nearest to people and the furthest; the command prints all. "
-        "A network of a published make must first be above the best blind guess in the task. Its score is the same if the whole interval is within a margin "
-        "of the printed value: half the standard deviation of the twelve printed values (analysis/published/worm_margins.csv, fixed before any run).",
+        caption=(
+            "In brackets: 95% intervals over trials. Published: of the twelve networks the nearest to people and the"
+            " furthest; the command prints all. A network of a published make must first be above the best blind guess"
+            " in the task. Its score is the same if the whole interval is within a margin of the printed value: half"
+            " the standard deviation of the twelve printed values (analysis/published/worm_margins.csv, fixed before"
+            " any run)."
+        ),
         source=_PRINTED_A3,
         notes=tuple(absent),
         command=f"spanlab scores {' '.join(sorted({str(folder.parent) for folder in sessions}))}",
@@ -267,13 +343,21 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
 
 
 def _published_rows(printed: pd.DataFrame) -> tuple[Row, ...]:
-    return tuple(Row((row["task"], row["score"], row["model"]), "", f"{row['value']:.3f}", "not available here", "") for row in printed.to_dict("records"))
+    return tuple(
+        Row((row["task"], row["score"], row["model"]), "", f"{row['value']:.3f}", "not available here", "")
+        for row in printed.to_dict("records")
+    )
 
 
 def _models(sessions: Sequence[Path]) -> dict[str, str]:
-    """Which answerers are networks of a published make: of its architecture and units, with as many parameters, and with all its tasks."""
+    """Which answerers are networks of a published make: of its architecture and units, with as many
+    parameters, and with all its tasks."""
     makes = {
-        (kind, units, empty(model_settings(encoder="worm", architecture=kind, hidden=units), worm_tasks()).parameter_count): f"{short}-{units}"
+        (
+            kind,
+            units,
+            empty(model_settings(encoder="worm", architecture=kind, hidden=units), worm_tasks()).parameter_count,
+        ): f"{short}-{units}"
         for kind, short in (("rnn", "RNN"), ("gru", "GRU"), ("lstm", "LSTM"), ("transformer", "TRF"))
         for units in _UNITS
     }
@@ -292,7 +376,10 @@ def behaviour(figure: PaperFigure, data: Data | None, absent: Sequence[str]) -> 
     kept = f" ({figure.kept})" if figure.keeps else ""
     title = f"{_called(figure.name)}: {figure.paradigm}, {figure.title}{kept}"
     if data is None or not any(figure.paradigm in (name, data.human.get(name)) for name in data.titles):
-        why = "; ".join(one.rstrip(".") for one in absent if f" {figure.paradigm}:" in f" {one}") or f"no available agent takes {figure.paradigm}"
+        why = (
+            "; ".join(one.rstrip(".") for one in absent if f" {figure.paradigm}:" in f" {one}")
+            or f"no available agent takes {figure.paradigm}"
+        )
         return Entry(figure.name, title, "not available here", why)
     try:
         drawing = paper_figure(figure).draw(data, Wish())
@@ -302,7 +389,8 @@ def behaviour(figure: PaperFigure, data: Data | None, absent: Sequence[str]) -> 
         figure.name,
         title,
         "ours alone",
-        "networks at hand, and people as published; the curves of the published networks are pictures in the paper, and their numbers are not at hand",
+        "networks at hand, and people as published; the curves of the published networks are pictures in the paper, and"
+        " their numbers are not at hand",
         picture=draw(drawing.spec, drawing.agents),
         notes=tuple(drawing.notes),
         command=f"spanlab figure {figure.name} DATA -o FILE.svg",
@@ -315,7 +403,11 @@ _LISTS = {"worm-a2a": "vsr", "worm-a2b": "lsr", "worm-a2c": "lsr_long", "worm-a3
 
 def _called(name: str) -> str:
     """The numbers that a figure has in the paper."""
-    numbers = [number.removeprefix("worm-").upper() for number, meant in NUMBERS.items() if meant == name and number not in _LISTS]
+    numbers = [
+        number.removeprefix("worm-").upper()
+        for number, meant in NUMBERS.items()
+        if meant == name and number not in _LISTS
+    ]
     return f"Figure{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
 
 
@@ -334,7 +426,8 @@ def _of_lists(number: str, paradigm: str, data: Data | None) -> Entry:
         number,
         title,
         "ours alone",
-        f"networks at hand; the published figure shows {shows['models'] or 'published networks'}, whose curves are pictures",
+        f"networks at hand; the published figure shows {shows['models'] or 'published networks'}, whose curves are"
+        " pictures",
         picture=draw(drawing.spec, drawing.agents),
         notes=tuple(drawing.notes),
         command=f"spanlab figure {NUMBERS[number]} DATA --paradigm {paradigm} -o FILE.svg",
@@ -342,18 +435,29 @@ def _of_lists(number: str, paradigm: str, data: Data | None) -> Entry:
 
 
 def _units(name: str, file: str, what: str, units: Units) -> Entry:
-    title, command = f"{_called(name)}: {what}", f"spanlab neural {units.network or 'CHECKPOINT'} -o DIR    # DIR/figures/{file}.svg"
+    title, command = (
+        f"{_called(name)}: {what}",
+        f"spanlab neural {units.network or 'CHECKPOINT'} -o DIR    # DIR/figures/{file}.svg",
+    )
     drawn = None if units.figures is None else units.figures / f"{file}.svg"
     if drawn is None or not drawn.exists():
         why = units.why or f"{units.network} does not know the tasks that it needs"
         return Entry(name, title, "not available here", f"it shows the units of a network, and {why}", command=command)
-    said = f"the units of {units.network}, the network at hand that knows the most of the paper's tasks; the published figure is a picture of another network's"
+    said = (
+        f"the units of {units.network}, the network at hand that knows the most of the paper's tasks; the published"
+        " figure is a picture of another network's"
+    )
     return Entry(name, title, "ours alone", said, picture=drawn.read_text(encoding="utf-8"), command=command)
 
 
 def _elsewhere(number: str) -> Entry:
     short = number.removeprefix("worm-").upper()
-    return Entry(number, f"Figure {short}: {numbered()[short]['what']}", "not available here", f"it is not made from sessions: {OTHERS[number]}")
+    return Entry(
+        number,
+        f"Figure {short}: {numbered()[short]['what']}",
+        "not available here",
+        f"it is not made from sessions: {OTHERS[number]}",
+    )
 
 
 def _held(what: tuple[str, ...], ours: str, printed: str) -> Row:
@@ -362,17 +466,30 @@ def _held(what: tuple[str, ...], ours: str, printed: str) -> Row:
 
 def _compared(what: tuple[str, ...], ours: float, printed: float) -> Row:
     same = f"{ours:.3f}" == f"{printed:.3f}"
-    return Row(what, f"{ours:.3f}", f"{printed:.3f}", "same" if same else "differs", "" if same else f"by {abs(ours - printed):.3f}")
+    return Row(
+        what,
+        f"{ours:.3f}",
+        f"{printed:.3f}",
+        "same" if same else "differs",
+        "" if same else f"by {abs(ours - printed):.3f}",
+    )
 
 
 def _held_against(what: tuple[str, ...], row: Mapping[Any, Any], printed: float, items: pd.DataFrame) -> Row:
-    """Our score of a network of a published make, held against that one's; only where the network is above the best blind guess."""
+    """Our score of a network of a published make, held against that one's; only where the network
+    is above the best blind guess."""
     value, low, high = row["value"], row["low"], row["high"]
     if math.isnan(value):
         return Row(what, "–", f"{printed:.3f}", "not available here", row["note"])
     ours = f"{value:.3f}" + ("" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]")
     knows, accuracy = above_blind(items)
     if not knows:
-        return Row(what, ours, f"{printed:.3f}", "not resolved", f"it is not shown to do better than guess, so its score says nothing: {accuracy}")
+        return Row(
+            what,
+            ours,
+            f"{printed:.3f}",
+            "not resolved",
+            f"it is not shown to do better than guess, so its score says nothing: {accuracy}",
+        )
     margin = margins()[what[0], what[1]]
     return Row(what, ours, f"{printed:.3f}", *judged(value, low, high, printed, margin, items["unit_trial"].nunique()))

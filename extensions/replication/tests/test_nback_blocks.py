@@ -22,7 +22,16 @@ from spanlab.extensions.replication.nback.sets import export_blocks, import_bloc
 from spanlab.paradigms import compile_trial, load_paradigm
 from spanlab.paradigms.trials_file import GivenTrial, TrialsFile
 
-FAMILY = ["verbal", "verbal_noise", "verbal_feedback", "verbal_reasoning", "spatial", "spatial_noise", "spatial_feedback", "spatial_reasoning"]
+FAMILY = [
+    "verbal",
+    "verbal_noise",
+    "verbal_feedback",
+    "verbal_reasoning",
+    "spatial",
+    "spatial_noise",
+    "spatial_feedback",
+    "spatial_reasoning",
+]
 PARADIGMS = [*(f"nback_{name}" for name in FAMILY), "nback_abstraction", "nback_abstraction_strict"]
 
 
@@ -33,7 +42,12 @@ def trials_of(path: Path) -> dict[str, GivenTrial]:
 def test_letters_become_trials_that_show_and_score_what_the_files_say(tmp_path: Path) -> None:
     write_letters(tmp_path / "letters")
     (imported,) = import_blocks(tmp_path / "letters", tmp_path / "out")
-    assert (imported.trials, imported.set.generator, imported.set.unlabelled, imported.named) == (6, "published", {}, [])
+    assert (imported.trials, imported.set.generator, imported.set.unlabelled, imported.named) == (
+        6,
+        "published",
+        {},
+        [],
+    )
     trials = trials_of(imported.file)
     assert list(trials) == [f"letters/{n}back/{b}" for n in (1, 2, 3) for b in (0, 1)]
     paradigm = load_paradigm("nback_verbal")
@@ -54,7 +68,11 @@ def test_lags_are_those_of_the_items(tmp_path: Path) -> None:
     for one in TrialsFile(imported.file):
         n, items = one.levels["n"], one.draws["items"]
         for position, item in enumerate(items):
-            alike = [lag for lag in (n - 1, n + 1) if 0 < lag <= position and items[position - lag]["symbol"] == item["symbol"]]
+            alike = [
+                lag
+                for lag in (n - 1, n + 1)
+                if 0 < lag <= position and items[position - lag]["symbol"] == item["symbol"]
+            ]
             assert item["lag"] == (alike[0] if alike and item["label"] == "-" else None)
             lags += item["lag"] is not None
     assert lags > 5
@@ -81,7 +99,9 @@ def test_unlabelled_matches_are_told_and_scored_by_the_label(tmp_path: Path, run
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_export_then_import_gives_the_same_blocks(tmp_path: Path, name: str, generator: str) -> None:
     paradigm = load_paradigm(name)
-    written = export_blocks(paradigm, tmp_path / "sets", 3, length=30 if name == "nback_verbal" else 24, generator=generator, seed=4)  # type: ignore[arg-type]
+    written = export_blocks(
+        paradigm, tmp_path / "sets", 3, length=30 if name == "nback_verbal" else 24, generator=generator, seed=4
+    )  # type: ignore[arg-type]
     sizes = paradigm.factors["grid"].levels if "grid" in paradigm.factors else [None]
     assert [path.name for path in written] == [name_of(name, size) for size in sizes]
     assert set(written.values()) == {9}
@@ -96,19 +116,38 @@ def test_export_then_import_gives_the_same_blocks(tmp_path: Path, name: str, gen
             shown = [item["symbol"] if grid is None else str(item["symbol"] + 1) for item in items]
             assert text == block_text(shown, "".join(item["label"] for item in items), comma=(grid or 0) > 3)
             assert sum(item["label"] == "m" for item in items) == len(items) // 3
-        assert imported.set.generator == ("published" if generator == "published" or 7 not in sizes else imported.set.generator)
+        assert imported.set.generator == (
+            "published" if generator == "published" or 7 not in sizes else imported.set.generator
+        )
 
 
 @pytest.mark.slow
 def test_exported_blocks_are_those_of_the_paradigm_and_stay_when_others_are_added(tmp_path: Path, run: Run) -> None:
     assert run("export", "nback", "nback_spatial", "a", "--blocks", "2", "--seed", "3")[0] == 0
     assert run("export", "nback", "nback_spatial", "b", "--blocks", "5", "--n", "3,2", "--seed", "3")[0] == 0
-    both = [path.relative_to(tmp_path / "a") for path in sorted((tmp_path / "a").rglob("[01].txt")) if "1back" not in str(path)]
+    both = [
+        path.relative_to(tmp_path / "a")
+        for path in sorted((tmp_path / "a").rglob("[01].txt"))
+        if "1back" not in str(path)
+    ]
     assert len(both) == 16
     for path in both:
         assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
     assert len(list((tmp_path / "b").rglob("*.txt"))) == 4 * 2 * 5
-    status, out, _ = run("export", "nback", "nback_verbal", "c", "--lures", "high", "--n", "2", "--block-length", "30", "--generator", "published")
+    status, out, _ = run(
+        "export",
+        "nback",
+        "nback_verbal",
+        "c",
+        "--lures",
+        "high",
+        "--n",
+        "2",
+        "--block-length",
+        "30",
+        "--generator",
+        "published",
+    )
     assert (status, out) == (0, "c/letters: 50 blocks\n")
     (imported,) = import_blocks(tmp_path / "c", tmp_path / "out")
     # 7 of 30 items are lures, from the third on, where the exported level was high
@@ -121,7 +160,9 @@ def test_blocks_with_cells_that_published_ones_never_use_are_of_the_other_genera
     items[place] = 42
     write_block(tmp_path, "grids_7x7/2back/0.txt", block_text(items, labels, comma=True))
     assert import_blocks(tmp_path / "grids_7x7", tmp_path / "out")[0].set.generator == "corrected"
-    with pytest.raises(SpanLabError, match=rf"0\.txt:1 item {place + 1} is '42'; published blocks of 7 x 7 never use 27 and 42"):
+    with pytest.raises(
+        SpanLabError, match=rf"0\.txt:1 item {place + 1} is '42'; published blocks of 7 x 7 never use 27 and 42"
+    ):
         import_blocks(tmp_path / "grids_7x7", tmp_path / "out2", generator="published")
 
 
@@ -165,18 +206,46 @@ MALFORMED: dict[str, tuple[str | bytes, int, str]] = {
     "few items": (f"{LINE[:-1]}\n{LABELS}\n", 2, "24 labels for 23 items"),
     "unknown label": (f"{LINE}\n{LABELS[:5]}x{LABELS[6:]}\n", 2, "label 6 is 'x'; a label is m (a match) or -"),
     "capital label": (f"{LINE}\n{LABELS.replace('m', 'M', 1)}\n", 2, f"label {FIRST_MATCH + 1} is 'M'"),
-    "vowel": (f"a{LINE[1:]}\n{LABELS}\n", 1, "item 1 is 'a'; the letters of nback_verbal are b c d f g h j k l n p q r s t v w x y z"),
-    "capital": (f"{LINE.upper()}\n{LABELS}\n", 1, f"item 1 is '{LINE[0].upper()}'; the letters of nback_verbal are b c d"),
+    "vowel": (
+        f"a{LINE[1:]}\n{LABELS}\n",
+        1,
+        "item 1 is 'a'; the letters of nback_verbal are b c d f g h j k l n p q r s t v w x y z",
+    ),
+    "capital": (
+        f"{LINE.upper()}\n{LABELS}\n",
+        1,
+        f"item 1 is '{LINE[0].upper()}'; the letters of nback_verbal are b c d",
+    ),
     "the letter m": (f"m{LINE[1:]}\n{LABELS}\n", 1, "item 1 is 'm'"),
     "spaces": (f"{' '.join(ITEMS)}\n{' '.join(LABELS)}\n", 2, "label 2 is ' '"),
     "a number": ("1" * 24 + f"\n{LABELS}\n", 1, "item 1 is '1'"),
-    "items with commas": (f"{','.join(ITEMS)}\n{LABELS}\n", 2, "the labels are not separated by commas, and the items are"),
-    "labels with commas": (f"{LINE}\n{','.join(LABELS)}\n", 2, "the labels are separated by commas, and the items are not"),
+    "items with commas": (
+        f"{','.join(ITEMS)}\n{LABELS}\n",
+        2,
+        "the labels are not separated by commas, and the items are",
+    ),
+    "labels with commas": (
+        f"{LINE}\n{','.join(LABELS)}\n",
+        2,
+        "the labels are separated by commas, and the items are not",
+    ),
     "a comma at the end": (f"{','.join(ITEMS)},\n{','.join(LABELS)},\n", 2, "label 25 is ''"),
-    "a match that is none": (f"{'bcdf' * 6}\n{'-' * 16}{'m' * 8}\n", 2, "item 17 is labelled 'm', and does not match the one 2 back"),
-    "a match without a past": (f"{LINE}\nm{LABELS[1:].replace('m', '-', 1)}\n", 2, "item 1 is labelled 'm', and does not match the one 2 back"),
+    "a match that is none": (
+        f"{'bcdf' * 6}\n{'-' * 16}{'m' * 8}\n",
+        2,
+        "item 17 is labelled 'm', and does not match the one 2 back",
+    ),
+    "a match without a past": (
+        f"{LINE}\nm{LABELS[1:].replace('m', '-', 1)}\n",
+        2,
+        "item 1 is labelled 'm', and does not match the one 2 back",
+    ),
     "too few matches": (f"{LINE}\n{LABELS.replace('m', '-', 1)}\n", 2, "expected 8 matches; found 7"),
-    "20 items": (f"{LINE[:20]}\n{LABELS[:20]}\n", 1, "nback_verbal: block_length cannot be 20; its levels are 24, 30. For blocks of other lengths extend"),
+    "20 items": (
+        f"{LINE[:20]}\n{LABELS[:20]}\n",
+        1,
+        "nback_verbal: block_length cannot be 20; its levels are 24, 30. For blocks of other lengths extend",
+    ),
     "no text": (f"{LINE}\n".encode() + b"\xff\xfe", 2, "this is not text"),
     "a mark at the beginning": (b"\xef\xbb\xbf" + f"{LINE}\n{LABELS}\n".encode(), 2, "24 labels for 25 items"),
     "very long": ("b" * 200_000, 1, "the file is longer than 100000 bytes: it is not a block"),
@@ -185,7 +254,9 @@ MALFORMED: dict[str, tuple[str | bytes, int, str]] = {
 
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_file_is_named_with_its_line_and_skipped_on_request_only(tmp_path: Path, run: Run, name: str) -> None:
+def test_a_malformed_file_is_named_with_its_line_and_skipped_on_request_only(
+    tmp_path: Path, run: Run, name: str
+) -> None:
     text, line, said = MALFORMED[name]
     write_block(tmp_path, "letters/2back/0.txt", block_text(*identity_block(2, 2)))
     write_block(tmp_path, "letters/2back/1.txt", text)
@@ -232,12 +303,19 @@ def test_positions_of_large_grids_need_commas(tmp_path: Path) -> None:
 def test_folders_of_sets_one_set_and_one_level(tmp_path: Path) -> None:
     write_letters(tmp_path / "all" / "letters")
     for size, cross in ((3, "*"), (5, "x"), (7, "×")):
-        write_block(tmp_path / "all", f"grids_{size}{cross}{size}/1back/10.txt", block_text(*identity_block(1, size, 9), comma=size > 3))
+        write_block(
+            tmp_path / "all",
+            f"grids_{size}{cross}{size}/1back/10.txt",
+            block_text(*identity_block(1, size, 9), comma=size > 3),
+        )
     (tmp_path / "all" / "README.md").write_text("about", encoding="utf-8")
     (tmp_path / "all" / "letters" / ".DS_Store").touch()
     (tmp_path / "all" / "letters" / "1back" / ".DS_Store").touch()
     everything = import_blocks(tmp_path / "all", tmp_path / "out1")
-    assert {(one.file.name, one.trials) for one in everything} == {("nback_verbal.jsonl", 6), ("nback_spatial.jsonl", 3)}
+    assert {(one.file.name, one.trials) for one in everything} == {
+        ("nback_verbal.jsonl", 6),
+        ("nback_spatial.jsonl", 3),
+    }
     assert {one.levels["grid"] for one in TrialsFile(tmp_path / "out1" / "nback_spatial.jsonl")} == {3, 5, 7}
     (one_set,) = import_blocks(tmp_path / "all" / "letters", tmp_path / "out2")
     (one_level,) = import_blocks(tmp_path / "all" / "letters" / "2back", tmp_path / "out3")
@@ -252,9 +330,14 @@ def test_a_set_of_another_name_needs_a_paradigm(tmp_path: Path, run: Run) -> Non
     assert run("import", "nback", "mine", "-o", "out", "--as", "nback_verbal_feedback")[0] == 0
     assert run("import", "nback", "mine", "-o", "noise", "--as", "nback_verbal_noise", "--seed", "2")[0] == 0
     (first, second) = TrialsFile(tmp_path / "noise" / "nback_verbal_noise.jsonl")
-    assert all(item["symbol"] in text and len(text) >= 4 for item, text in zip(first.draws["items"], first.draws["shown"], strict=True))
+    assert all(
+        item["symbol"] in text and len(text) >= 4
+        for item, text in zip(first.draws["items"], first.draws["shown"], strict=True)
+    )
     assert first.draws["shown"] != second.draws["shown"]
-    assert "nback_spatial has a factor 'grid' (3, 4, 5, 7)" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "nback_spatial"))
+    assert "nback_spatial has a factor 'grid' (3, 4, 5, 7)" in complaint(
+        *run("import", "nback", "mine", "-o", "other", "--as", "nback_spatial")
+    )
     assert "item 1 is" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "nback_abstraction"))
     assert "vsr is not an N-back paradigm" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "vsr"))
     assert "nback_verbl" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "nback_verbl"))
@@ -264,7 +347,8 @@ def test_blocks_of_other_lengths_by_a_paradigm_that_extends_ours(tmp_path: Path,
     items, labels = identity_block(2, 1, length=12)
     write_block(tmp_path, "letters/2back/0.txt", block_text(items, labels))
     (tmp_path / "short.yaml").write_text(
-        "extends: nback_verbal\nparadigm: short\nfactors: {block_length: [12]}\npractice: null\ndesigns: null\n", encoding="utf-8"
+        "extends: nback_verbal\nparadigm: short\nfactors: {block_length: [12]}\npractice: null\ndesigns: null\n",
+        encoding="utf-8",
     )
     status, out, err = run("import", "nback", "letters", "-o", "out", "--as", "short.yaml")
     assert (status, out, err) == (0, "out/short.jsonl: 1 block, published\n", "")
@@ -277,19 +361,31 @@ def test_blocks_of_other_lengths_by_a_paradigm_that_extends_ours(tmp_path: Path,
     [
         ("import nback", "Missing argument 'FOLDER'"),
         ("import nback letters", "where to? Name it with -o"),
-        ("import nback nowhere -o out", "nowhere is not a folder; expected one with block files, such as letters/1back/0.txt"),
+        (
+            "import nback nowhere -o out",
+            "nowhere is not a folder; expected one with block files, such as letters/1back/0.txt",
+        ),
         ("import nback file -o out", "file is not a folder"),
         ("import nback folder -o out", "folder holds no block files; expected a layout such as letters/1back/0.txt"),
         ("import nback letters -o letters", "letters exists; name a new folder"),
         ("import nback letters -o file", "file exists; name a new folder"),
         ("import nback letters -o out --generator both", "the generator is corrected or published; found 'both'"),
-        ("import nback . -o out --as nback_verbal", "--as names the paradigm of one set; . holds 3 (grids, letters, odd): import them one by one"),
+        (
+            "import nback . -o out --as nback_verbal",
+            "--as names the paradigm of one set; . holds 3 (grids, letters, odd): import them one by one",
+        ),
         ("import nback odd -o out", "odd/1back/first.txt no block; expected files such as 0.txt here"),
         ("export nback vsr out", "vsr is not an N-back paradigm: it draws no 'items' with nback_block"),
         ("export nback nback_verbal out --n 1,4", "nback_verbal: n cannot be 4; its levels are 1, 2, 3"),
         ("export nback nback_verbal out --n one", "--n takes whole numbers, such as 1,2,3; found 'one'"),
-        ("export nback nback_verbal out --block-length 20", "nback_verbal: block_length cannot be 20; its levels are 24, 30"),
-        ("export nback nback_verbal out --lures many", "nback_verbal: lures cannot be 'many'; its levels are none, low, high, free"),
+        (
+            "export nback nback_verbal out --block-length 20",
+            "nback_verbal: block_length cannot be 20; its levels are 24, 30",
+        ),
+        (
+            "export nback nback_verbal out --lures many",
+            "nback_verbal: lures cannot be 'many'; its levels are none, low, high, free",
+        ),
         ("export nback nback_verbal out --blocks 0", "Invalid value for '--blocks'"),
         ("export nback nback_verbal .", "letters exists; name another folder, so that nothing is overwritten"),
         ("export nback nback_verbal file", "cannot write file/letters: "),
@@ -323,7 +419,9 @@ def test_everything_malformed_is_told_at_once_and_nothing_good_is_left(tmp_path:
         write_block(tmp_path, f"letters/1back/{number}.txt", "bb\n-")
     told = complaint(*run("import", "nback", "letters", "-o", "out"))
     assert told.count("1 labels for 2 items") == 5
-    assert "not one block of letters can be read" in complaint(*run("import", "nback", "letters", "-o", "out", "--skip-malformed"))
+    assert "not one block of letters can be read" in complaint(
+        *run("import", "nback", "letters", "-o", "out", "--skip-malformed")
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -347,7 +445,10 @@ nback_sets.import_blocks(Path(sys.argv[1]), Path(sys.argv[2]))
 def test_an_import_that_is_killed_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
     write_letters(tmp_path / "letters")
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path / "letters"), str(tmp_path / "out")], check=False, env=os.environ.copy(), timeout=HANGS_S
+        [sys.executable, "-c", KILLED, str(tmp_path / "letters"), str(tmp_path / "out")],
+        check=False,
+        env=os.environ.copy(),
+        timeout=HANGS_S,
     )
     assert killed.returncode == -signal.SIGKILL
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["letters"]
@@ -375,5 +476,7 @@ def test_names_of_sets() -> None:
             assert known.grid == size
             assert name.startswith(known.paradigm)
     assert set_named("grids") == set_named("grids_3x3")
-    assert [set_named(name) for name in ("Letters", "grids_3x4", "grids_33", "grids_3x3_abstraction_3", "letters_30", "")] == [None] * 6
+    assert [
+        set_named(name) for name in ("Letters", "grids_3x4", "grids_33", "grids_3x3_abstraction_3", "letters_30", "")
+    ] == [None] * 6
     assert set(LETTERS) == set(load_paradigm("nback_verbal").data["draw"]["items"]["nback_block"]["symbols"])

@@ -1,4 +1,5 @@
-"""Protocols from notebooks: what SpanLab sends is what the notebook sends, byte for byte. The notebooks are of the study's form, in words of ours."""
+"""Protocols from notebooks: what SpanLab sends is what the notebook sends, byte for byte. The
+notebooks are of the study's form, in words of ours."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ for b in range(blocks):
         all_trials['{n}back_{{}}'.format(b)][i]['correct'] = all_trials['{n}back_{{}}'.format(b)][i]['target'] == chat_response
         messages.append({{"role": "assistant", "content": chat_response}})
     time.sleep(5)
-"""
+"""  # noqa: E501
 BARE = """        input = all_trials['{n}back_{{}}'.format(b)][i]['stimulus']
         messages.append({{"role": "user", "content": input}})"""
 LABELLED = """        input = 'Here it comes: ' + all_trials['{n}back_{{}}'.format(b)][i]['stimulus']
@@ -52,7 +53,7 @@ FED_BACK = """        if i == 0:
             else:
                 feedback = 'wrong'
             input = 'Before, you were ' + feedback + '. It is: ' + all_trials['{n}back_{{}}'.format(b)][i]['stimulus'] + '. You say:'
-        messages.append({{"role": "user", "content": input}})"""
+        messages.append({{"role": "user", "content": input}})"""  # noqa: E501
 WITHOUT_END = """            while chat_response_0 not in ('m', '-'):
                 messages.append({{"role": "assistant", "content": chat_response}})
                 messages.append({{"role": "user", "content": "Not so! Say 'm' or '-'."}})
@@ -90,21 +91,46 @@ def written(step: Step) -> str:
 
 
 def notebook(
-    folder: Path, name: str, turns: Sequence[str], again: str = WHILE_TRUE, *, text: int = 0, role: str = "system", sampling: str = ""
+    folder: Path,
+    name: str,
+    turns: Sequence[str],
+    again: str = WHILE_TRUE,
+    *,
+    text: int = 0,
+    role: str = "system",
+    sampling: str = "",
 ) -> tuple[Path, list[str]]:
     """Write a notebook and return its path and the source of the cells with blocks."""
     cells = []
     for n, turn in enumerate(turns, start=1):
         words = TEXTS[text].replace("{n}", str(n)).replace("{{}}", "{}").replace("\\\\", "\\")
-        parts = {"turn": turn.format(n=n), "again": again.format(sampling=sampling), "role": role, "sampling": sampling, "text": repr(words)}
+        parts = {
+            "turn": turn.format(n=n),
+            "again": again.format(sampling=sampling),
+            "role": role,
+            "sampling": sampling,
+            "text": repr(words),
+        }
         cells.append(PLAIN.format(n=n, **parts))
-    sources = ["%matplotlib inline\nimport openai\n", "n_list = [1, 2, 3]\nblocks = 50\n", *cells, "for n in n_list:\n    print(n)\n"]
+    sources = [
+        "%matplotlib inline\nimport openai\n",
+        "n_list = [1, 2, 3]\nblocks = 50\n",
+        *cells,
+        "for n in n_list:\n    print(n)\n",
+    ]
     path = folder / f"{name}.ipynb"
-    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]}), "utf-8")
+    path.write_text(
+        json.dumps(
+            {"cells": [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]}
+        ),
+        "utf-8",
+    )
     return path, cells
 
 
-def run_notebook(source: str, n: int, items: list[str], targets: list[str], replies: list[str]) -> list[list[dict[str, str]]]:
+def run_notebook(
+    source: str, n: int, items: list[str], targets: list[str], replies: list[str]
+) -> list[list[dict[str, str]]]:
     """Run a cell with a server of ours, and return what it sends."""
     said, heard = iter(replies), []
 
@@ -125,10 +151,14 @@ def run_notebook(source: str, n: int, items: list[str], targets: list[str], repl
 
 def block(paradigm: Paradigm, n: int, grid: int | None) -> Trial:
     chosen = {"n": n} | ({"grid": grid} if grid else {})
-    return compile_trial(paradigm, {**paradigm.combinations(chosen)[-1], "block_length": 24}, seed=3, generator="published")
+    return compile_trial(
+        paradigm, {**paradigm.combinations(chosen)[-1], "block_length": 24}, seed=3, generator="published"
+    )
 
 
-def as_here(preset: dict[str, Any], folder: Path, trial: Trial, paradigm: Paradigm, replies: list[str]) -> list[list[dict[str, Any]]]:
+def as_here(
+    preset: dict[str, Any], folder: Path, trial: Trial, paradigm: Paradigm, replies: list[str]
+) -> list[list[dict[str, Any]]]:
     """What SpanLab sends with a preset that was written to a file."""
     import yaml
 
@@ -159,7 +189,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "turns", "again", "text"), CASES)
-def test_what_is_sent_is_what_the_notebook_sends_byte_for_byte(name: str, turns: Sequence[str], again: str, text: int, tmp_path: Path) -> None:
+def test_what_is_sent_is_what_the_notebook_sends_byte_for_byte(
+    name: str, turns: Sequence[str], again: str, text: int, tmp_path: Path
+) -> None:
     path, cells = notebook(tmp_path, name, turns, again, text=text)
     presets = presets_of(read_notebook(path))
     paradigm_name, grid = PARADIGMS[name]
@@ -186,22 +218,43 @@ def test_instructions_as_a_user_and_sampling_and_prefilled_answers_are_read(tmp_
         else:
             input = all_trials['{n}back_{{}}'.format(b)][i]['stimulus']
             messages.append({{"role": "user", "content": input}})"""
-    path, cells = notebook(tmp_path, "verbal_other_models", (prefilled,) * 3, STOPS, role="user", sampling=", temperature=0.7, max_tokens=5")
+    path, cells = notebook(
+        tmp_path,
+        "verbal_other_models",
+        (prefilled,) * 3,
+        STOPS,
+        role="user",
+        sampling=", temperature=0.7, max_tokens=5",
+    )
     (preset,) = presets_of(read_notebook(path)).values()
-    assert preset["settings"] | {"instructions_as": "user", "delivery": "separate", "warm_up": 6, "temperature": 0.7, "max_tokens": 5} == preset["settings"]
+    assert (
+        preset["settings"]
+        | {
+            "instructions_as": "user",
+            "delivery": "separate",
+            "warm_up": 6,
+            "temperature": 0.7,
+            "max_tokens": 5,
+        }
+        == preset["settings"]
+    )
     trial = block(paradigm := load_paradigm("nback_verbal"), 2, None)
     asked = [step for step in trial.steps if step.percept.ask is not None]
     items = [step.percept.for_machine.stimulus.words() for step in asked]
     targets = [written(step) for step in asked if step.percept.ask is not None]
     heard = run_notebook(cells[1], 2, items, targets, targets[6:])
-    # a model that answers the first six rightly has the same conversation; that the notebook does not ask is the one thing that is not taken over
+    # a model that answers the first six rightly has the same conversation; that the notebook does
+    # not ask is the one thing that is not taken over
     assert as_here(preset, tmp_path, trial, paradigm, targets)[6:] == heard
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('messages.append({"role": "user", "content": input})', "messages.insert(0, input)"), "changed in a way that is not known"),
+        (
+            ('messages.append({"role": "user", "content": input})', "messages.insert(0, input)"),
+            "changed in a way that is not known",
+        ),
         (("messages=messages", "messages=messages, logit_bias=bias"), "which no preset can say"),
         (("[i]['stimulus']", "[i]['stimulus'].upper()"), "put together in a way that is not known"),
     ],

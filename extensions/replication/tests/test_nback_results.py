@@ -36,7 +36,14 @@ from nback_files import (
 
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.replication.nback import published_sessions as module
-from spanlab.extensions.replication.nback.published_sessions import NOISE, ShownGrid, ShownLetter, import_results, named, read_stimulus
+from spanlab.extensions.replication.nback.published_sessions import (
+    NOISE,
+    ShownGrid,
+    ShownLetter,
+    import_results,
+    named,
+    read_stimulus,
+)
 from spanlab.extensions.replication.nback.results import read_results
 from spanlab.sessions import complete, find_sessions, read_responses, read_session
 
@@ -44,15 +51,24 @@ from spanlab.sessions import complete, find_sessions, read_responses, read_sessi
 def table_of(folder: Path) -> pd.DataFrame:
     """The response table, with answers and levels as plain values."""
     table = read_responses(folder)
-    for name in ("answer", "correct_answer", *(column for column in table.columns if column.startswith(("factor_", "record_")))):
-        table[name] = [None if value is None else json.loads(value) for value in table[name].astype(object).where(table[name].notna(), None)]
+    for name in (
+        "answer",
+        "correct_answer",
+        *(column for column in table.columns if column.startswith(("factor_", "record_"))),
+    ):
+        table[name] = [
+            None if value is None else json.loads(value)
+            for value in table[name].astype(object).where(table[name].notna(), None)
+        ]
     return table
 
 
 def counted(table: pd.DataFrame) -> dict[str, tuple[int, ...]]:
     """Hits, misses, false alarms and correct rejections of every block, by its key in the file."""
     found = {}
-    for key, rows in table.assign(key=[f"{n}back_{block - 1}" for n, block in zip(table["factor_n"], table["block"], strict=True)]).groupby("key"):
+    for key, rows in table.assign(
+        key=[f"{n}back_{block - 1}" for n, block in zip(table["factor_n"], table["block"], strict=True)]
+    ).groupby("key"):
         pairs = list(zip(rows["correct_answer"], rows["answer"], strict=True))
         found[str(key)] = tuple(pairs.count(kind) for kind in (("m", "m"), ("m", "-"), ("-", "m"), ("-", "-")))
     return found
@@ -65,8 +81,17 @@ def test_a_file_becomes_a_session_like_any_other(tmp_path: Path) -> None:
     assert find_sessions([tmp_path / "data"]) == [imported.folder]
     assert complete(imported.folder)
     info = read_session(imported.folder)
-    assert (info["agent"], info["agent_kind"], info["oracle"], info["paradigm"]) == ("published:gpt-3.5-turbo", "published", False, "nback_verbal")
-    assert (info["generator"], info["published"]["file"], info["published"]["labels"]) == ("published", "all_trials_verbal.json", "as in the file")
+    assert (info["agent"], info["agent_kind"], info["oracle"], info["paradigm"]) == (
+        "published:gpt-3.5-turbo",
+        "published",
+        False,
+        "nback_verbal",
+    )
+    assert (info["generator"], info["published"]["file"], info["published"]["labels"]) == (
+        "published",
+        "all_trials_verbal.json",
+        "as in the file",
+    )
     table = table_of(imported.folder)
     trials = [(key, trial) for key, block in results.items() for trial in block]
     table = table.sort_values(["trial", "ask"])
@@ -74,7 +99,9 @@ def test_a_file_becomes_a_session_like_any_other(tmp_path: Path) -> None:
     assert list(table["correct_answer"]) == [trial["target"] for _, trial in trials]
     assert list(table["correct"]) == [trial["correct"] for _, trial in trials]
     assert list(table["rt_ms"]) == [1000 * trial["rt"] for _, trial in trials]
-    assert [f"{n}back_{block - 1}" for n, block in zip(table["factor_n"], table["block"], strict=True)] == [key for key, _ in trials]
+    assert [f"{n}back_{block - 1}" for n, block in zip(table["factor_n"], table["block"], strict=True)] == [
+        key for key, _ in trials
+    ]
     assert set(table["factor_lures"]) == {"free"}
     assert counted(table) == {key: counts(block) for key, block in results.items()}
 
@@ -106,8 +133,13 @@ def test_blocks_that_were_never_run_or_not_finished_are_left_out_and_told(tmp_pa
     assert out == "data/nback_verbal-published-vicuna-13b-s1: nback_verbal by Vicuna-13B, 3 blocks, 72 answers\n"
     assert "3 blocks never run (2back_1, 2back_3, 1back_3)" in err
     assert "2 blocks not finished (1back_0, 1back_2)" in err
-    assert counted(table_of(tmp_path / "data")) == {key: counts(results[key]) for key in ("2back_0", "2back_2", "1back_1")}
-    assert read_session(tmp_path / "data" / "nback_verbal-published-vicuna-13b-s1")["published"]["unfinished"] == ["1back_0", "1back_2"]
+    assert counted(table_of(tmp_path / "data")) == {
+        key: counts(results[key]) for key in ("2back_0", "2back_2", "1back_1")
+    }
+    assert read_session(tmp_path / "data" / "nback_verbal-published-vicuna-13b-s1")["published"]["unfinished"] == [
+        "1back_0",
+        "1back_2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +173,17 @@ def grids(size: int, seed: int, n: int = 1) -> tuple[list[str], str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["verbal_noise", "spatial_with_noise", "verbal_feedback", "spatial_feedback", "spatial_5*5", "spatial_7*7", "abstraction", "abstraction_2"]
+    "name",
+    [
+        "verbal_noise",
+        "spatial_with_noise",
+        "verbal_feedback",
+        "spatial_feedback",
+        "spatial_5*5",
+        "spatial_7*7",
+        "abstraction",
+        "abstraction_2",
+    ],
 )
 def test_variants_show_what_was_sent_and_count_as_the_file_counts(tmp_path: Path, name: str) -> None:
     stimuli: dict[str, tuple[list[str], str]] = {}
@@ -175,7 +217,9 @@ def test_variants_show_what_was_sent_and_count_as_the_file_counts(tmp_path: Path
                 signs = [sign for sign in text if sign not in "`| "]
                 assert signs.index("X") == cell
                 if "noise" in draws:
-                    assert draws["noise"][number] == [[place, sign] for place, sign in enumerate(signs) if sign not in "_X"]
+                    assert draws["noise"][number] == [
+                        [place, sign] for place, sign in enumerate(signs) if sign not in "_X"
+                    ]
             else:
                 assert cell in text
 
@@ -195,26 +239,55 @@ def test_sets_of_files_appear_together_and_once(tmp_path: Path, run: Run) -> Non
     bad = letter_results(1)
     bad["2back_0"][3]["target"] = "x"  # type: ignore[assignment]
     write_results(tmp_path / "all_trials_verbal_gpt-5.json", bad)
-    told = complaint(*run("import", "nback-results", "all_trials_verbal.json", "all_trials_verbal_gpt-5.json", "-o", "data"))
+    told = complaint(
+        *run("import", "nback-results", "all_trials_verbal.json", "all_trials_verbal_gpt-5.json", "-o", "data")
+    )
     assert "all_trials_verbal_gpt-5.json 2back_0 > trial 4: target: expected m or -; found 'x'" in told
     assert not (tmp_path / "data").exists()
-    assert run("import", "nback-results", "all_trials_verbal.json", "all_trials_verbal_gpt-4.json", "-o", "data")[0] == 0
+    assert (
+        run("import", "nback-results", "all_trials_verbal.json", "all_trials_verbal_gpt-4.json", "-o", "data")[0] == 0
+    )
     assert len(find_sessions([tmp_path / "data"])) == 2
-    status, out, err = run("import", "nback-results", "all_trials_verbal_gpt-4.json", "all_trials_verbal_gpt-5.json", "-o", "data", "--skip-malformed")
+    status, out, err = run(
+        "import",
+        "nback-results",
+        "all_trials_verbal_gpt-4.json",
+        "all_trials_verbal_gpt-5.json",
+        "-o",
+        "data",
+        "--skip-malformed",
+    )
     assert status == 0
     assert "all_trials_verbal_gpt-4.json has been imported before: data/nback_verbal-published-gpt-4-s1" in err
     assert "left out: all_trials_verbal_gpt-5.json 2back_0 > trial 4" in err
     assert out == "data/nback_verbal-published-gpt-5-s1: nback_verbal by gpt-5, 2 blocks, 48 answers\n"
     # other results of the same model are another session
     write_results(tmp_path / "all_trials_verbal_gpt-4.json", letter_results(2))
-    assert "data/nback_verbal-published-gpt-4-s1-2: " in run("import", "nback-results", "all_trials_verbal_gpt-4.json", "-o", "data")[1]
+    assert (
+        "data/nback_verbal-published-gpt-4-s1-2: "
+        in run("import", "nback-results", "all_trials_verbal_gpt-4.json", "-o", "data")[1]
+    )
 
 
 def test_a_finished_session_stays_as_it_is_and_gives_its_answers_again(tmp_path: Path, run: Run) -> None:
     write_results(tmp_path / "mine.json", letter_results(1, prefilled=6))
-    assert "say --as PARADIGM and --model MODEL" in complaint(*run("import", "nback-results", "mine.json", "-o", "data"))
-    assert "say --model MODEL" in complaint(*run("import", "nback-results", "mine.json", "-o", "data", "--as", "nback_verbal_reasoning"))
-    status, out, _ = run("import", "nback-results", "mine.json", "-o", "data", "--as", "nback_verbal_reasoning", "--model", "org/Model:free")
+    assert "say --as PARADIGM and --model MODEL" in complaint(
+        *run("import", "nback-results", "mine.json", "-o", "data")
+    )
+    assert "say --model MODEL" in complaint(
+        *run("import", "nback-results", "mine.json", "-o", "data", "--as", "nback_verbal_reasoning")
+    )
+    status, out, _ = run(
+        "import",
+        "nback-results",
+        "mine.json",
+        "-o",
+        "data",
+        "--as",
+        "nback_verbal_reasoning",
+        "--model",
+        "org/Model:free",
+    )
     assert (status, out.partition(":")[0]) == (0, "data/nback_verbal_reasoning-published-org-model-free-s1")
     folder = out.partition(":")[0]
     assert run("resume", folder)[1] == f"nothing to do: every trial of {folder} is finished\n"
@@ -222,7 +295,9 @@ def test_a_finished_session_stays_as_it_is_and_gives_its_answers_again(tmp_path:
     assert status == 0
     same = ["trial_id", "ask", "answer", "correct_answer", "correct", "rt_ms"]
     pd.testing.assert_frame_equal(read_responses(tmp_path / folder)[same], read_responses(tmp_path / out.strip())[same])
-    assert "known only by its published answers" in complaint(*run("replay", "nback_verbal", "--agent", "published:gpt-4"))
+    assert "known only by its published answers" in complaint(
+        *run("replay", "nback_verbal", "--agent", "published:gpt-4")
+    )
 
 
 @pytest.mark.slow  # the figures
@@ -243,18 +318,39 @@ def wrong(change: Any) -> Any:
 
 #: what is wrong, and how it is told
 MALFORMED: dict[str, tuple[Any, str]] = {
-    "key": (lambda r: r.update({"2-back_0": r["1back_0"]}), "2-back_0: this is not a name of a block; expected names such as 1back_0"),
+    "key": (
+        lambda r: r.update({"2-back_0": r["1back_0"]}),
+        "2-back_0: this is not a name of a block; expected names such as 1back_0",
+    ),
     "key without a number": (lambda r: r.update({"2back": r["1back_0"]}), "2back: this is not a name of a block"),
     "no list": (lambda r: r.update({"2back_0": {}}), "2back_0: expected a list of trials; found {}"),
-    "no object": (lambda r: r["2back_0"].__setitem__(4, 3), "2back_0 > trial 5: expected the fields stimulus, target, response, correct, rt; found 3"),
+    "no object": (
+        lambda r: r["2back_0"].__setitem__(4, 3),
+        "2back_0 > trial 5: expected the fields stimulus, target, response, correct, rt; found 3",
+    ),
     "missing": (lambda r: r["2back_0"][4].pop("rt") and None, "2back_0 > trial 5: 'rt' is missing"),
-    "unknown": (lambda r: r["2back_0"][4].update(raw="m."), "2back_0 > trial 5: unknown key 'raw'; expected stimulus, target"),
+    "unknown": (
+        lambda r: r["2back_0"][4].update(raw="m."),
+        "2back_0 > trial 5: unknown key 'raw'; expected stimulus, target",
+    ),
     "target": (lambda r: r["2back_0"][4].update(target="M"), "2back_0 > trial 5: target: expected m or -; found 'M'"),
     "no target": (lambda r: r["2back_0"][4].update(target=""), "2back_0 > trial 5: target: expected m or -; found ''"),
-    "response": (lambda r: r["2back_0"][4].update(response="match"), "2back_0 > trial 5: response: expected m or -; found 'match'"),
-    "no response": (lambda r: r["2back_0"][4].update(response=None), "2back_0 > trial 5: response: expected m or -; found nothing"),
-    "a list as response": (lambda r: r["2back_0"][4].update(response=["m"]), "2back_0 > trial 5: response: expected m or -"),
-    "correct": (lambda r: r["2back_0"][4].update(correct=1), "2back_0 > trial 5: correct: expected true or false; found 1"),
+    "response": (
+        lambda r: r["2back_0"][4].update(response="match"),
+        "2back_0 > trial 5: response: expected m or -; found 'match'",
+    ),
+    "no response": (
+        lambda r: r["2back_0"][4].update(response=None),
+        "2back_0 > trial 5: response: expected m or -; found nothing",
+    ),
+    "a list as response": (
+        lambda r: r["2back_0"][4].update(response=["m"]),
+        "2back_0 > trial 5: response: expected m or -",
+    ),
+    "correct": (
+        lambda r: r["2back_0"][4].update(correct=1),
+        "2back_0 > trial 5: correct: expected true or false; found 1",
+    ),
     "contradiction": (
         lambda r: r["2back_0"][4].update(target="-", response="m", correct=True),
         "2back_0 > trial 5: the file contradicts itself: target -, response m, and correct is true",
@@ -276,22 +372,40 @@ MALFORMED: dict[str, tuple[Any, str]] = {
         "2back_0 > trial 5: nothing was answered here, though later trials of the block were",
     ),
     "half a hole": (lambda r: r["2back_0"][4].update(rt=""), "2back_0 > trial 5: rt: expected seconds"),
-    "no stimulus": (lambda r: r["2back_0"][4].update(stimulus=5), "2back_0 > trial 5: stimulus: expected text; found 5"),
-    "empty stimulus": (lambda r: r["2back_0"][4].update(stimulus=""), "2back_0: trial 5: expected one letter, alone or among the noise signs"),
+    "no stimulus": (
+        lambda r: r["2back_0"][4].update(stimulus=5),
+        "2back_0 > trial 5: stimulus: expected text; found 5",
+    ),
+    "empty stimulus": (
+        lambda r: r["2back_0"][4].update(stimulus=""),
+        "2back_0: trial 5: expected one letter, alone or among the noise signs",
+    ),
     "two letters": (lambda r: r["2back_0"][4].update(stimulus="bc"), "2back_0: trial 5: expected one letter"),
     "a vowel": (lambda r: r["2back_0"][4].update(stimulus="a"), "2back_0: item 5: 'a' is not among the symbols"),
     "noise": (
         lambda r: r["2back_0"][4].update(stimulus=r["2back_0"][4]["stimulus"] + "#"),
         "2back_0: trial 5: there is noise around the item, and nback_verbal has none",
     ),
-    "a grid": (lambda r: r["2back_0"][4].update(stimulus=grid_text(1, 3)), "2back_0: letters and grids, or grids of different sizes, in one block"),
-    "grids": (lambda r: r.update({"2back_0": answered(*grids(3, 1, 2), seed=1)}), "2back_0: nback_verbal has 2-back blocks of 24 letters, not"),
+    "a grid": (
+        lambda r: r["2back_0"][4].update(stimulus=grid_text(1, 3)),
+        "2back_0: letters and grids, or grids of different sizes, in one block",
+    ),
+    "grids": (
+        lambda r: r.update({"2back_0": answered(*grids(3, 1, 2), seed=1)}),
+        "2back_0: nback_verbal has 2-back blocks of 24 letters, not",
+    ),
     "label": (
         lambda r: r.update({"2back_0": answered(list(LETTERS[:12] * 2), "-" * 16 + "m" * 8, 1)}),
         "2back_0: item 17 is labelled 'm', and does not match the one 2 back",
     ),
-    "matches": (lambda r: r.update({"2back_0": answered(list(LETTERS[:12] * 2), "-" * 24, 1)}), "2back_0: expected 8 matches; found 0"),
-    "level": (lambda r: r.update({"4back_0": r["1back_0"]}), "4back_0: nback_verbal: n cannot be 4; its levels are 1, 2, 3"),
+    "matches": (
+        lambda r: r.update({"2back_0": answered(list(LETTERS[:12] * 2), "-" * 24, 1)}),
+        "2back_0: expected 8 matches; found 0",
+    ),
+    "level": (
+        lambda r: r.update({"4back_0": r["1back_0"]}),
+        "4back_0: nback_verbal: n cannot be 4; its levels are 1, 2, 3",
+    ),
     "length": (
         lambda r: r.update({"2back_0": answered(list(LETTERS * 2), "-" * 40, 1)}),
         "2back_0: nback_verbal: block_length cannot be 40; its levels",
@@ -340,8 +454,14 @@ def test_files_that_hold_no_results(tmp_path: Path, text: str | bytes, said: str
     [
         ("import nback-results", "Missing argument 'FILE...'"),
         ("import nback-results all_trials_verbal.json", "where to? Name it with -o"),
-        ("import nback-results all_trials_nowhere.json -o data", "the name of all_trials_nowhere.json does not say enough about these results"),
-        ("import nback-results all_trials_verbal_x.json -o data", "all_trials_verbal_x.json cannot be read: No such file or directory"),
+        (
+            "import nback-results all_trials_nowhere.json -o data",
+            "the name of all_trials_nowhere.json does not say enough about these results",
+        ),
+        (
+            "import nback-results all_trials_verbal_x.json -o data",
+            "all_trials_verbal_x.json cannot be read: No such file or directory",
+        ),
         ("import nback-results folder -o data --as nback_verbal --model x", "folder cannot be read: Is a directory"),
         ("import nback-results all_trials_verbal.json -o file", "cannot write sessions to file"),
         ("import nback-results all_trials_verbal.json -o data --as vsr", "1back_0: vsr is not an N-back paradigm"),
@@ -362,20 +482,30 @@ def test_mistakes_are_one_clear_sentence(tmp_path: Path, run: Run, things: None,
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["", "m", "-", "b", "M", "#b"]),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["1back_0", "stimulus", "target", "response", "correct", "rt"]), inner, max_size=6)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["1back_0", "stimulus", "target", "response", "correct", "rt"]), inner, max_size=6
+        )
     ),
     max_leaves=8,
 )
 
 
 @settings(max_examples=60)
-@given(st.dictionaries(st.sampled_from(["1back_0", "3back_12", "x"]), st.lists(JSON, max_size=3) | JSON, min_size=1), st.data())
+@given(
+    st.dictionaries(st.sampled_from(["1back_0", "3back_12", "x"]), st.lists(JSON, max_size=3) | JSON, min_size=1),
+    st.data(),
+)
 @pytest.mark.slow
-def test_any_json_is_read_or_told_to_be_wrong(tmp_path_factory: pytest.TempPathFactory, content: Any, data: st.DataObject) -> None:
+def test_any_json_is_read_or_told_to_be_wrong(
+    tmp_path_factory: pytest.TempPathFactory, content: Any, data: st.DataObject
+) -> None:
     file = write_results(tmp_path_factory.getbasetemp() / "fuzzed.json", content)
     results = read_results(file)
     told = {problem.key.partition(" > ")[0] for problem in results.problems}
-    assert {block.key for block in results.blocks} | set(results.unfinished) | set(results.never_run) | told == set(content)
+    assert {block.key for block in results.blocks} | set(results.unfinished) | set(results.never_run) | told == set(
+        content
+    )
 
 
 @settings(max_examples=60)
@@ -436,7 +566,9 @@ module.import_results([Path(sys.argv[1])], Path(sys.argv[2]))
 @pytest.mark.slow
 def test_an_import_that_is_killed_leaves_no_session(tmp_path: Path) -> None:
     file, data = write_results(tmp_path / "all_trials_verbal.json", letter_results()), tmp_path / "data"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(file), str(data)], check=False, env=os.environ.copy(), timeout=HANGS_S)
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(file), str(data)], check=False, env=os.environ.copy(), timeout=HANGS_S
+    )
     assert killed.returncode == -signal.SIGKILL
     assert all(left.name.startswith(".") for left in data.iterdir())
     with pytest.raises(SpanLabError, match="there is no session here"):
@@ -457,7 +589,9 @@ def test_an_interrupted_import_leaves_nothing(tmp_path: Path, monkeypatch: pytes
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
-def test_a_difference_between_our_scores_and_theirs_is_a_fault_that_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_between_our_scores_and_theirs_is_a_fault_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = write_results(tmp_path / "all_trials_verbal.json", letter_results(1))
     real = module.read_table
 
@@ -467,6 +601,8 @@ def test_a_difference_between_our_scores_and_theirs_is_a_fault_that_is_told(tmp_
         return table.set_column(table.column_names.index("correct"), "correct", [flipped])
 
     monkeypatch.setattr(module, "read_table", tampered)
-    with pytest.raises(SpanLabError, match=r"(?s)2back_0 > trial 7: the file has .* does not come out as it is; nothing was imported"):
+    with pytest.raises(
+        SpanLabError, match=r"(?s)2back_0 > trial 7: the file has .* does not come out as it is; nothing was imported"
+    ):
         import_results([file], tmp_path / "data")
     assert not (tmp_path / "data").exists()

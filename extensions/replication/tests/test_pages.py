@@ -1,4 +1,5 @@
-"""Pages of the papers made again: every printed value is held against ours, and what is not at hand is said."""
+"""Pages of the papers made again: every printed value is held against ours, and what is not at hand
+is said."""
 
 from __future__ import annotations
 
@@ -31,11 +32,16 @@ def blocks() -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_what_the_notebooks_print_is_told_from_what_their_answers_give(blocks: pd.DataFrame) -> None:
-    """Of 39 rows of the study's own model 15 are printed otherwise, in 33 of 156 cells; how they came out so is found again."""
+    """Of 39 rows of the study's own model 15 are printed otherwise, in 33 of 156 cells; how they
+    came out so is found again."""
     found = nback.printed_table(blocks)
     own = [row for row in found.rows if row.what[0] != "verbal_other_models"]
     apart = [row for row in own if row.verdict == "differs"]
-    cells = sum(ours != printed for row in own for ours, printed in zip(row.ours.split(" · "), row.published.split(" · "), strict=True))
+    cells = sum(
+        ours != printed
+        for row in own
+        for ours, printed in zip(row.ours.split(" · "), row.published.split(" · "), strict=True)
+    )
     assert (found.verdict, len(own), len(apart), cells) == ("differs", 39, 15, 33)
     assert {row.what[0] for row in apart} == {
         *("verbal_with_noise", "verbal_with_feedback", "verbal_think_by_step"),
@@ -55,7 +61,9 @@ def test_a_printed_value_that_is_another_one_is_seen(blocks: pd.DataFrame, monke
     assert rows[3].said.endswith("as accuracy"), "the reason does not give this value"
 
 
-def test_two_countings_of_the_raw_answers_are_a_check_and_no_result(blocks: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_countings_of_the_raw_answers_are_a_check_and_no_result(
+    blocks: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = nback.counted_twice(blocks)
     assert (len(found.rows), found.verdict, found.check) == (60, "same", True)
     assert "recomputed" in found.source
@@ -64,13 +72,21 @@ def test_two_countings_of_the_raw_answers_are_a_check_and_no_result(blocks: pd.D
     monkeypatch.setattr(nback, "published_results", lambda: other)
     changed = nback.counted_twice(blocks)
     assert changed.verdict == "differs"
-    assert [(row.verdict, row.said) for row in changed.rows if row.verdict != "same"] == [("differs", "false alarms % by 0.01")]
+    assert [(row.verdict, row.said) for row in changed.rows if row.verdict != "same"] == [
+        ("differs", "false alarms % by 0.01")
+    ]
 
 
-def test_all_printed_tests_are_found_again_without_the_sign(blocks: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_printed_tests_are_found_again_without_the_sign(
+    blocks: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = nback.printed_tests_again(blocks)
     assert (len(found.rows), found.verdict) == (161, "same")
-    assert Counter(row.what[1] for row in found.rows) == {"Kruskal-Wallis": 23, "Mann-Whitney": 69, "Wilcoxon above 1": 69}
+    assert Counter(row.what[1] for row in found.rows) == {
+        "Kruskal-Wallis": 23,
+        "Mann-Whitney": 69,
+        "Wilcoxon above 1": 69,
+    }
     assert sum("another decision" in row.said for row in found.rows) == 7
     printed = nback_published.printed_tests()
     printed.loc[1, "p"] = "0.141163"
@@ -81,21 +97,32 @@ def test_all_printed_tests_are_found_again_without_the_sign(blocks: pd.DataFrame
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
-    [(0.48, 0.52, "same"), (0.53, 0.57, "not resolved"), (0.57, 0.60, "differs"), (0.1, 0.9, "not resolved"), (0.2, 0.4, "differs")],
+    [
+        (0.48, 0.52, "same"),
+        (0.53, 0.57, "not resolved"),
+        (0.57, 0.60, "differs"),
+        (0.1, 0.9, "not resolved"),
+        (0.2, 0.4, "differs"),
+    ],
 )
 def test_a_score_is_the_same_another_or_not_resolved(low: float, high: float, verdict: str) -> None:
     assert judged((low + high) / 2, low, high, printed=0.5, margin=0.06, trials=100)[0] == verdict
 
 
 def test_the_fewer_trials_the_fewer_scores_are_the_same() -> None:
-    """A network with the very score that is printed: with few trials its interval is wide, and nothing is claimed."""
-    verdicts = [judged(0.5, 0.5 - 1 / trials**0.5, 0.5 + 1 / trials**0.5, 0.5, 0.05, trials) for trials in (25, 100, 390, 410, 10_000)]
+    """A network with the very score that is printed: with few trials its interval is wide, and
+    nothing is claimed."""
+    verdicts = [
+        judged(0.5, 0.5 - 1 / trials**0.5, 0.5 + 1 / trials**0.5, 0.5, 0.05, trials)
+        for trials in (25, 100, 390, 410, 10_000)
+    ]
     assert [verdict for verdict, _ in verdicts] == ["not resolved"] * 3 + ["same"] * 2
     assert verdicts[0][1] == verdicts[1][1] == "some 400 trials would resolve it"
 
 
 def test_verdicts_are_wrong_as_rarely_as_they_say() -> None:
-    """A true score on the edge of the margin is called the same in at most 2.5% of samples; one at the printed value is never called another."""
+    """A true score on the edge of the margin is called the same in at most 2.5% of samples; one at
+    the printed value is never called another."""
     random = np.random.default_rng(1)
     for true, verdict in ((0.56, "same"), (0.44, "same")):
         means = random.normal(true, 0.01, 4000)
@@ -114,7 +141,16 @@ def test_every_score_has_a_margin_that_follows_from_the_printed_values() -> None
 
 def answered(right: Sequence[bool] | np.ndarray, blind: float = 0.2) -> pd.DataFrame:
     """Items of a network, one in each trial."""
-    return pd.DataFrame({"paradigm": "smu", "session": "s", "unit_trial": np.arange(len(right)), "correct": right, "blind": blind, "chance": 1 / 9})
+    return pd.DataFrame(
+        {
+            "paradigm": "smu",
+            "session": "s",
+            "unit_trial": np.arange(len(right)),
+            "correct": right,
+            "blind": blind,
+            "chance": 1 / 9,
+        }
+    )
 
 
 def test_who_knows_is_above_the_best_blind_guess() -> None:
@@ -122,12 +158,16 @@ def test_who_knows_is_above_the_best_blind_guess() -> None:
     knows, said = above_blind(answered(random.random(400) < 0.4))
     assert knows
     assert re.fullmatch(r"it is right in 0\.\d{3} of 400 answers, the best blind guess in 0\.200", said)
-    assert above_blind(answered([True] * 5)) == (True, "it is right in 1.000 of 5 answers, the best blind guess in 0.200")
+    assert above_blind(answered([True] * 5)) == (
+        True,
+        "it is right in 1.000 of 5 answers, the best blind guess in 0.200",
+    )
 
 
 @pytest.mark.slow
 def test_who_guesses_is_not_above_the_best_blind_guess() -> None:
-    """Guessers with the best blind answer pass in at most a few of a thousand samples; somebody who knows a little passes with enough trials only."""
+    """Guessers with the best blind answer pass in at most a few of a thousand samples; somebody who
+    knows a little passes with enough trials only."""
     random = np.random.default_rng(2)
     assert sum(above_blind(answered(random.random(200) < 0.2))[0] for _ in range(1000)) <= 6
     knows, said = above_blind(answered(np.arange(60) < 15))
@@ -148,7 +188,9 @@ def test_a_few_right_answers_are_not_above_the_best_blind_guess(trials: int) -> 
 
 @pytest.mark.slow
 def test_the_tables_of_worm_that_need_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [(one.key, one.verdict, len(one.rows)) for one in (worm.grid_tried(), worm.time_map(), worm.network_sizes())] == [
+    assert [
+        (one.key, one.verdict, len(one.rows)) for one in (worm.grid_tried(), worm.time_map(), worm.network_sizes())
+    ] == [
         ("a1", "same", 4),
         ("a2", "same", 24),
         ("a4", "same", 12),
@@ -156,12 +198,19 @@ def test_the_tables_of_worm_that_need_no_network(monkeypatch: pytest.MonkeyPatch
     times = worm.published_times()
     monkeypatch.setattr(worm, "published_times", lambda: [{**times[0], "ms": "751"}, *times[1:]])
     changed = worm.time_map()
-    assert (changed.verdict, changed.rows[0]) == ("differs", Row(("sfr", "present"), "750", "751", "differs", "see both"))
+    assert (changed.verdict, changed.rows[0]) == (
+        "differs",
+        Row(("sfr", "present"), "750", "751", "differs", "see both"),
+    )
 
 
 def test_whoever_is_at_hand_stands_beside_the_published_networks(tmp_path: Path) -> None:
-    folder = replay("smu", "capacity", trials=40, levels={"set_size": [1, 2, 3, 4]}, data=tmp_path, say=lambda _: None).folder
-    rows = {row.what[:2]: row for row in worm.network_scores([folder], ["x cannot take vir: it does not know it."]).rows}
+    folder = replay(
+        "smu", "capacity", trials=40, levels={"set_size": [1, 2, 3, 4]}, data=tmp_path, say=lambda _: None
+    ).folder
+    rows = {
+        row.what[:2]: row for row in worm.network_scores([folder], ["x cannot take vir: it does not know it."]).rows
+    }
     assert len(rows) == 13, "all scores of the published table"
     mine = rows["smu", "B_setsize"]
     assert (mine.verdict, mine.what[2]) == ("ours alone", "capacity (simulated)")
@@ -171,7 +220,10 @@ def test_whoever_is_at_hand_stands_beside_the_published_networks(tmp_path: Path)
 
 
 def test_verdicts_say_how_many_rows_differ() -> None:
-    assert verdict_of([Row(("a",), "1", "1", "same"), Row(("b",), "", "", "")]) == ("same", "all 1 rows are as published")
+    assert verdict_of([Row(("a",), "1", "1", "same"), Row(("b",), "", "", "")]) == (
+        "same",
+        "all 1 rows are as published",
+    )
     assert verdict_of([Row(("a",), "1", "1", "same"), Row(("b",), "1", "2", "differs", "by 1")])[0] == "differs"
 
 
@@ -215,10 +267,22 @@ def test_figures_of_units_are_those_that_were_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_with_a_checkpoint_of_the_architecture_three_figures_are_not_available(tmp_path: Path, run: Run) -> None:
-    """The schemes of the tasks and two figures of training curves; all others are drawn, those of units by the analysis of the network."""
+    """The schemes of the tasks and two figures of training curves; all others are drawn, those of
+    units by the analysis of the network."""
     pytest.importorskip("sklearn")
     lists = "network:laptop-lists"
-    status, out, said = run("reproduce", "worm", "-o", "page", "--trials", "24", "--agent", f"network:{untrained(tmp_path / 'mine.pt', 1)}", "--agent", lists)
+    status, out, said = run(
+        "reproduce",
+        "worm",
+        "-o",
+        "page",
+        "--trials",
+        "24",
+        "--agent",
+        f"network:{untrained(tmp_path / 'mine.pt', 1)}",
+        "--agent",
+        lists,
+    )
     assert status == 0, said
     text = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     missing = re.findall(r'<a href="#([^"]+)">[^<]*</a></td><td><span class="verdict v-not">not available here', text)
@@ -251,14 +315,38 @@ def test_one_command_trains_what_is_missing_and_makes_the_page(tmp_path: Path, r
         "steps: 50\ncheck: {every: 1, trials: 1, test_trials: 1}\n",
         encoding="utf-8",
     )
-    asked = ("reproduce", "worm", "-o", "page", "--trials", "32", "--agent", "chance", "--train", "tiny.yaml", "--steps", "1")
+    asked = (
+        "reproduce",
+        "worm",
+        "-o",
+        "page",
+        "--trials",
+        "32",
+        "--agent",
+        "chance",
+        "--train",
+        "tiny.yaml",
+        "--steps",
+        "1",
+    )
     status, out, said = run(*asked)
     assert status == 0, said
     assert "tiny-1.pt cannot take vsr" in said
     text = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     assert "tiny-1.pt" in text
     drawn = re.findall(r'<div class="picture" role="img" aria-label="Figures? ([^:]+):', text)
-    figures_of_curves = ["4A, A7", "4B, A8", "4C, A9", "4D, A10", "4E, A11", "4F, A12", "A2A", "A2B", "A2C", "A3"]  # guessing takes all of these
+    figures_of_curves = [
+        "4A, A7",
+        "4B, A8",
+        "4C, A9",
+        "4D, A10",
+        "4E, A11",
+        "4F, A12",
+        "A2A",
+        "A2B",
+        "A2C",
+        "A3",
+    ]  # guessing takes all of these
     assert drawn == [*figures_of_curves, "5C"], "the units of the network that was trained"
     assert text.count("<svg") == len(drawn)
     assert "spanlab reproduce worm -o page --agent chance --trials 32 --train tiny.yaml --steps 1" in text
@@ -266,13 +354,17 @@ def test_one_command_trains_what_is_missing_and_makes_the_page(tmp_path: Path, r
     sessions = sorted(one.name for one in (tmp_path / "page" / "data" / "32-trials-seed-1").iterdir())
     assert run(*asked)[:2] == (0, out)
     assert (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.pt").read_bytes() == trained
-    assert sorted(one.name for one in (tmp_path / "page" / "data" / "32-trials-seed-1").iterdir()) == sessions, "nothing is taken twice"
+    assert sorted(one.name for one in (tmp_path / "page" / "data" / "32-trials-seed-1").iterdir()) == sessions, (
+        "nothing is taken twice"
+    )
     assert (tmp_path / "page" / "index.html").read_text(encoding="utf-8") == text
     # another network under the same name is not taken for the one that answered
     (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.json").unlink()
     (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.state.pt").unlink()
     (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.pt").unlink()
-    (tmp_path / "tiny.yaml").write_text((tmp_path / "tiny.yaml").read_text(encoding="utf-8") + "seed: 2\n", encoding="utf-8")
+    (tmp_path / "tiny.yaml").write_text(
+        (tmp_path / "tiny.yaml").read_text(encoding="utf-8") + "seed: 2\n", encoding="utf-8"
+    )
     assert run(*asked)[0] == 0
     assert len(list((tmp_path / "page" / "data" / "32-trials-seed-1").iterdir())) == len(sessions) + 1
 
@@ -291,13 +383,17 @@ def untrained(path: Path, seed: int, hidden: int = 96) -> Path:
 
 @pytest.mark.slow
 def test_no_score_of_a_random_network_is_the_same(tmp_path: Path) -> None:
-    """Untrained networks of a published make, with a hundred seeds and few trials: none of thirteen scores is called the same."""
+    """Untrained networks of a published make, with a hundred seeds and few trials: none of thirteen
+    scores is called the same."""
     pytest.importorskip("torch")
     trials, verdicts = {"vsr": 24, "vir": 24, "cs": 12, "smu": 24, "vsrec": 24, "cd": 36}, Counter[str]()
     for seed in range(100):
         network = untrained(tmp_path / f"{seed}.pt", seed, hidden=256)
         folders = [
-            replay(name, f"network:{network}", trials=many, seed=seed, data=tmp_path / str(seed), say=lambda _: None).folder for name, many in trials.items()
+            replay(
+                name, f"network:{network}", trials=many, seed=seed, data=tmp_path / str(seed), say=lambda _: None
+            ).folder
+            for name, many in trials.items()
         ]
         rows = worm.network_scores(folders, []).rows
         assert len(rows) == 13
@@ -311,7 +407,9 @@ def test_no_score_of_a_random_network_is_the_same(tmp_path: Path) -> None:
 def test_the_example_in_the_documents_is_whole(paper: str) -> None:
     text = (ROOT / "docs" / "reproduction" / paper / "index.html").read_text(encoding="utf-8")
     assert f"spanlab reproduce {paper} -o docs/reproduction/{paper}" in text
-    rows = {"worm": "24 rows, ours beside what was published", "nback": "161 rows, ours beside what was published"}[paper]
+    rows = {"worm": "24 rows, ours beside what was published", "nback": "161 rows, ours beside what was published"}[
+        paper
+    ]
     assert rows in text
 
 

@@ -21,16 +21,23 @@ OF_THE_PAGES = (
     "A network of a published make must first be above the best blind guess in the task",
     "Its score is the same if the whole interval is within a margin of the printed value",
     "The decisions themselves, for which nothing need be held, are not among the",
-    "trials here follow the same rules, and at scale 1 their frames are those of the published code to the pixel, which tests hold",
-    "so that their scores hang on people's curves and on the definitions alone; where the model was not quite there, or means were taken otherwise, the last "
-    "digits differ",
+    (
+        "trials here follow the same rules, and at scale 1 their frames are those of the published code to the pixel,"
+        " which tests hold"
+    ),
+    (
+        "so that their scores hang on people's curves and on the definitions alone; where the model was not quite"
+        " there, or means were taken otherwise, the last digits differ"
+    ),
     "number of cells in which the two differ",
     "Training one as published takes … million trials",
     "people as published; the curves",
 )
 
 
-@pytest.mark.parametrize("typed", ["reproduce nback -o page --agent chance --trials 2", "reproduce worm -o page --agent chance --trials 16"])
+@pytest.mark.parametrize(
+    "typed", ["reproduce nback -o page --agent chance --trials 2", "reproduce worm -o page --agent chance --trials 16"]
+)
 def test_what_a_page_says_judges_only_as_declared(typed: str, tmp_path: Path, run: Run) -> None:
     status, out, err = run(*typed.split())
     assert status == 0, err

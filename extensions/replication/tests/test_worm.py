@@ -1,4 +1,5 @@
-"""Trials of the WorM benchmark, in and out: the very frames, labels and lengths that its own code makes of them, and the same JSON again."""
+"""Trials of the WorM benchmark, in and out: the very frames, labels and lengths that its own code
+makes of them, and the same JSON again."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("worm")
     write_folder(root / "data", {one.folder: {"train": trials_of(one)} for one in SETS.values()})
     report = import_worm(root / "data", root / "trials")
-    assert [(one.file.name, one.trials, one.skipped, dict(one.set.notes)) for one in report] == [(f"{name}.train.jsonl", 20, 0, {}) for name in SETS]
+    assert [(one.file.name, one.trials, one.skipped, dict(one.set.notes)) for one in report] == [
+        (f"{name}.train.jsonl", 20, 0, {}) for name in SETS
+    ]
     return root / "trials"
 
 
@@ -58,14 +61,22 @@ def compiled(file: TrialsFile) -> list[Trial]:
 def test_imported_trials_have_the_frames_labels_and_lengths_of_the_benchmark(imported: Path, name: str) -> None:
     file = TrialsFile(imported / f"{name}.train.jsonl")
     assert file.header.generator == "published"
-    assert file.header.source == {"benchmark": "WorM", "data_set": SETS[name].folder, "split": "train", "skipped": 0, "notes": []}
+    assert file.header.source == {
+        "benchmark": "WorM",
+        "data_set": SETS[name].folder,
+        "split": "train",
+        "skipped": 0,
+        "notes": [],
+    }
     trials, expected = compiled(file), golden()[SETS[name].folder]
     view = file.paradigm.network_view(trials[0].levels)
     assert view is not None
     arrays = network_arrays(view, trials, STEPS)
     assert arrays.frames.shape == (20, STEPS, 32, 32, 3)
     for row, (trial, entry) in enumerate(zip(trials, expected, strict=True)):
-        assert [hashed(render(step.percept.for_machine.stimulus.scene())) for step in model_steps(trial)] == entry["frames96"]
+        assert [hashed(render(step.percept.for_machine.stimulus.scene())) for step in model_steps(trial)] == entry[
+            "frames96"
+        ]
         length = entry["length"]
         assert [hashed(frame) for frame in arrays.frames[row, :length]] == entry["frames32"]
         assert not arrays.frames[row, length:].any(), "padding is black"
@@ -76,7 +87,8 @@ def test_imported_trials_have_the_frames_labels_and_lengths_of_the_benchmark(imp
 
 @pytest.mark.parametrize("name", SETS)
 def test_imported_trials_become_the_same_json(imported: Path, name: str) -> None:
-    """Every key of the benchmark, down to the last digit of a coordinate; beyond them the second spelling of list lengths in spatial coordination."""
+    """Every key of the benchmark, down to the last digit of a coordinate; beyond them the second
+    spelling of list lengths in spatial coordination."""
     task = task_of(SETS[name])
     for one, original in zip(TrialsFile(imported / f"{name}.train.jsonl"), trials_of(SETS[name]), strict=True):
         assert one.name == original["trial_id"]
@@ -125,7 +137,8 @@ def test_the_figure_of_spatial_coordination_is_written_too(imported: Path, tmp_p
 @pytest.mark.parametrize("generator", ["published", "corrected"])
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_export_then_import_gives_the_same_trials(tmp_path: Path, name: str, generator: Generator) -> None:
-    """New trials of every condition, and of both splits: what comes back is what was drawn for them."""
+    """New trials of every condition, and of both splits: what comes back is what was drawn for
+    them."""
     paradigm, seed = load_paradigm(name), 5
     sets = [data_set for data_set in SETS.values() if data_set.paradigm == name]
     many = len(paradigm.combinations(dict(sets[0].levels)))
@@ -133,14 +146,19 @@ def test_export_then_import_gives_the_same_trials(tmp_path: Path, name: str, gen
     assert [one.folder.name for one in exported] == [data_set.folder for data_set in sets]
     assert all(one.trials == {"train": many, "test": 3, "gen_test": 0} and one.frames == 0 for one in exported)
     report = import_worm(tmp_path / "data", tmp_path / "trials")
-    assert [(one.set.data_set, one.set.split, one.trials) for one in report] == [(one, split, n) for one in sets for split, n in (("train", many), ("test", 3))]
+    assert [(one.set.data_set, one.set.split, one.trials) for one in report] == [
+        (one, split, n) for one in sets for split, n in (("train", many), ("test", 3))
+    ]
     for one in report:
         assert not one.set.notes
         file = TrialsFile(one.file)
         assert file.header.generator == generator
         assert [trial.name for trial in file] == [f"{one.set.split}_{number:06d}" for number in range(one.trials)]
         split = "train" if one.set.split == "train" else "test"
-        drawn = [new_trial(paradigm, planned, generator) for planned in plan_dataset(paradigm, seed, split, one.trials, dict(one.set.data_set.levels))]
+        drawn = [
+            new_trial(paradigm, planned, generator)
+            for planned in plan_dataset(paradigm, seed, split, one.trials, dict(one.set.data_set.levels))
+        ]
         assert sorted(map(fingerprint, compiled(file))) == sorted(map(fingerprint, drawn))
 
 
@@ -158,7 +176,10 @@ def test_exported_trials_are_new_ones_that_fit_the_levels(tmp_path: Path) -> Non
     assert len(set(cells)) == 28
     assert one.frames == 12 * 4 + 12 * 6 + 2 * 4 + 2 * 6
     (other,) = export_worm("sfr", tmp_path / "other", (24, 4), 8, "corrected", {"list_length": [3, 5]}, frames=False)
-    assert not set(cells) & {str(trial["visible_cells"]) for trial in json.loads((other.folder / TRIALS).read_text(encoding="utf-8"))["train"]}
+    assert not set(cells) & {
+        str(trial["visible_cells"])
+        for trial in json.loads((other.folder / TRIALS).read_text(encoding="utf-8"))["train"]
+    }
 
 
 def test_both_spellings_of_list_lengths_are_read(tmp_path: Path) -> None:
@@ -167,7 +188,9 @@ def test_both_spellings_of_list_lengths_are_read(tmp_path: Path) -> None:
         trial["set_size"], trial["max_set_size"] = trial.pop("list_length"), trial.pop("max_list_length")
     for name, trials in (("new", trials_of(SETS["sc"])), ("old", old)):
         import_worm(write_folder(tmp_path / name, {SETS["sc"].folder: {"train": trials}}), tmp_path / f"{name}.trials")
-    assert (tmp_path / "old.trials" / "sc.train.jsonl").read_bytes() == (tmp_path / "new.trials" / "sc.train.jsonl").read_bytes()
+    assert (tmp_path / "old.trials" / "sc.train.jsonl").read_bytes() == (
+        tmp_path / "new.trials" / "sc.train.jsonl"
+    ).read_bytes()
 
 
 def without_order(trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -194,20 +217,31 @@ def test_arrows_whose_order_is_lost_are_drawn_from_the_seed_and_that_is_said(tmp
     for trial, entry, is_spatial in zip(compiled(file), golden()[SETS["cs"].folder], spatial, strict=True):
         frames = [hashed(render(step.percept.for_machine.stimulus.scene())) for step in model_steps(trial)]
         assert frames[:16] == entry["frames96"][:16]
-        assert (frames[16:] == entry["frames96"][16:]) == (not is_spatial), "all but the spatial probes are the original ones"
-        assert [step.truth.answer for step in model_steps(trial)[16:]] == [label - (4 if is_spatial else 12) for label in entry["labels"][16:18]]
+        assert (frames[16:] == entry["frames96"][16:]) == (not is_spatial), (
+            "all but the spatial probes are the original ones"
+        )
+        assert [step.truth.answer for step in model_steps(trial)[16:]] == [
+            label - (4 if is_spatial else 12) for label in entry["labels"][16:18]
+        ]
 
 
 def test_only_what_is_there_is_imported(tmp_path: Path, run: Run) -> None:
     splits = {"train": trials_of(SETS["sts"])[:3], "test": trials_of(SETS["sts"])[3:5]}
-    root = write_folder(tmp_path / "data", {SETS["sts"].folder: splits, "Spatial_Task_Switching_Alternate": {"train": []}})
+    root = write_folder(
+        tmp_path / "data", {SETS["sts"].folder: splits, "Spatial_Task_Switching_Alternate": {"train": []}}
+    )
     status, out, err = run("import", "worm", root, "-o", tmp_path / "trials")
     assert status == 0
-    assert out.splitlines() == [f"{tmp_path / 'trials' / 'sts.train.jsonl'}: 3 trials", f"{tmp_path / 'trials' / 'sts.test.jsonl'}: 2 trials"]
+    assert out.splitlines() == [
+        f"{tmp_path / 'trials' / 'sts.train.jsonl'}: 3 trials",
+        f"{tmp_path / 'trials' / 'sts.test.jsonl'}: 2 trials",
+    ]
     assert "NOTE Spatial_Task_Switching_Alternate is not a published data set of WorM and was left out" in err
     status, out, _ = run("import", "worm", root / SETS["sts"].folder, "-o", tmp_path / "one")
     assert (status, len(out.splitlines())) == (0, 2), "a data set by itself"
-    assert "holds no data set of WorM: expected folders such as Spatial_Free_Recall" in complaint(*run("import", "worm", tmp_path, "-o", tmp_path / "none"))
+    assert "holds no data set of WorM: expected folders such as Spatial_Free_Recall" in complaint(
+        *run("import", "worm", tmp_path, "-o", tmp_path / "none")
+    )
     assert "is not a folder" in complaint(*run("import", "worm", tmp_path / "nowhere", "-o", tmp_path / "none"))
     assert not (tmp_path / "none").exists()
 
@@ -229,12 +263,20 @@ def test_from_the_benchmark_to_a_session(tmp_path: Path, run: Run) -> None:
     assert run("import", "worm", root, "-o", "trials")[0] == 0
     for name in ("si", "cd_gap", "cs", "sts"):
         status, out, err = run(
-            "replay", "--trials-from", f"trials/{name}.train.jsonl", "--agent", "ideal", "--agent", "network:laptop" if name == "none" else "chance"
+            "replay",
+            "--trials-from",
+            f"trials/{name}.train.jsonl",
+            "--agent",
+            "ideal",
+            "--agent",
+            "network:laptop" if name == "none" else "chance",
         )
         assert status == 0, err
         session = json.loads((tmp_path / out.split()[0] / "session.json").read_text(encoding="utf-8"))
         assert session["generator"] == "published"
-        assert [trial["name"] for trial in session["plan"]] == [trial["trial_id"] for trial in trials_of(SETS[name])[:4]]
+        assert [trial["name"] for trial in session["plan"]] == [
+            trial["trial_id"] for trial in trials_of(SETS[name])[:4]
+        ]
         table = (tmp_path / out.split()[0] / "responses.csv").read_text(encoding="utf-8").splitlines()
         correct = table[0].split(",").index('"correct"')
         assert {line.split(",")[correct] for line in table[1:]} == {"true"}
@@ -242,7 +284,20 @@ def test_from_the_benchmark_to_a_session(tmp_path: Path, run: Run) -> None:
 
 def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
     status, out, _ = run(
-        "export", "worm", "cd", "made", "--train", "2", "--test", "1", "--set", "feature=gap", "--set", "set_size=4", "--generator", "published"
+        "export",
+        "worm",
+        "cd",
+        "made",
+        "--train",
+        "2",
+        "--test",
+        "1",
+        "--set",
+        "feature=gap",
+        "--set",
+        "set_size=4",
+        "--generator",
+        "published",
     )
     assert status == 0
     folder = SETS["cd_gap"].folder
@@ -253,11 +308,17 @@ def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
         "generator": "published",
         "seed": 1,
     }
-    assert run("export", "worm", "sfr", "made", "--no-frames")[1] == "made/Spatial_Free_Recall: 100 training and 20 test trials, no frames\n"
+    assert (
+        run("export", "worm", "sfr", "made", "--no-frames")[1]
+        == "made/Spatial_Free_Recall: 100 training and 20 test trials, no frames\n"
+    )
     for arguments, told in (
         (("cd", "made", "--set", "feature=gap"), f"made/{folder} exists; name a new folder"),
         (("lsr", "made"), "WorM has no data set of 'lsr'; it has sc, sfr, si, smu, sts, vir, vsr, vsrec, cd, cs"),
-        (("sts", "made", "--set", "switch_probability=0"), "no data set of sts with these levels (its trials have switch_probability = 0.2)"),
+        (
+            ("sts", "made", "--set", "switch_probability=0"),
+            "no data set of sts with these levels (its trials have switch_probability = 0.2)",
+        ),
         (("vsr", "made", "--set", "list_length=1"), "list_length cannot be 1"),
         (("vsr", "made", "--set", "length=1"), "no factor 'length'"),
         (("vsr", "made", "--design", "published", "--test", "3"), "leave out --train and --test"),
@@ -267,7 +328,9 @@ def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
     ):
         (tmp_path / "file").touch()
         assert told in complaint(*run("export", "worm", *arguments))
-    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted([folder, "Spatial_Free_Recall"]), "nothing half-made is left"
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted([folder, "Spatial_Free_Recall"]), (
+        "nothing half-made is left"
+    )
 
 
 def test_published_sizes_are_those_of_the_benchmark(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +346,11 @@ def test_published_sizes_are_those_of_the_benchmark(run: Run, monkeypatch: pytes
 
 def test_what_spanlab_notes_beside_its_trials_is_checked(tmp_path: Path) -> None:
     (one,) = export_worm("sfr", tmp_path / "data", (1, 0), frames=False)
-    for text, told in (('{"generator": "best"}', "does not say which generator"), ("[]", "does not say which generator"), ("{", "cannot be read")):
+    for text, told in (
+        ('{"generator": "best"}', "does not say which generator"),
+        ("[]", "does not say which generator"),
+        ("{", "cannot be read"),
+    ):
         (one.folder / ORIGIN).write_text(text, encoding="utf-8")
         with pytest.raises(SpanLabError, match=told):
             import_worm(tmp_path / "data", tmp_path / "trials")

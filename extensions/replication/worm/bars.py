@@ -19,7 +19,8 @@ _LARGE = 12.5
 
 
 class ChangeDetection(WormTask):
-    """Change detection. Coordinates are passed on as they are: the benchmark leaves it to the drawing to truncate them.
+    """Change detection. Coordinates are passed on as they are: the benchmark leaves it to the
+    drawing to truncate them.
 
     Parameters
     ----------
@@ -41,7 +42,11 @@ class ChangeDetection(WormTask):
             trial.equal("conjunction_gt", None)
             changed = self.feature if answer == "different" else "none"
         arrays = {
-            key: [_bar(bar, f"{key}_array > {n}") for n, bar in enumerate(trial.numbered(f"{key}_array", size, 1), start=1)] for key in ("memory", "probe")
+            key: [
+                _bar(bar, f"{key}_array > {n}")
+                for n, bar in enumerate(trial.numbered(f"{key}_array", size, 1), start=1)
+            ]
+            for key in ("memory", "probe")
         }
         return (
             {"set_size": size, "retention_steps": trial.whole("retention_interval")},
@@ -55,7 +60,9 @@ class ChangeDetection(WormTask):
             "memory_array": as_numbered(map(_bar_json, arrays["memory"]), 1),
             "probe_array": as_numbered(map(_bar_json, arrays["probe"]), 1),
             "retention_interval": levels["retention_steps"],
-            "conjunction_gt": _NAMES[arrays["changed"]] if self.feature == "conjunction" and arrays["answer"] == "different" else None,
+            "conjunction_gt": _NAMES[arrays["changed"]]
+            if self.feature == "conjunction" and arrays["answer"] == "different"
+            else None,
             "gt": int(arrays["answer"] == "different"),
         }
 
@@ -90,7 +97,12 @@ def _coordinates(value: Any, path: str) -> list[float]:
 
 
 def _bar_json(bar: Mapping[str, Any]) -> Json:
-    return {"bar_coords": bar["at"], "color": bar["colour"], **_described(bar["at"], bar["gap"]), "gap_coords": bar["gap"]}
+    return {
+        "bar_coords": bar["at"],
+        "color": bar["colour"],
+        **_described(bar["at"], bar["gap"]),
+        "gap_coords": bar["gap"],
+    }
 
 
 def _described(at: Sequence[float], gap: Sequence[float] | None) -> dict[str, str]:

@@ -96,7 +96,9 @@ class Fields:
     def equal(self, key: str, expected: Any) -> None:
         """Check a value that follows from others, when it is there."""
         if key in self and self.any(key) != expected:
-            raise self.wrong(key, f"expected {show(expected)}, as the other keys have it; found {show(self._data[key])}")
+            raise self.wrong(
+                key, f"expected {show(expected)}, as the other keys have it; found {show(self._data[key])}"
+            )
 
     def _checked(self, keys: tuple[str, ...], fits: Callable[[Any], bool], expected: str) -> Any:
         value = self.any(*keys)

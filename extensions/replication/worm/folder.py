@@ -13,7 +13,16 @@ from typing import Any
 
 from spanlab.core import Problem, SpanLabError
 from spanlab.exchange import ImportedSet, TrialSet, import_sets
-from spanlab.paradigms import GENERATORS, MAX_MASTER_SEED, Generator, GivenDrawError, GivenTrial, Paradigm, check_draws, load_paradigm
+from spanlab.paradigms import (
+    GENERATORS,
+    MAX_MASTER_SEED,
+    Generator,
+    GivenDrawError,
+    GivenTrial,
+    Paradigm,
+    check_draws,
+    load_paradigm,
+)
 from spanlab.paradigms.language import show
 
 from .fields import Fields, MalformedError
@@ -36,7 +45,8 @@ class WormSet(TrialSet):
     Parameters
     ----------
     data_set, split : in the benchmark
-    notes : what has to be said, with the number of times that it happened; whole when all trials have been read
+    notes : what has to be said, with the number of times that it happened; whole when all trials
+        have been read
     """
 
     data_set: DataSet = DATA_SETS[0]
@@ -55,10 +65,16 @@ def find_data_sets(folder: Path) -> list[tuple[DataSet, Path]]:
     by_name = {data_set.folder: data_set for data_set in DATA_SETS}
     if folder.name in by_name and (folder / TRIALS).is_file():
         return [(by_name[folder.name], folder / TRIALS)]
-    data_sets = [(data_set, folder / data_set.folder / TRIALS) for data_set in DATA_SETS if (folder / data_set.folder / TRIALS).is_file()]
+    data_sets = [
+        (data_set, folder / data_set.folder / TRIALS)
+        for data_set in DATA_SETS
+        if (folder / data_set.folder / TRIALS).is_file()
+    ]
     if not data_sets:
         missing = (
-            "is not a folder" if not folder.is_dir() else f"holds no data set of WorM: expected folders such as {DATA_SETS[1].folder} with a {TRIALS} inside"
+            "is not a folder"
+            if not folder.is_dir()
+            else f"holds no data set of WorM: expected folders such as {DATA_SETS[1].folder} with a {TRIALS} inside"
         )
         raise SpanLabError(f"{folder} {missing}")
     return data_sets
@@ -70,8 +86,11 @@ def other_folders(folder: Path) -> list[str]:
     return sorted(path.parent.name for path in folder.glob(f"*/{TRIALS}") if path.parent.name not in known)
 
 
-def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: int = 1, tell: Tell | None = None) -> list[ImportedSet[WormSet]]:
-    """Import all data sets of a WorM data folder: one trials file for each split, all of them or none.
+def import_worm(
+    folder: Path, output: Path, skip_malformed: bool = False, seed: int = 1, tell: Tell | None = None
+) -> list[ImportedSet[WormSet]]:
+    """Import all data sets of a WorM data folder: one trials file for each split, all of them or
+    none.
 
     Their generator is ``published``, unless SpanLab has written the folder and noted another one.
 
@@ -86,7 +105,8 @@ def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: 
     Raises
     ------
     SpanLabError
-        when there is nothing to read, something cannot be read or written, or a trial is malformed; nothing is left behind then.
+        when there is nothing to read, something cannot be read or written, or a trial is malformed;
+        nothing is left behind then.
     """
     if not 0 <= seed <= MAX_MASTER_SEED:
         raise SpanLabError(f"the seed must be between 0 and {MAX_MASTER_SEED}; found {seed}")
@@ -110,7 +130,10 @@ def _origin(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(origin, dict) or origin.get("generator") not in GENERATORS:
-        raise SpanLabError(f"{path} does not say which generator the trials come from ({' or '.join(GENERATORS)}); remove it if they are not SpanLab's")
+        raise SpanLabError(
+            f"{path} does not say which generator the trials come from ({' or '.join(GENERATORS)}); remove it if they"
+            " are not SpanLab's"
+        )
     return origin
 
 
@@ -135,12 +158,25 @@ class _DataSetFile:
                 if self._origin:
                     source["written_by_spanlab"] = self._origin
                 notes: Counter[str] = Counter()
-                trials = self._trials(split, ((number, data) for _, number, data in group if number >= 0), source, notes)
-                yield WormSet(self._paradigm, trials, self._generator, source, f"{self._data_set.stem}.{split}", self._data_set, split, notes)
+                trials = self._trials(
+                    split, ((number, data) for _, number, data in group if number >= 0), source, notes
+                )
+                yield WormSet(
+                    self._paradigm,
+                    trials,
+                    self._generator,
+                    source,
+                    f"{self._data_set.stem}.{split}",
+                    self._data_set,
+                    split,
+                    notes,
+                )
         if not self._seen:
             raise SpanLabError(f"{self._path} holds no trials")
 
-    def _trials(self, split: str, objects: Iterable[tuple[int, Any]], source: dict[str, Any], notes: Counter[str]) -> Iterator[GivenTrial | Problem]:
+    def _trials(
+        self, split: str, objects: Iterable[tuple[int, Any]], source: dict[str, Any], notes: Counter[str]
+    ) -> Iterator[GivenTrial | Problem]:
         names: set[str] = set()
         skipped, first = 0, None
         for number, data in objects:
@@ -164,7 +200,9 @@ class _DataSetFile:
 
     def _trial(self, data: Any, reading: Reading) -> GivenTrial:
         fields = Fields(data)
-        fields.pass_by("trial_type", *(key for key in data if key.endswith(("_fnames", "_fname")) or key == "stim_fnames"))
+        fields.pass_by(
+            "trial_type", *(key for key in data if key.endswith(("_fnames", "_fname")) or key == "stim_fnames")
+        )
         if "trial_id" in fields:
             name = fields.any("trial_id")
             if not isinstance(name, str) or not 0 < len(name) <= 100 or not name.isprintable():

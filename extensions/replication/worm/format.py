@@ -1,4 +1,5 @@
-"""The format of the WorM benchmark: data folders with a folder for each data set, trials in JSON and frames in PNG files."""
+"""The format of the WorM benchmark: data folders with a folder for each data set, trials in JSON
+and frames in PNG files."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from spanlab.exchange import Format, Levels, OfGenerator, Options, Place, Report
 
 class _Reading(Options):
     skip_malformed: SkipMalformed = False
-    seed: Annotated[int, Field(ge=0, description="seed of what the files leave open: the order of arrows in complex span")] = 1
+    seed: Annotated[
+        int, Field(ge=0, description="seed of what the files leave open: the order of arrows in complex span")
+    ] = 1
 
 
 class _Writing(Options):
@@ -34,7 +37,8 @@ class WormTrials(Format[_Reading, _Writing]):
     name = "worm"
     reads = Side(
         "trials",
-        "Trials of the WorM benchmark (data_rand_trials.json of each task), for replay --trials-from: one file for each split of each data set.",
+        "Trials of the WorM benchmark (data_rand_trials.json of each task), for replay --trials-from: one file for each"
+        " split of each data set.",
         _Reading,
         Place("data folder of WorM, with a folder for each data set", "FOLDER"),
     )
@@ -51,7 +55,9 @@ class WormTrials(Format[_Reading, _Writing]):
         from .folder import import_worm, other_folders
 
         (folder,) = sources
-        for imported in import_worm(folder, output, options.skip_malformed, options.seed, lambda name: report.note(f"reading {name} ...")):
+        for imported in import_worm(
+            folder, output, options.skip_malformed, options.seed, lambda name: report.note(f"reading {name} ...")
+        ):
             where = f"{imported.set.data_set.folder}, {imported.set.split}"
             report.left_out(imported.named)
             if imported.skipped > len(imported.named):
@@ -78,6 +84,8 @@ class WormTrials(Format[_Reading, _Writing]):
         sizes = (writer.TRAIN if train is None else train, writer.TEST if test is None else test)
         if options.design is not None:
             sizes = writer.published_sizes(load_paradigm(paradigm))
-        for exported in writer.export_worm(paradigm, output, sizes, options.seed, options.generator, options.levels, options.frames):
+        for exported in writer.export_worm(
+            paradigm, output, sizes, options.seed, options.generator, options.levels, options.frames
+        ):
             many = f"{exported.trials['train']} training and {exported.trials['test']} test trials"
             report.done(f"{exported.folder}: {many}, {f'{exported.frames} frames' if options.frames else 'no frames'}")

@@ -17,7 +17,8 @@ _OF_NUMBERS = "0123456789+-.eE"
 
 
 def read_lists(path: Path) -> Generator[tuple[str, int, Any], None, None]:
-    """Name of the list, number of the object in it (from 0), and the object; the number is -1, and the object None, once for each list when it begins.
+    """Name of the list, number of the object in it (from 0), and the object; the number is -1, and
+    the object None, once for each list when it begins.
 
     Raises
     ------
@@ -95,7 +96,8 @@ class _Stream:
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
-                # What ends with the text in memory may go on in the file; of a number, "1" with "." or "e-" after it, too.
+                # What ends with the text in memory may go on in the file; of a number, "1" with "."
+                # or "e-" after it, too.
                 if self._ended or self._text[end : end + 3].strip(_OF_NUMBERS):
                     self._at = end
                     return value
@@ -109,4 +111,6 @@ class _Stream:
             self._more(len(self._text) - self._at)
 
     def _fail(self, why: str) -> NoReturn:
-        raise SpanLabError(f"{self._path} is not JSON of lists of trials ({why}; {self._place}character {self._before + self._at + 1})")
+        raise SpanLabError(
+            f"{self._path} is not JSON of lists of trials ({why}; {self._place}character {self._before + self._at + 1})"
+        )

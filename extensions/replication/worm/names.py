@@ -1,6 +1,7 @@
 """Names in data folders of the WorM benchmark (NeurIPS 2023): data sets, splits, files.
 
-``FOLDER/DATA_SET/data_rand_trials.json`` holds the trials of all splits; ``FOLDER/DATA_SET/SPLIT/`` their frames, named after split and number of the trial.
+``FOLDER/DATA_SET/data_rand_trials.json`` holds the trials of all splits; ``FOLDER/DATA_SET/SPLIT/``
+their frames, named after split and number of the trial.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 TRIALS = "data_rand_trials.json"
-#: ``train`` holds the validation trials, too: the benchmark's code takes them out at random. ``gen_test`` is for levels that were held out; it is empty.
+#: ``train`` holds the validation trials, too: the benchmark's code takes them out at random.
+#: ``gen_test`` is for levels that were held out; it is empty.
 SPLITS = ("train", "test", "gen_test")
 #: beside the trials, in data folders that SpanLab has written: where they come from
 ORIGIN = "spanlab.json"
@@ -54,7 +56,13 @@ DATA_SETS = (
     DataSet("Visual_Serial_Recognition", "vsrec"),
     *(
         DataSet(_CHANGE + name, "cd", {"feature": feature}, feature)
-        for name, feature in (("Color", "colour"), ("Orientation", "orientation"), ("Size", "size"), ("Gap", "gap"), ("Conjunction", "conjunction"))
+        for name, feature in (
+            ("Color", "colour"),
+            ("Orientation", "orientation"),
+            ("Size", "size"),
+            ("Gap", "gap"),
+            ("Conjunction", "conjunction"),
+        )
     ),
     DataSet("Complex_Span", "cs"),
 )
@@ -66,5 +74,6 @@ def trial_name(split: str, number: int) -> str:
 
 
 def frame_names(trial: str, what: str, many: int | None = None, digits: int = 2) -> list[str]:
-    """``train_000012_memory_00.png`` and so on; ``train_000012_probe.png`` when the number is not given."""
+    """``train_000012_memory_00.png`` and so on; ``train_000012_probe.png`` when the number is not
+    given."""
     return [f"{trial}_{what}.png"] if many is None else [f"{trial}_{what}_{n:0{digits}d}.png" for n in range(many)]

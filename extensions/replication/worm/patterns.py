@@ -1,4 +1,5 @@
-"""WorM's tasks with matrix patterns: visual item recognition, visual serial recall, visual serial recognition."""
+"""WorM's tasks with matrix patterns: visual item recognition, visual serial recall, visual serial
+recognition."""
 
 from __future__ import annotations
 
@@ -61,7 +62,10 @@ class ItemRecognition(WormTask):
         }
 
     def files(self, name: str, trial: Json) -> Json:
-        return {"memory_stim_fnames": frame_names(name, "memory", trial["list_length"]), "probe_stim_fnames": frame_names(name, "probe")}
+        return {
+            "memory_stim_fnames": frame_names(name, "memory", trial["list_length"]),
+            "probe_stim_fnames": frame_names(name, "probe"),
+        }
 
     def steps(self, trial: Json) -> list[str]:
         return [*trial["memory_stim_fnames"], *[BLANK] * trial["retention_interval"], *trial["probe_stim_fnames"]]
@@ -101,7 +105,10 @@ class SerialRecall(WormTask):
         return _serial(levels["list_length"], draws, None, recall_gt=draws["slots"])
 
     def files(self, name: str, trial: Json) -> Json:
-        return {"memory_stim_fnames": frame_names(name, "memory", trial["list_length"]), "probe_stim_fnames": frame_names(name, "probe")}
+        return {
+            "memory_stim_fnames": frame_names(name, "memory", trial["list_length"]),
+            "probe_stim_fnames": frame_names(name, "probe"),
+        }
 
     def steps(self, trial: Json) -> list[str]:
         return [*trial["memory_stim_fnames"], *trial["probe_stim_fnames"] * trial["list_length"]]
@@ -123,12 +130,25 @@ class SerialRecognition(WormTask):
         trial.equal("probe_variant", "Recognition")
         trial.pass_by("recall_gt")
         levels = {"list_length": length, "pattern_distractor_difference": trial.whole("distractor_diff")}
-        return levels, {"patterns": patterns, "distractors": _patterns(trial, "distractor_items", length), "sides": trial.wholes("recognition_gt", length)}
+        return levels, {
+            "patterns": patterns,
+            "distractors": _patterns(trial, "distractor_items", length),
+            "sides": trial.wholes("recognition_gt", length),
+        }
 
     def write(self, levels: Levels, draws: Draws) -> Json:
         items = as_numbered(draws["distractors"])
-        return _serial(levels["list_length"], draws, levels["pattern_distractor_difference"], distractor_items=items, recognition_gt=draws["sides"])
+        return _serial(
+            levels["list_length"],
+            draws,
+            levels["pattern_distractor_difference"],
+            distractor_items=items,
+            recognition_gt=draws["sides"],
+        )
 
     def files(self, name: str, trial: Json) -> Json:
         length = trial["list_length"]
-        return {"memory_stim_fnames": frame_names(name, "memory", length), "probe_stim_fnames": frame_names(name, "probe", length)}
+        return {
+            "memory_stim_fnames": frame_names(name, "memory", length),
+            "probe_stim_fnames": frame_names(name, "probe", length),
+        }

@@ -12,7 +12,17 @@ from .task import WormTask
 
 _TASKS: dict[str, type[WormTask]] = {
     task.paradigm: task
-    for task in (Coordination, FreeRecall, Integration, Updating, TaskSwitching, ItemRecognition, SerialRecall, SerialRecognition, ComplexSpan)
+    for task in (
+        Coordination,
+        FreeRecall,
+        Integration,
+        Updating,
+        TaskSwitching,
+        ItemRecognition,
+        SerialRecall,
+        SerialRecognition,
+        ComplexSpan,
+    )
 }
 
 

@@ -13,16 +13,19 @@ from .names import BLANK, frame_names
 from .task import Draws, Json, Levels, Reading, WormTask
 
 _ITEMS, _SLOTS = 2, 8
-#: Movements through the middle, as the benchmark writes the directions of arrows: the cells of a 3 x 3 grid.
+#: Movements through the middle, as the benchmark writes the directions of arrows: the cells of a 3
+#: x 3 grid.
 _ARROWS = ("345", "543", "147", "741", "048", "840", "246", "642")
 #: which of the five steps of a gap hold a distractor, by their number
 _BUSY: dict[int, tuple[int, ...]] = {0: (), 1: (2,), 3: (0, 2, 4), 5: (0, 1, 2, 3, 4)}
 _ANSWERS = {"visual": ("red", "blue"), "spatial": ("asymmetric", "symmetric")}
-#: Beyond the benchmark's own keys, for each item the arrows beside the right one, in the order of their slots: its code draws them while it draws the frames.
+#: Beyond the benchmark's own keys, for each item the arrows beside the right one, in the order of
+#: their slots: its code draws them while it draws the frames.
 ARROW_ORDER = "_spatial_probe_distractor_order"
 ARROWS_LOST = (
-    "the files do not say in which order the arrows of the probe displays stood (the benchmark draws it while it draws the frames): only the right arrow is "
-    "where it was, the others are drawn anew from the seed {seed}, so these frames cannot be the original ones"
+    "the files do not say in which order the arrows of the probe displays stood (the benchmark draws it while it draws"
+    " the frames): only the right arrow is where it was, the others are drawn anew from the seed {seed}, so these"
+    " frames cannot be the original ones"
 )
 
 
@@ -34,7 +37,9 @@ class ComplexSpan(WormTask):
 
     def read(self, trial: Fields, reading: Reading) -> tuple[Levels, Draws]:
         domains = ("spatial", "visual")
-        storage, domain = trial.word("variation", {f"{one}-{other}": (one, other) for one in domains for other in domains})
+        storage, domain = trial.word(
+            "variation", {f"{one}-{other}": (one, other) for one in domains for other in domains}
+        )
         load = trial.word("num_distractor", {number: number for number in _BUSY})
         trial.pass_by("distractor_grid_size")
         slots = [trial.whole(f"recall_gt_{n}") for n in (1, 2)]
@@ -44,32 +49,53 @@ class ComplexSpan(WormTask):
         items = (_patterns if storage == "visual" else _movements)(trial, slots, reading)
         answers, shown = trial.list("distractor_gts", 2 * load), trial.list("distractor_gt_items", 2 * load)
         distractors = [
-            {"answer": one_of(answer, dict(enumerate(_ANSWERS[domain])), f"distractor_gts > {n}"), **_shown(what, domain, f"distractor_gt_items > {n}")}
+            {
+                "answer": one_of(answer, dict(enumerate(_ANSWERS[domain])), f"distractor_gts > {n}"),
+                **_shown(what, domain, f"distractor_gt_items > {n}"),
+            }
             for n, (answer, what) in enumerate(zip(answers, shown, strict=True))
         ]
-        return {"storage": storage, "distractor_domain": domain, "load": load}, {"items": items, "distractors": distractors}
+        return {"storage": storage, "distractor_domain": domain, "load": load}, {
+            "items": items,
+            "distractors": distractors,
+        }
 
     def write(self, levels: Levels, draws: Draws) -> Json:
         domain, load = levels["distractor_domain"], levels["load"]
         spatial = levels["storage"] == "spatial"
         one, other = draws["items"]
         return {
-            **{f"memory_{n}_gt": "".join(map(str, item["memory"])) if spatial else item["memory"] for n, item in enumerate((one, other), start=1)},
+            **{
+                f"memory_{n}_gt": "".join(map(str, item["memory"])) if spatial else item["memory"]
+                for n, item in enumerate((one, other), start=1)
+            },
             "recall_gt_1": one["slot"],
             "recall_gt_2": other["slot"],
-            **{f"mem_distractor_{n}": None if spatial else _others(item) for n, item in enumerate((one, other), start=1)},
+            **{
+                f"mem_distractor_{n}": None if spatial else _others(item)
+                for n, item in enumerate((one, other), start=1)
+            },
             "distractor_grid_size": 10 if domain == "spatial" and load else None,
             "distractor_gts": [_ANSWERS[domain].index(decision["answer"]) for decision in draws["distractors"]],
-            "distractor_gt_items": [decision["colour" if domain == "visual" else "cells"] for decision in draws["distractors"]],
+            "distractor_gt_items": [
+                decision["colour" if domain == "visual" else "cells"] for decision in draws["distractors"]
+            ],
             "num_distractor": load,
             "variation": f"{levels['storage']}-{domain}",
-            **({ARROW_ORDER: [[_ARROW[direction] for direction in _others(item)] for item in (one, other)]} if spatial else {}),
+            **(
+                {ARROW_ORDER: [[_ARROW[direction] for direction in _others(item)] for item in (one, other)]}
+                if spatial
+                else {}
+            ),
         }
 
     def files(self, name: str, trial: Json) -> Json:
         return {
             **{f"memory_stim_{n}_fnames": frame_names(name, f"memory_{n}", 3, digits=3) for n in (1, 2)},
-            **{f"distractor_stim_{n}_fnames": frame_names(name, f"distractor_{n}", trial["num_distractor"], digits=3) for n in (1, 2)},
+            **{
+                f"distractor_stim_{n}_fnames": frame_names(name, f"distractor_{n}", trial["num_distractor"], digits=3)
+                for n in (1, 2)
+            },
             "probe_stim_fnames": frame_names(name, "probe", _ITEMS, digits=1),
         }
 
@@ -97,7 +123,10 @@ def _patterns(trial: Fields, slots: list[int], reading: Reading) -> list[dict[st
     items = []
     for n, slot in enumerate(slots, start=1):
         memory = trial.wholes(f"memory_{n}_gt", 8)
-        others = [wholes(other, 8, f"mem_distractor_{n} > {k}") for k, other in enumerate(trial.list(f"mem_distractor_{n}", _SLOTS - 1))]
+        others = [
+            wholes(other, 8, f"mem_distractor_{n} > {k}")
+            for k, other in enumerate(trial.list(f"mem_distractor_{n}", _SLOTS - 1))
+        ]
         items.append({"memory": memory, "options": _with(memory, slot, others), "slot": slot})
     return items
 
@@ -129,7 +158,12 @@ def _movements(trial: Fields, slots: list[int], reading: Reading) -> list[dict[s
 
 def _cells(value: Any, path: str) -> list[int]:
     """``"048"`` to ``[0, 4, 8]``."""
-    if not isinstance(value, str) or len(value) != 3 or not all("0" <= digit <= "8" for digit in value) or value[0] == value[-1]:
+    if (
+        not isinstance(value, str)
+        or len(value) != 3
+        or not all("0" <= digit <= "8" for digit in value)
+        or value[0] == value[-1]
+    ):
         raise MalformedError(path, f"expected a movement such as '048'; found {value!r:.60}")
     return [int(digit) for digit in value]
 

@@ -23,17 +23,30 @@ class FreeRecall(WormTask):
         trial.equal("grid_size", 10)
         trial.equal("set_size", 30)
         length = trial.whole("list_length")
-        return {"list_length": length}, {"visible": trial.wholes("visible_cells", 30), "recall": trial.wholes("recall_gt", length)}
+        return {"list_length": length}, {
+            "visible": trial.wholes("visible_cells", 30),
+            "recall": trial.wholes("recall_gt", length),
+        }
 
     def write(self, levels: Levels, draws: Draws) -> Json:
-        return {"grid_size": 10, "set_size": 30, "list_length": levels["list_length"], "visible_cells": draws["visible"], "recall_gt": draws["recall"]}
+        return {
+            "grid_size": 10,
+            "set_size": 30,
+            "list_length": levels["list_length"],
+            "visible_cells": draws["visible"],
+            "recall_gt": draws["recall"],
+        }
 
     def files(self, name: str, trial: Json) -> Json:
-        return {"memory_stim_fnames": frame_names(name, "memory", trial["list_length"]), "probe_stim_fnames": frame_names(name, "probe")}
+        return {
+            "memory_stim_fnames": frame_names(name, "memory", trial["list_length"]),
+            "probe_stim_fnames": frame_names(name, "probe"),
+        }
 
 
 class Coordination(WormTask):
-    """Spatial coordination. The benchmark has called the list length ``set_size`` at first; both names are read, and both are written."""
+    """Spatial coordination. The benchmark has called the list length ``set_size`` at first; both
+    names are read, and both are written."""
 
     paradigm = "sc"
     keys: ClassVar = {"figure": "gt_item"}
@@ -45,13 +58,23 @@ class Coordination(WormTask):
         trial.equal("set_size", length)
         answer = trial.word("gt", {0: "asymmetric", 1: "symmetric"})
         return {"list_length": length}, {
-            "figure": {"cells": trial.wholes("gt_item", length), "answer": answer, "offset": trial.whole("symmetry_offset")},
+            "figure": {
+                "cells": trial.wholes("gt_item", length),
+                "answer": answer,
+                "offset": trial.whole("symmetry_offset"),
+            },
         }
 
     def write(self, levels: Levels, draws: Draws) -> Json:
         figure, length = draws["figure"], levels["list_length"]
         lengths = {"list_length": length, "max_list_length": 18, "set_size": length, "max_set_size": 18}
-        return {"grid_size": 10, **lengths, "symmetry_offset": figure["offset"], "gt_item": figure["cells"], "gt": int(figure["answer"] == "symmetric")}
+        return {
+            "grid_size": 10,
+            **lengths,
+            "symmetry_offset": figure["offset"],
+            "gt_item": figure["cells"],
+            "gt": int(figure["answer"] == "symmetric"),
+        }
 
     def files(self, name: str, trial: Json) -> Json:
         return {
@@ -67,7 +90,11 @@ class Coordination(WormTask):
 
     def extra(self, name: str, draws: Draws) -> dict[str, Stimulus]:
         cells = sorted(set(draws["figure"]["cells"]))
-        return {frame_names(name, "gt_pattern")[0]: STIMULI.get("matrix").model_validate({"grid": 10, "filled": cells, "margin": 3, "radius": 2})}
+        return {
+            frame_names(name, "gt_pattern")[0]: STIMULI.get("matrix").model_validate(
+                {"grid": 10, "filled": cells, "margin": 3, "radius": 2}
+            )
+        }
 
 
 class Integration(WormTask):
@@ -95,7 +122,10 @@ class Integration(WormTask):
             trial.pass_by("distractor_line_segment", "distractor_diff")
             probe, changed = figure, 0
         else:
-            probe, changed = _path(trial.any("distractor_line_segment"), 13, "distractor_line_segment"), trial.whole("distractor_diff")
+            probe, changed = (
+                _path(trial.any("distractor_line_segment"), 13, "distractor_line_segment"),
+                trial.whole("distractor_diff"),
+            )
         return {"part_size": size}, {"figure": {"parts": parts, "probe": probe, "answer": answer, "changed": changed}}
 
     def write(self, levels: Levels, draws: Draws) -> Json:
@@ -114,7 +144,10 @@ class Integration(WormTask):
         }
 
     def files(self, name: str, trial: Json) -> Json:
-        return {"memory_stim_fnames": frame_names(name, "memory", trial["memory_length"]), "probe_stim_fnames": frame_names(name, "probe")}
+        return {
+            "memory_stim_fnames": frame_names(name, "memory", trial["memory_length"]),
+            "probe_stim_fnames": frame_names(name, "probe"),
+        }
 
 
 def _path(value: Any, points: int, path: str) -> list[list[int]]:
@@ -138,7 +171,11 @@ class Updating(WormTask):
         boxes = trial.whole("set_size")
         if not 1 <= boxes <= 8:
             raise trial.wrong("set_size", f"expected 1 to 8 boxes; found {boxes}")
-        start = wholes(numbered(trial.any("inital_marker_state", "initial_marker_state"), boxes, "inital_marker_state"), boxes, "inital_marker_state")
+        start = wholes(
+            numbered(trial.any("inital_marker_state", "initial_marker_state"), boxes, "inital_marker_state"),
+            boxes,
+            "inital_marker_state",
+        )
         final = wholes(trial.numbered("final_marker_state", boxes), boxes, "final_marker_state")
         updates = []
         for n, update in enumerate(trial.list("updates", 8)):
@@ -160,10 +197,16 @@ class Updating(WormTask):
         """Whether the boxes are where they are drawn here."""
         if "box_center_coords" not in trial:
             return
-        for n, (centre, (x, y)) in enumerate(zip(trial.numbered("box_center_coords", boxes), _centres(boxes), strict=True)):
-            good = isinstance(centre, list) and len(centre) == 2 and all(isinstance(part, (int, float)) for part in centre)
+        for n, (centre, (x, y)) in enumerate(
+            zip(trial.numbered("box_center_coords", boxes), _centres(boxes), strict=True)
+        ):
+            good = (
+                isinstance(centre, list) and len(centre) == 2 and all(isinstance(part, (int, float)) for part in centre)
+            )
             if not good or math.dist(centre, (x, y)) > 0.01:
-                raise MalformedError(f"box_center_coords > {n}", f"expected about [{x:.2f}, {y:.2f}]; found {centre!r:.60}")
+                raise MalformedError(
+                    f"box_center_coords > {n}", f"expected about [{x:.2f}, {y:.2f}]; found {centre!r:.60}"
+                )
 
     def write(self, levels: Levels, draws: Draws) -> Json:
         walk, order = draws["walk"], draws["order"]
@@ -174,7 +217,10 @@ class Updating(WormTask):
             "num_updates": 8,
             "presentation_time": 1,
             "box_center_coords": as_numbered([x, y] for x, y in centres),
-            "box_grid_center_coords": as_numbered(as_numbered([x + 5.0 * (cell % 3 - 1), y + 5.0 * (cell // 3 - 1)] for cell in range(9)) for x, y in centres),
+            "box_grid_center_coords": as_numbered(
+                as_numbered([x + 5.0 * (cell % 3 - 1), y + 5.0 * (cell // 3 - 1)] for cell in range(9))
+                for x, y in centres
+            ),
             "inital_marker_state": as_numbered(walk["start"]),
             "final_marker_state": as_numbered(walk["final"]),
             "marker_states": _states(walk),

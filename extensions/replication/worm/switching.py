@@ -26,7 +26,9 @@ class TaskSwitching(WormTask):
         trial.equal("variant", "Cued")
         tasks, labels = trial.list("task_gt", _LENGTH), trial.wholes("gt", _LENGTH)
         markers = Fields(trial.any("marker_location"), "marker_location")
-        words = {name: (task, False) for name, task in _TASKS.items()} | {f"Cue_{name}": (task, True) for name, task in _TASKS.items()}
+        words = {name: (task, False) for name, task in _TASKS.items()} | {
+            f"Cue_{name}": (task, True) for name, task in _TASKS.items()
+        }
         sequence = []
         for step, (name, label) in enumerate(zip(tasks, labels, strict=True)):
             task, cue = one_of(name, words, f"task_gt > {step}")

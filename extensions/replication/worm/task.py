@@ -1,4 +1,5 @@
-"""One task of the WorM benchmark: the keys of its trials in JSON and their meaning here, and the file with the frame of each step."""
+"""One task of the WorM benchmark: the keys of its trials in JSON and their meaning here, and the
+file with the frame of each step."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ class Reading:
 class WormTask:
     """The base of every task.
 
-    ``keys`` says under which key of the JSON a draw or factor level is (the first one, when there are several), to tell what is wrong; factors that are not
-    there have the same name.
+    ``keys`` says under which key of the JSON a draw or factor level is (the first one, when there
+    are several), to tell what is wrong; factors that are not there have the same name.
     """
 
     paradigm: ClassVar[str]

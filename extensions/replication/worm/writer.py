@@ -1,4 +1,5 @@
-"""Writing data folders as the WorM benchmark has them: trials in JSON and frames in PNG files, for programs that read those."""
+"""Writing data folders as the WorM benchmark has them: trials in JSON and frames in PNG files, for
+programs that read those."""
 
 from __future__ import annotations
 
@@ -12,7 +13,18 @@ from typing import Any
 from PIL import Image
 
 from spanlab.core import SpanLabError, whole_folder
-from spanlab.paradigms import Generator, GivenTrial, Paradigm, Split, compile_trial, drawn_values, is_model_step, load_paradigm, plan_dataset, resolve_levels
+from spanlab.paradigms import (
+    Generator,
+    GivenTrial,
+    Paradigm,
+    Split,
+    compile_trial,
+    drawn_values,
+    is_model_step,
+    load_paradigm,
+    plan_dataset,
+    resolve_levels,
+)
 from spanlab.paradigms.language import DatasetDesign, listed
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render import render
@@ -52,12 +64,16 @@ def data_sets_of(paradigm: str) -> list[DataSet]:
     """
     data_sets = [data_set for data_set in DATA_SETS if data_set.paradigm == paradigm]
     if not data_sets:
-        raise SpanLabError(f"WorM has no data set of '{paradigm}'; it has {listed(dict.fromkeys(data_set.paradigm for data_set in DATA_SETS))}")
+        raise SpanLabError(
+            f"WorM has no data set of '{paradigm}'; it has"
+            f" {listed(dict.fromkeys(data_set.paradigm for data_set in DATA_SETS))}"
+        )
     return data_sets
 
 
 def published_sizes(paradigm: Paradigm) -> tuple[int, int]:
-    """Training (with validation, which the benchmark takes out of them) and test trials of the published data set."""
+    """Training (with validation, which the benchmark takes out of them) and test trials of the
+    published data set."""
     design = paradigm.designs.get("published")
     if not isinstance(design, DatasetDesign):
         raise SpanLabError(f"{paradigm.name} has no design 'published' for a data set")
@@ -73,7 +89,8 @@ def export_worm(
     levels: Mapping[str, Sequence[Any]] | None = None,
     frames: bool = True,
 ) -> list[Exported]:
-    """Write new trials of a paradigm as a data folder of the benchmark; five data sets for change detection. All of them appear, or none.
+    """Write new trials of a paradigm as a data folder of the benchmark; five data sets for change
+    detection. All of them appear, or none.
 
     Parameters
     ----------
@@ -88,12 +105,17 @@ def export_worm(
     Raises
     ------
     SpanLabError
-        when the benchmark has no such task, a data set is there already, or something cannot be written.
+        when the benchmark has no such task, a data set is there already, or something cannot be
+        written.
     """
     chosen = data_sets_of(name)
     paradigm = load_paradigm(name)
     wanted = {factor: [paradigm.level(factor, level) for level in some] for factor, some in (levels or {}).items()}
-    fitting = [data_set for data_set in chosen if all(level in wanted.get(factor, [level]) for factor, level in data_set.levels.items())]
+    fitting = [
+        data_set
+        for data_set in chosen
+        if all(level in wanted.get(factor, [level]) for factor, level in data_set.levels.items())
+    ]
     if not fitting:
         fixed = ", ".join(f"{factor} = {level}" for factor, level in chosen[0].levels.items())
         raise SpanLabError(f"WorM has no data set of {name} with these levels (its trials have {fixed})")
@@ -107,18 +129,29 @@ def export_worm(
             origin = {"paradigm": name, "paradigm_version": paradigm.version, "generator": generator, "seed": seed}
             (folder / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
             written.append(write_data_set(data_set, folder, paradigm, generator, trials, frames))
-    return [Exported(output / data_set.folder, count.trials, count.frames) for data_set, count in zip(fitting, written, strict=True)]
+    return [
+        Exported(output / data_set.folder, count.trials, count.frames)
+        for data_set, count in zip(fitting, written, strict=True)
+    ]
 
 
-def _new_trials(paradigm: Paradigm, split: Split, many: int, seed: int, generator: Generator, restrict: Mapping[str, Any]) -> Iterator[GivenTrial]:
+def _new_trials(
+    paradigm: Paradigm, split: Split, many: int, seed: int, generator: Generator, restrict: Mapping[str, Any]
+) -> Iterator[GivenTrial]:
     conditions = len(paradigm.combinations(restrict))
-    planned = sorted(plan_dataset(paradigm, seed, split, many, restrict), key=lambda one: ((one.trial - 1) % conditions, one.trial))
+    planned = sorted(
+        plan_dataset(paradigm, seed, split, many, restrict), key=lambda one: ((one.trial - 1) % conditions, one.trial)
+    )
     for number, planned_trial in enumerate(planned):
         levels = resolve_levels(paradigm, planned_trial.levels, planned_trial.seed)
-        yield GivenTrial(trial_name(split, number), levels, drawn_values(paradigm, levels, planned_trial.seed, generator))
+        yield GivenTrial(
+            trial_name(split, number), levels, drawn_values(paradigm, levels, planned_trial.seed, generator)
+        )
 
 
-def write_data_set(data_set: DataSet, folder: Path, paradigm: Paradigm, generator: Generator, trials: Trials, frames: bool = True) -> Exported:
+def write_data_set(
+    data_set: DataSet, folder: Path, paradigm: Paradigm, generator: Generator, trials: Trials, frames: bool = True
+) -> Exported:
     """Write the trials of each split into the folder of a data set, which exists."""
     task = task_of(data_set)
     counts: dict[str, int] = dict.fromkeys(SPLITS, 0)
@@ -138,7 +171,11 @@ def write_data_set(data_set: DataSet, folder: Path, paradigm: Paradigm, generato
                 if frames:
                     steps = compile_trial(paradigm, trial.levels, 0, generator, trial.draws).steps
                     shown = [step.percept.for_machine.stimulus for step in steps if is_model_step(step.percept)]
-                    by_file = {file: stimulus for file, stimulus in zip(task.steps(content), shown, strict=True) if file not in task.shared()}
+                    by_file = {
+                        file: stimulus
+                        for file, stimulus in zip(task.steps(content), shown, strict=True)
+                        if file not in task.shared()
+                    }
                     drawn += _save(folder / split, by_file | task.extra(trial.name, dict(trial.draws)))
             file.write("]")
         file.write("}\n")

@@ -47,7 +47,10 @@ def test_replies_that_today_s_reader_has_read_are_read_as_they_were(session: Pat
     assert (len(again.replies), again.changes, again.right(now=True)) == (4, [], again.right(now=False))
     status, out, err = run("rescore", str(session.parent))
     assert (status, err) == (0, "")
-    assert out == f"{session}: every reply is read as it was, by a reader that the record does not name then and reader {READER} now (4 replies)\n"
+    assert (
+        out == f"{session}: every reply is read as it was, by a reader that the record does not name then and reader"
+        f" {READER} now (4 replies)\n"
+    )
 
 
 def test_what_another_reader_recorded_is_read_otherwise_and_told(session: Path, tmp_path: Path, run: Run) -> None:
@@ -63,7 +66,11 @@ def test_what_another_reader_recorded_is_read_otherwise_and_told(session: Path, 
     assert table["outcome"].tolist() == ["answered"] * 4
     assert table["correct"].tolist() == read_responses(GOLDEN / "vsr-chat-scripted-s31")["correct"].tolist()
     info = json.loads((tmp_path / "again" / "chat" / "session.json").read_text(encoding="utf-8"))
-    assert info["rescored"] == {"reader": READER, "read_by": None, "changed": [{"trial": "1", "question": 1, "before": None, "now": "2"}]}
+    assert info["rescored"] == {
+        "reader": READER,
+        "read_by": None,
+        "changed": [{"trial": "1", "question": 1, "before": None, "now": "2"}],
+    }
     assert reread(tmp_path / "again" / "chat").changes == []
 
 
@@ -76,7 +83,13 @@ def test_an_answer_in_which_nothing_is_read_any_more_is_unread(session: Path) ->
 
 
 def test_a_reply_that_another_model_has_read_stays(session: Path) -> None:
-    edit(session, lambda line: (line.update(raw="the upper middle, I think"), line["notes"].update(judge=["2"], extraction="model"))[0])
+    edit(
+        session,
+        lambda line: (
+            line.update(raw="the upper middle, I think"),
+            line["notes"].update(judge=["2"], extraction="model"),
+        )[0],
+    )
     assert len(reread(session).replies) == 3
 
 

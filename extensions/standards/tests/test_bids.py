@@ -21,9 +21,19 @@ from spanlab.sessions import read_responses
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "sessions"
 ALL = [GOLDEN / part for part in ("finished", "half", "studies")]
-VALIDATOR = shutil.which("bids-validator-deno", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+VALIDATOR = shutil.which(
+    "bids-validator-deno", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+)
 #: recommended by BIDS, and not to be known here, or not there
-UNKNOWN = {"HEDVersion", "SourceDatasets", "CogAtlasID", "CogPOID", "InstitutionName", "InstitutionAddress", "InstitutionalDepartmentName"}
+UNKNOWN = {
+    "HEDVersion",
+    "SourceDatasets",
+    "CogAtlasID",
+    "CogPOID",
+    "InstitutionName",
+    "InstitutionAddress",
+    "InstitutionalDepartmentName",
+}
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -37,7 +47,10 @@ def tables(folder: Path) -> dict[str, list[dict[str, str]]]:
 def described(folder: Path, name: str) -> dict[str, Any]:
     task, suffix = re.findall(r"task-\w+?(?=_)|events|beh", name)
     (beside,) = folder.rglob(name.replace(".tsv", ".json"))
-    return {**json.loads((folder / f"{task}_{suffix}.json").read_text(encoding="utf-8")), **json.loads(beside.read_text(encoding="utf-8"))}
+    return {
+        **json.loads((folder / f"{task}_{suffix}.json").read_text(encoding="utf-8")),
+        **json.loads(beside.read_text(encoding="utf-8")),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +61,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from spanlab.extensions.standards.sharing import Sharing
 
     quiet = Report(done=lambda _: None, note=lambda _: None)
-    FORMATS.get("bids")().write([str(one) for one in ALL], folder, Sharing(authors="A. One; B. Two", license="CC0", fields="age"), quiet)
+    FORMATS.get("bids")().write(
+        [str(one) for one in ALL], folder, Sharing(authors="A. One; B. Two", license="CC0", fields="age"), quiet
+    )
     return folder
 
 
@@ -61,18 +76,30 @@ def test_every_answer_is_there_and_every_column_is_described(shared: Path) -> No
     assert sum(row["correct"] == "true" for row in answers) == given["correct"].sum()
     times = [float(row["response_time"]) for row in answers if row["response_time"] != "n/a"]
     assert sum(times) == pytest.approx(given["rt_ms"].sum() / 1000)
-    assert sorted(row["answer"] for row in answers if row["answer"] != "n/a") == sorted(str(json.loads(one)) for one in given["answer"].dropna())
+    assert sorted(row["answer"] for row in answers if row["answer"] != "n/a") == sorted(
+        str(json.loads(one)) for one in given["answer"].dropna()
+    )
     for name, rows in found.items():
         assert re.fullmatch(r"sub-[A-Za-z0-9]+(_ses-[0-9]+)?_task-[A-Za-z0-9]+_run-[0-9]+_(events|beh)\.tsv", name)
-        assert list(rows[0])[:2] == (["onset", "duration"] if name.endswith("_events.tsv") else ["trial_type", "response_time"])
+        assert list(rows[0])[:2] == (
+            ["onset", "duration"] if name.endswith("_events.tsv") else ["trial_type", "response_time"]
+        )
         about = described(shared, name)
         assert not {column for column in rows[0] if not about.get(column, {}).get("Description")}
         assert about["TaskName"]
         assert not any(value == "" for row in rows for value in row.values())
     who = {row["participant_id"]: row for row in table(shared / "participants.tsv")}
     assert set(who) == {name.partition("_")[0] for name in found} == {path.name for path in shared.glob("sub-*")}
-    assert {(row["participant_type"], row["species"]) for row in who.values()} == {("person", "homo sapiens"), ("machine", "n/a")}
-    assert sorted(row["age"] for row in who.values() if row["participant_type"] == "person") == ["27", "31", "n/a", "n/a"]
+    assert {(row["participant_type"], row["species"]) for row in who.values()} == {
+        ("person", "homo sapiens"),
+        ("machine", "n/a"),
+    }
+    assert sorted(row["age"] for row in who.values() if row["participant_type"] == "person") == [
+        "27",
+        "31",
+        "n/a",
+        "n/a",
+    ]
     assert who["sub-chatScripted"]["caution"] == "scripted server, not a model"
 
 
@@ -82,7 +109,11 @@ def test_displays_and_answers_stand_where_they_were_in_time(tmp_path: Path, run:
     ((name, rows),) = tables(tmp_path / "set").items()
     onsets = [float(row["onset"]) for row in rows]
     assert onsets == sorted(onsets)
-    shown = [one for line in (session / "events.jsonl").read_text(encoding="utf-8").splitlines() for one in json.loads(line).get("shown", ())]
+    shown = [
+        one
+        for line in (session / "events.jsonl").read_text(encoding="utf-8").splitlines()
+        for one in json.loads(line).get("shown", ())
+    ]
     displays = [row for row in rows if row["event_type"] == "display"]
     assert [(float(row["onset"]), float(row["duration"])) for row in displays] == [
         pytest.approx((one["onset_ms"] / 1000, one["shown_ms"] / 1000)) for one in shown
@@ -105,11 +136,15 @@ def test_displays_and_answers_stand_where_they_were_in_time(tmp_path: Path, run:
         "SoftwareRRID": "RRID:SCR_006571",
         "SoftwareVersion": "2026.2.5",
     }
-    assert not re.search(r"p02|2026-", "".join(path.read_text(encoding="utf-8") + str(path) for path in (tmp_path / "set").rglob("*.*sv")))
+    assert not re.search(
+        r"p02|2026-",
+        "".join(path.read_text(encoding="utf-8") + str(path) for path in (tmp_path / "set").rglob("*.*sv")),
+    )
 
 
 def test_each_sitting_has_a_clock_of_its_own(tmp_path: Path, run: Run) -> None:
-    """A session that went on: the second sitting begins at 0 again, and a trial of the first was cut off."""
+    """A session that went on: the second sitting begins at 0 again, and a trial of the first was
+    cut off."""
     folder = tmp_path / "went-on"
     shutil.copytree(GOLDEN / "finished" / "signs-p02-s4", folder)
     (folder / "responses.parquet").unlink()
@@ -124,10 +159,15 @@ def test_each_sitting_has_a_clock_of_its_own(tmp_path: Path, run: Run) -> None:
             one["onset_ms"] = round(one["onset_ms"] - first_onset + 100, 3)
         again[place] = json.dumps(event)
     between = ['{"event":"interrupted"}', '{"event":"resumed"}']
-    (folder / "events.jsonl").write_text("\n".join([*lines[: starts[-1]], *last[:6], *between, *again]) + "\n", encoding="utf-8")
+    (folder / "events.jsonl").write_text(
+        "\n".join([*lines[: starts[-1]], *last[:6], *between, *again]) + "\n", encoding="utf-8"
+    )
     assert run("export", folder, "--to", "bids", "set")[0] == 0
     first, second = tables(tmp_path / "set").values()
-    assert [json.loads(path.read_text(encoding="utf-8"))["SpanLab"]["Sitting"] for path in sorted((tmp_path / "set").rglob("sub-*.json"))] == [1, 2]
+    assert [
+        json.loads(path.read_text(encoding="utf-8"))["SpanLab"]["Sitting"]
+        for path in sorted((tmp_path / "set").rglob("sub-*.json"))
+    ] == [1, 2]
     assert float(second[0]["onset"]) == pytest.approx(0.1)
     assert {row["trial_counts"] for row in second} == {"true"}
     cut = [row for row in first if row["trial_counts"] == "false"]
@@ -140,7 +180,9 @@ def test_sessions_without_a_finished_trial_are_left_out_and_named(tmp_path: Path
     shutil.copytree(GOLDEN / "finished" / "vsr-p01-s3", tmp_path / "data" / "begun")
     for name in ("responses.parquet", "responses.csv"):
         (tmp_path / "data" / "begun" / name).unlink()
-    (tmp_path / "data" / "begun" / "events.jsonl").write_text('{"event":"session_start","at":"2026-11-22T11:22:13.412+00:00"}\n', encoding="utf-8")
+    (tmp_path / "data" / "begun" / "events.jsonl").write_text(
+        '{"event":"session_start","at":"2026-11-22T11:22:13.412+00:00"}\n', encoding="utf-8"
+    )
     assert "no session has a finished trial" in complaint(*run("export", "data", "--to", "bids", "set"))
     shutil.copytree(GOLDEN / "finished" / "vsr-ideal-s11", tmp_path / "data" / "ideal")
     status, out, err = run("export", "data", "--to", "bids", "set")
@@ -150,20 +192,24 @@ def test_sessions_without_a_finished_trial_are_left_out_and_named(tmp_path: Path
 
 
 NEEDS_VALIDATOR = pytest.mark.skipif(
-    VALIDATOR is None, reason="the BIDS validator is not here, so its verdict is not known: pip install bids-validator-deno (130 MB)"
+    VALIDATOR is None,
+    reason="the BIDS validator is not here, so its verdict is not known: pip install bids-validator-deno (130 MB)",
 )
 
 
 def validated(folder: Path) -> tuple[int, list[dict[str, Any]]]:
     """What the validator says of a data set: its exit status, and the issues."""
-    done = subprocess.run([str(VALIDATOR), str(folder), "--format", "json", "--max-rows", "-1"], capture_output=True, text=True)
+    done = subprocess.run(
+        [str(VALIDATOR), str(folder), "--format", "json", "--max-rows", "-1"], capture_output=True, text=True
+    )
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)["issues"]["issues"]
 
 
 @pytest.fixture
 def copied(shared: Path) -> Iterator[Path]:
-    """A copy of the data set where the validator reads it: it reads nothing below /dev, where temporary folders may be."""
+    """A copy of the data set where the validator reads it: it reads nothing below /dev, where
+    temporary folders may be."""
     with tempfile.TemporaryDirectory(dir="/tmp" if shared.is_relative_to("/dev") else shared.parent) as folder:
         yield shutil.copytree(shared, Path(folder) / "set")
 

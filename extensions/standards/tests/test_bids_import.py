@@ -1,4 +1,5 @@
-"""BIDS data sets as sessions: what was exported comes back column by column, and what cannot is refused with its place."""
+"""BIDS data sets as sessions: what was exported comes back column by column, and what cannot is
+refused with its place."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ from spanlab.sessions.record.reader import COLUMNS, find_sessions, read_events, 
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "sessions"
 FINISHED = GOLDEN / "finished"
-PERSON, CHAT, LARGE, OWN = (FINISHED / name for name in ("vsr-p01-s3", "sfr-chat-scripted-s32", "vsr-network-laptop-s27", "signs-p02-s4"))
+PERSON, CHAT, LARGE, OWN = (
+    FINISHED / name for name in ("vsr-p01-s3", "sfr-chat-scripted-s32", "vsr-network-laptop-s27", "signs-p02-s4")
+)
 QUIET = Report(done=lambda _: None, note=lambda _: None)
 #: what BIDS cannot hold, as docs/exchange.md says: names, and times beyond a microsecond
 LOST = {"session", "participant", "agent"}
@@ -31,7 +34,9 @@ ROUNDED = {"rt_ms": 0.0005}
 
 def there_and_back(folder: Path, session: Path, free_text: bool = True) -> Path:
     """A session, exported and imported again."""
-    FORMATS.get("bids")().write([str(session)], folder / "set", Sharing(free_text=free_text, dates=True, with_seeds=True), QUIET)
+    FORMATS.get("bids")().write(
+        [str(session)], folder / "set", Sharing(free_text=free_text, dates=True, with_seeds=True), QUIET
+    )
     FORMATS.get("bids")().read([folder / "set"], folder / "back", BidsReading(), QUIET)
     (imported,) = find_sessions([folder / "back"])
     return imported
@@ -45,7 +50,9 @@ def columns(session: Path) -> dict[str, list[Any]]:
 def assert_same(found: dict[str, list[Any]], wanted: dict[str, list[Any]]) -> None:
     for name, cells in wanted.items():
         if name in ROUNDED:
-            assert found[name] == [None if cell is None else pytest.approx(cell, abs=ROUNDED[name]) for cell in cells], name
+            assert found[name] == [
+                None if cell is None else pytest.approx(cell, abs=ROUNDED[name]) for cell in cells
+            ], name
         elif name not in LOST:
             assert found[name] == cells, name
 
@@ -56,7 +63,19 @@ def check(folder: Path, session: Path) -> None:
     assert_same(found, wanted)
     assert set(found) - set(wanted) <= {column.name for column in COLUMNS}, "columns that an older table did not have"
     old, new = read_session(session), read_session(imported)
-    for key in ("agent_kind", "paradigm", "paradigm_version", "paradigm_hash", "generator", "design", "language", "seed", "oracle", "pilot", "paradigm_data"):
+    for key in (
+        "agent_kind",
+        "paradigm",
+        "paradigm_version",
+        "paradigm_hash",
+        "generator",
+        "design",
+        "language",
+        "seed",
+        "oracle",
+        "pilot",
+        "paradigm_data",
+    ):
         assert new[key] == old[key], key
     # a second round changes nothing more, to the byte
     second = there_and_back(folder / "again", imported)
@@ -67,7 +86,12 @@ def check(folder: Path, session: Path) -> None:
 def finished_rows(data_set: Path) -> list[dict[str, str]]:
     """The rows of tables with onsets, without trials that were cut off."""
     tables = [path.read_text(encoding="utf-8").splitlines() for path in sorted(data_set.rglob("*_events.tsv"))]
-    return [row for lines in tables for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row["trial_counts"] == "true"]
+    return [
+        row
+        for lines in tables
+        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if row["trial_counts"] == "true"
+    ]
 
 
 @pytest.mark.parametrize("session", [PERSON, CHAT, OWN], ids=lambda one: one.name)
@@ -94,7 +118,9 @@ def test_how_often_a_trial_was_cut_off_comes_back(tmp_path: Path, window: str, r
         )
     ]
     third = [{**event, "attempt": 3} if event.get("trial") == "2" else event for event in lines[at:]]
-    (session / "events.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in [*lines[:at], *cuts, *third]), encoding="utf-8")
+    (session / "events.jsonl").write_text(
+        "".join(f"{json.dumps(event)}\n" for event in [*lines[:at], *cuts, *third]), encoding="utf-8"
+    )
     write_responses(session)
     before = columns(session)
     counted = zip(before["trial"], before["trial_cuts"], before["trial_reloads"], strict=True)
@@ -107,7 +133,11 @@ def test_how_often_a_trial_was_cut_off_comes_back(tmp_path: Path, window: str, r
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("session", find_sessions([GOLDEN / part for part in ("finished", "half", "studies")]), ids=lambda one: "/".join(one.parts[-2:]))
+@pytest.mark.parametrize(
+    "session",
+    find_sessions([GOLDEN / part for part in ("finished", "half", "studies")]),
+    ids=lambda one: "/".join(one.parts[-2:]),
+)
 def test_sessions_of_every_kind_come_back(tmp_path: Path, session: Path) -> None:
     check(tmp_path, session)
 
@@ -161,7 +191,9 @@ def data_set(tmp_path: Path, run: Run) -> Path:
     return tmp_path / "set"
 
 
-def test_a_data_set_of_somebody_else_is_refused_by_its_missing_columns_or_mapped(tmp_path: Path, run: Run, data_set: Path) -> None:
+def test_a_data_set_of_somebody_else_is_refused_by_its_missing_columns_or_mapped(
+    tmp_path: Path, run: Run, data_set: Path
+) -> None:
     edited(data_set, renamed({"seed": "trial_seed", "answer": "response"}))
     said = complaint(*run("import", "--from", "bids", "set", "-o", "data"))
     assert "_beh.tsv lacks the columns seed, answer\n" in said
@@ -170,13 +202,22 @@ def test_a_data_set_of_somebody_else_is_refused_by_its_missing_columns_or_mapped
     assert_same(columns(next((tmp_path / "data").iterdir())), columns(FINISHED / "vsr-ideal-s11"))
     foreign = tmp_path / "foreign" / "sub-01" / "beh"
     foreign.mkdir(parents=True)
-    (tmp_path / "foreign" / "dataset_description.json").write_text('{"Name": "x", "BIDSVersion": "1.10.0"}', encoding="utf-8")
+    (tmp_path / "foreign" / "dataset_description.json").write_text(
+        '{"Name": "x", "BIDSVersion": "1.10.0"}', encoding="utf-8"
+    )
     assert "has no table of answers" in complaint(*run("import", "--from", "bids", "foreign", "-o", "other"))
-    (foreign / "sub-01_task-flanker_events.tsv").write_text("onset\tduration\ttrial_type\tresponse_time\n0.5\t1\tcongruent\t0.4\n", encoding="utf-8")
+    (foreign / "sub-01_task-flanker_events.tsv").write_text(
+        "onset\tduration\ttrial_type\tresponse_time\n0.5\t1\tcongruent\t0.4\n", encoding="utf-8"
+    )
     said = complaint(*run("import", "--from", "bids", "foreign", "-o", "other"))
-    assert "lacks the columns block, trial, practice, seed, trial_id, step, ask, outcome, answer, correct, generator, event_type" in said
+    assert (
+        "lacks the columns block, trial, practice, seed, trial_id, step, ask, outcome, answer, correct, generator,"
+        " event_type" in said
+    )
     assert "is not a BIDS data set" in complaint(*run("import", "--from", "bids", "nowhere", "-o", "other"))
-    assert "expected NAME=THEIRS" in complaint(*run("import", "--from", "bids", "set", "-o", "other", "--columns", "seed"))
+    assert "expected NAME=THEIRS" in complaint(
+        *run("import", "--from", "bids", "set", "-o", "other", "--columns", "seed")
+    )
     assert not (tmp_path / "other").exists()
 
 
@@ -225,20 +266,35 @@ SEEDS = ("seed", "trial_id", "paired_trial_id")
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("session", [PERSON, OWN, *(FINISHED / name for name in ("cd-chance-s12", "nback_verbal-ideal-s17"))], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "session",
+    [PERSON, OWN, *(FINISHED / name for name in ("cd-chance-s12", "nback_verbal-ideal-s17"))],
+    ids=lambda one: one.name,
+)
 def test_answers_come_back_without_seeds_and_their_trials_do_not(tmp_path: Path, run: Run, session: Path) -> None:
     assert run("export", session, "--to", "bids", "set", "--no-seeds", "--dates", "--free-text")[0] == 0
     about = json.loads(next((tmp_path / "set").rglob("sub-*_run-1_*.json")).read_text(encoding="utf-8"))["SpanLab"]
     assert ("Seed" in about, about["Seeds"]) == (False, "left out")
     status, out, err = run("import", "--from", "bids", "set", "-o", "data")
-    assert (status, err) == (0, "NOTE 1 session without seeds: the answers can be analysed, but the trials cannot be made again\n")
+    assert (status, err) == (
+        0,
+        "NOTE 1 session without seeds: the answers can be analysed, but the trials cannot be made again\n",
+    )
     folder = out.partition(": ")[0]
     # how long a machine's display would have been shown to people is known from the trial alone
-    wanted = {name: cells for name, cells in columns(session).items() if name not in SEEDS and (name, session in (PERSON, OWN)) != ("planned_ms", False)}
+    wanted = {
+        name: cells
+        for name, cells in columns(session).items()
+        if name not in SEEDS and (name, session in (PERSON, OWN)) != ("planned_ms", False)
+    }
     found = columns(tmp_path / folder)
     assert [set(found[name]) for name in SEEDS] == [{None}, {""}, {""}]
     assert_same(found, wanted)
-    for command in (("resume", folder), ("replay", "--like", folder, "--agent", "ideal"), ("replay", "vsr", "--agent", f"recorded:{folder}")):
+    for command in (
+        ("resume", folder),
+        ("replay", "--like", folder, "--agent", "ideal"),
+        ("replay", "vsr", "--agent", f"recorded:{folder}"),
+    ):
         status, out, err = run(*command)
         assert "nothing to do" in out or "cannot be made again: it was imported from data without seeds" in err, command
     assert run("export", folder, "--to", "bids", "again", "--dates", "--free-text", "--no-seeds")[0] == 0
@@ -266,7 +322,10 @@ def test_groups_are_with_the_participants_and_come_back(tmp_path: Path) -> None:
     described = json.loads((tmp_path / "set" / "participants.json").read_text(encoding="utf-8"))
     assert "group of the participant" in described["group"]["Description"]
     FORMATS.get("bids")().read([tmp_path / "set"], tmp_path / "back", BidsReading(), QUIET)
-    groups = {read_session(folder)["agent_kind"]: read_session(folder).get("group") for folder in find_sessions([tmp_path / "back"])}
+    groups = {
+        read_session(folder)["agent_kind"]: read_session(folder).get("group")
+        for folder in find_sessions([tmp_path / "back"])
+    }
     assert groups == {"participant": "training", "chat": None}
     back = next(folder for folder in find_sessions([tmp_path / "back"]) if read_session(folder).get("group"))
     assert set(columns(back)["group"]) == {"training"}
@@ -277,5 +336,7 @@ def test_groups_are_with_the_participants_and_come_back(tmp_path: Path) -> None:
         assert {(row["participant_type"], row["group"]) for row in rows} == {("person", "training"), ("machine", "")}
     codebook = (tmp_path / "csv" / "codebook.csv").read_text(encoding="utf-8")
     assert "group,string,,studies with groups: the group of the participant" in codebook
-    variables = json.loads((tmp_path / "psychds" / "dataset_description.json").read_text(encoding="utf-8"))["variableMeasured"]
+    variables = json.loads((tmp_path / "psychds" / "dataset_description.json").read_text(encoding="utf-8"))[
+        "variableMeasured"
+    ]
     assert [one["name"] for one in variables].count("group") == 1

@@ -1,4 +1,5 @@
-"""Nobody is named by what data sets hold: a dictionary attack with candidates' identifiers, against every byte of every format."""
+"""Nobody is named by what data sets hold: a dictionary attack with candidates' identifiers, against
+every byte of every format."""
 
 from __future__ import annotations
 
@@ -33,10 +34,18 @@ PEOPLE = ("ada_lovelace", "p-0417", "mjw1987", "S23", "anna.b", "k_7f")
 #: who might have taken part, so far as the attacker knows; the first six did
 CANDIDATES = (*PEOPLE, "grace_hopper", "p-0418", "mjw1986", "S24", "anna.c", "k_7e")
 SHARED = [name for name in FORMATS if (side := FORMATS.get(name).writes) is not None and side.content == "sessions"]
-#: formats in which no trial is, with its seed or without, and that therefore have no option about seeds, trials, times and answers
+#: formats in which no trial is, with its seed or without, and that therefore have no option about
+#: seeds, trials, times and answers
 NO_TRIALS = ("scores",)
 formats = pytest.mark.parametrize(
-    "form", [pytest.param(one, marks=pytest.mark.skipif(one == "inspect" and find_spec("inspect_ai") is None, reason="needs inspect_ai")) for one in SHARED]
+    "form",
+    [
+        pytest.param(
+            one,
+            marks=pytest.mark.skipif(one == "inspect" and find_spec("inspect_ai") is None, reason="needs inspect_ai"),
+        )
+        for one in SHARED
+    ],
 )
 VSR = load_paradigm("vsr")
 LEVELS = {"list_length": [2, 3]}
@@ -49,7 +58,8 @@ def old_seed(who: str) -> int:
 
 
 def known_digests(who: str) -> set[str]:
-    """Everything that SpanLab ever made of an identifier, and that whoever knows the identifier can make, too."""
+    """Everything that SpanLab ever made of an identifier, and that whoever knows the identifier can
+    make, too."""
     words = {who, session_stem("", who, 0)[1:-3], digest(["keys", who], length=8), digest(["keys", who])}
     for number in (1, 2):
         for seed in islice(drawn_seeds(["vsr", session_stem("", who, 0), number]), 2):
@@ -59,7 +69,10 @@ def known_digests(who: str) -> set[str]:
                 words.add(str(of_trial))
                 for level in LEVELS["list_length"]:
                     levels = resolve_levels(VSR, {"list_length": level}, of_trial)
-                    words |= {trial_id("vsr", VSR.version, "corrected", levels, of_trial, streams=streams) for streams in (1, 2)}
+                    words |= {
+                        trial_id("vsr", VSR.version, "corrected", levels, of_trial, streams=streams)
+                        for streams in (1, 2)
+                    }
     return words
 
 
@@ -88,7 +101,8 @@ def named(path: Path) -> set[str]:
 
 
 def old_data(folder: Path) -> Path:
-    """Sessions as they were recorded when seeds followed from identifiers; a network takes the trials of each, and each is replayed."""
+    """Sessions as they were recorded when seeds followed from identifiers; a network takes the
+    trials of each, and each is replayed."""
     for who in PEOPLE:
         extra = {"seed_from": {"given": False, "session_number": 1}}
         take(folder, VSR, AtTheWindow(Guessing()), TRIALS, old_seed(who), LEVELS, participant=who, extra=extra)
@@ -107,7 +121,16 @@ def new_data(folder: Path) -> Path:
     """The same with the seeds that sessions of people get."""
     for who in PEOPLE:
         seed = seed_for(folder, "vsr", who)
-        take(folder, VSR, AtTheWindow(Guessing()), TRIALS, seed.seed, LEVELS, participant=who, extra={"seed_from": seed.as_json()})
+        take(
+            folder,
+            VSR,
+            AtTheWindow(Guessing()),
+            TRIALS,
+            seed.seed,
+            LEVELS,
+            participant=who,
+            extra={"seed_from": seed.as_json()},
+        )
     repeated(folder)
     return folder
 
@@ -128,12 +151,18 @@ def shared(form: str, data: Path, output: Path, **options: Any) -> tuple[Path, s
     assert writing.writes is not None
     everything = {} if form in NO_TRIALS else {"dates": True, "free_text": True}
     everything |= {"machines": True} if form in ("psych101", "chat-jsonl") else {}
-    writing().write([str(data)], output, writing.writes.options(**everything, **options), Report(done=lambda _: None, note=notes.append))
+    writing().write(
+        [str(data)],
+        output,
+        writing.writes.options(**everything, **options),
+        Report(done=lambda _: None, note=notes.append),
+    )
     return output, "\n".join(notes)
 
 
 def assert_everybody_is_there_without_trials(found: Path, notes: str) -> None:
-    """Everybody has a row of scores under a pseudonym; nothing that was drawn for their trials is there, so that nothing need be said of it."""
+    """Everybody has a row of scores under a pseudonym; nothing that was drawn for their trials is
+    there, so that nothing need be said of it."""
     with (found / "scores.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert {row["participant"] for row in rows} == {f"sub-{number}" for number in range(1, len(PEOPLE) + 1)}
@@ -145,7 +174,9 @@ def assert_everybody_is_there_without_trials(found: Path, notes: str) -> None:
 
 @pytest.mark.sampled(3)
 @formats
-def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again(form: str, old: Path, tmp_path: Path) -> None:
+def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again(
+    form: str, old: Path, tmp_path: Path
+) -> None:
     found, notes = shared(form, old, tmp_path / "set")
     assert named(found) == set()
     if form in NO_TRIALS:
@@ -163,7 +194,9 @@ def test_the_attack_finds_everybody_where_old_seeds_are_shared(form: str, old: P
             shared(form, old, tmp_path / "set", with_seeds=True)
         return
     found, notes = shared(form, old, tmp_path / "set", with_seeds=True)
-    assert "whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data" in notes
+    assert (
+        "whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data" in notes
+    )
     if form in ("psych101", "chat-jsonl"):  # words alone
         assert named(found) == set()
     else:
@@ -171,7 +204,9 @@ def test_the_attack_finds_everybody_where_old_seeds_are_shared(form: str, old: P
 
 
 @formats
-def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(form: str, new: Path, tmp_path: Path) -> None:
+def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(
+    form: str, new: Path, tmp_path: Path
+) -> None:
     found, notes = shared(form, new, tmp_path / "set")
     assert named(found) == set()
     assert "seeds" not in notes
@@ -186,7 +221,13 @@ def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(form:
 
 @formats
 def test_the_attack_finds_everybody_by_name(form: str, new: Path, tmp_path: Path) -> None:
-    named_so = {"".join(part[:1].upper() * bool(place) + part[1 - (not place) :] for place, part in enumerate(re.split("[^A-Za-z0-9]", who))) for who in PEOPLE}
+    named_so = {
+        "".join(
+            part[:1].upper() * bool(place) + part[1 - (not place) :]
+            for place, part in enumerate(re.split("[^A-Za-z0-9]", who))
+        )
+        for who in PEOPLE
+    }
     found, _ = shared(form, new, tmp_path / "set", real_ids=True)
     if form in NO_TRIALS:
         assert named(found) == set(PEOPLE), "as they are"
@@ -200,7 +241,12 @@ def test_what_a_session_shares_is_a_matter_of_its_own(old: Path, new: Path, tmp_
     both.mkdir()
     for source in (old, new):
         (both / source.parent.name).symlink_to(source)
-    rows = [line.split(",") for line in (shared("csv", both, tmp_path / "set")[0] / "responses.csv").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        line.split(",")
+        for line in (
+            (shared("csv", both, tmp_path / "set")[0] / "responses.csv").read_text(encoding="utf-8").splitlines()
+        )
+    ]
     seeds = [row[rows[0].index("seed")] for row in rows[1:]]
     assert 0 < seeds.count("") < len(seeds)
     assert named(tmp_path / "set") == set()
@@ -211,18 +257,23 @@ def test_all_seeds_and_none_contradict_each_other(old: Path, tmp_path: Path) -> 
         shared("csv", old, tmp_path / "set", with_seeds=True, seeds=False)
 
 
-# trials that are made again --------------------------------------------------------------------------------------------------------------------------------
+# trials that are made again -----------------------------------------------------------------------
 
 
 def drawn(path: Path) -> set[tuple[str, ...]]:
-    """What was drawn for a session, in order: the right answers of a table, or the patterns that a text describes."""
+    """What was drawn for a session, in order: the right answers of a table, or the patterns that a
+    text describes."""
     found: set[tuple[str, ...]] = set()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if file.suffix in (".csv", ".tsv") and file.is_file():
             found |= right_answers(file)
         elif file.is_file() and zipfile.is_zipfile(file):
             with zipfile.ZipFile(file) as packed:
-                found |= {patterns(packed.read(name).decode("utf-8", "replace")) for name in packed.namelist() if name.startswith("samples/")}
+                found |= {
+                    patterns(packed.read(name).decode("utf-8", "replace"))
+                    for name in packed.namelist()
+                    if name.startswith("samples/")
+                }
         elif file.is_file():
             found |= {patterns(line) for line in file.read_text(encoding="utf-8", errors="replace").splitlines()}
     return found - {()}
@@ -234,7 +285,9 @@ def right_answers(file: Path) -> set[tuple[str, ...]]:
     sessions: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if (row.get("correct_answer") or "n/a") != "n/a":
-            sessions.setdefault((row.get("participant_id", ""), row.get("session", "")), []).append(row["correct_answer"])
+            sessions.setdefault((row.get("participant_id", ""), row.get("session", "")), []).append(
+                row["correct_answer"]
+            )
     return {tuple(answers) for answers in sessions.values()}
 
 
@@ -262,7 +315,8 @@ def named_by_trials(form: str, guesses: dict[str, Path], found: Path, folder: Pa
 
 
 def named_by_what_is_drawn(guesses: dict[str, Path], found: Path, folder: Path) -> set[str]:
-    """The candidates of whose trials, made again, an identifier, a seed or the right answers in a row are anywhere in a data set."""
+    """The candidates of whose trials, made again, an identifier, a seed or the right answers in a
+    row are anywhere in a data set."""
     content = b"\n".join(told(found)).decode("utf-8", "replace")
     tokens = set(re.findall(r"[A-Za-z0-9]+", content))
     named_so: set[str] = set()
@@ -280,13 +334,17 @@ def named_by_what_is_drawn(guesses: dict[str, Path], found: Path, folder: Path) 
 
 @pytest.mark.sampled(3)
 @formats
-def test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said(form: str, old: Path, guesses: dict[str, Path], tmp_path: Path) -> None:
+def test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said(
+    form: str, old: Path, guesses: dict[str, Path], tmp_path: Path
+) -> None:
     """Without seeds, the right answers are those of the seeds."""
     found, notes = shared(form, old, tmp_path / "set")
     if form in NO_TRIALS:
         assert named_by_what_is_drawn(guesses, found, tmp_path) == set()
         with_trials, _ = shared("csv", old, tmp_path / "trials", with_seeds=True)
-        assert named_by_what_is_drawn(guesses, with_trials, tmp_path / "again") == set(PEOPLE), "the attack finds them where trials are"
+        assert named_by_what_is_drawn(guesses, with_trials, tmp_path / "again") == set(PEOPLE), (
+            "the attack finds them where trials are"
+        )
         assert_everybody_is_there_without_trials(found, notes)
         return
     assert named_by_trials(form, guesses, found, tmp_path) == set(PEOPLE)
@@ -312,7 +370,10 @@ def test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_
         return
     found, notes = shared(form, both, tmp_path / "set", pseudonymous=True)
     assert named_by_trials(form, guesses, found, tmp_path) == set()
-    assert "18 sessions with seeds that may tell who took part (they are of an older version, or were given): left out (--pseudonymous)" in notes
+    assert (
+        "18 sessions with seeds that may tell who took part (they are of an older version, or were given): left out"
+        " (--pseudonymous)" in notes
+    )
     assert "NOT PSEUDONYMOUS" not in notes
     if (found / "README.md").is_file():
         assert "seudonymous" not in (found / "README.md").read_text(encoding="utf-8")
@@ -325,7 +386,16 @@ def test_where_every_session_may_tell_nothing_is_left_to_share(old: Path, tmp_pa
 
 
 def test_seeds_that_somebody_gives_are_not_known_to_be_safe(tmp_path: Path) -> None:
-    take(tmp_path / "data", VSR, AtTheWindow(Guessing()), 2, 417, LEVELS, participant="p-0417", extra={"seed_from": {"given": True}})
+    take(
+        tmp_path / "data",
+        VSR,
+        AtTheWindow(Guessing()),
+        2,
+        417,
+        LEVELS,
+        participant="p-0417",
+        extra={"seed_from": {"given": True}},
+    )
     found, notes = shared("csv", tmp_path / "data", tmp_path / "set")
     assert "1 session with seeds that may tell" in notes
     assert "seed" not in (found / "responses.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
@@ -365,13 +435,20 @@ def test_studies_draw_seeds_and_shuffled_orders_at_random_unless_their_file_has_
             for n in range(6):
                 visit, *infos = taken(f"p{n}")
                 orders[how].append(visit.names)
-                assert [info.get("seed_from") for info in infos] == [{"given": False, "independent": True} if how == "drawn" else None] * 3
-                assert list(visit.names) == [info["study"]["paradigm"] for info in sorted(infos, key=lambda info: info["study"]["position"])]
+                assert [info.get("seed_from") for info in infos] == [
+                    {"given": False, "independent": True} if how == "drawn" else None
+                ] * 3
+                assert list(visit.names) == [
+                    info["study"]["paradigm"] for info in sorted(infos, key=lambda info: info["study"]["position"])
+                ]
     study = load_study(tmp_path / "given" / "one" / "study.yaml")
     by_number = [tuple(one.name for one in study.order_for(n, 1)) for n in range(1, 7)]
     assert orders["given"] == by_number * 2
     assert orders["drawn"][:6] != orders["drawn"][6:], "1 in 46,656 by chance"
-    seeds = {how: [{read_session(one)["seed"] for one in find_sessions([tmp_path / how / name])} for name in ("one", "two")] for how in orders}
+    seeds = {
+        how: [{read_session(one)["seed"] for one in find_sessions([tmp_path / how / name])} for name in ("one", "two")]
+        for how in orders
+    }
     assert seeds["given"][0] == seeds["given"][1]
     assert len(seeds["drawn"][0] & seeds["drawn"][1]) < 2, "2 or more by chance once in millions"
     for how, shares in (("drawn", True), ("given", False)):

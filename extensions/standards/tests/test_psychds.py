@@ -25,7 +25,11 @@ OFFICIAL = {"study", "site", "subject", "session", "task", "condition", "trial",
 def broken_rules(folder: Path) -> list[str]:
     """The rules of Psych-DS that a data set breaks."""
     described = json.loads((folder / "dataset_description.json").read_text(encoding="utf-8"))
-    found = [f"no {key}" for key in ("@context", "@type", "name", "description", "variableMeasured") if not described.get(key)]
+    found = [
+        f"no {key}"
+        for key in ("@context", "@type", "name", "description", "variableMeasured")
+        if not described.get(key)
+    ]
     if (described.get("@context"), described.get("@type")) != ("https://schema.org/", "Dataset"):
         found.append("no schema.org Dataset")
     variables = [one if isinstance(one, str) else one["name"] for one in described["variableMeasured"]]
@@ -40,25 +44,44 @@ def broken_rules(folder: Path) -> list[str]:
         if len(set(header)) < len(header) or any(len(row) != len(header) for row in rows):
             found.append(f"{path.name}: rows")
     return (
-        found + [f"{name}: not in both" for name in columns ^ set(variables)] + ["no data"] * (not files) + ["twice"] * (len(set(variables)) < len(variables))
+        found
+        + [f"{name}: not in both" for name in columns ^ set(variables)]
+        + ["no data"] * (not files)
+        + ["twice"] * (len(set(variables)) < len(variables))
     )
 
 
 def cells(folder: Path) -> dict[str, list[dict[str, str]]]:
-    return {path.name: list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) for path in (folder / "data").iterdir()}
+    return {
+        path.name: list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+        for path in (folder / "data").iterdir()
+    }
 
 
 def everything(folder: Path) -> str:
-    return "\n".join([str(path) + path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*")) if path.is_file()])
+    return "\n".join(
+        [str(path) + path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*")) if path.is_file()]
+    )
 
 
 def test_sessions_of_every_kind_keep_the_rules_and_their_answers(tmp_path: Path, run: Run) -> None:
-    status, out, err = run("export", "psychds", *(GOLDEN / part for part in ("finished", "half", "studies")), "-o", "set", "--authors", "A. One; B. Two")
+    status, out, err = run(
+        "export",
+        "psychds",
+        *(GOLDEN / part for part in ("finished", "half", "studies")),
+        "-o",
+        "set",
+        "--authors",
+        "A. One; B. Two",
+    )
     assert status == 0, err
     assert "12 sessions are not finished" in err
     assert "pseudonyms were drawn at random" in err
     assert not broken_rules(tmp_path / "set")
-    assert json.loads((tmp_path / "set" / "dataset_description.json").read_text(encoding="utf-8"))["author"][1]["name"] == "B. Two"
+    assert (
+        json.loads((tmp_path / "set" / "dataset_description.json").read_text(encoding="utf-8"))["author"][1]["name"]
+        == "B. Two"
+    )
     table = read_responses([GOLDEN / part for part in ("finished", "half", "studies")])
     shared = [row for rows in cells(tmp_path / "set").values() for row in rows]
     assert out == f"set: 34 sessions of 18 participants, {len(table)} rows\n"
@@ -70,11 +93,17 @@ def test_sessions_of_every_kind_keep_the_rules_and_their_answers(tmp_path: Path,
     # people and machines are marked, and what must be said of them is said
     assert {row["participant_type"] for row in shared if row["agent_kind"] == "participant"} == {"person"}
     assert {row["caution"] for row in shared if row["agent"] == "chat:scripted"} == {"scripted server, not a model"}
-    assert {row["caution"] for row in shared if row["agent_kind"] == "ideal"} == {"was given the correct answers (an oracle)"}
+    assert {row["caution"] for row in shared if row["agent_kind"] == "ideal"} == {
+        "was given the correct answers (an oracle)"
+    }
 
 
 def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: Run) -> None:
-    sources = (GOLDEN / "finished" / "vsr-p01-s3", GOLDEN / "finished" / "vsr-recorded-finished-vsr-p01-s3-s3", GOLDEN / "studies")
+    sources = (
+        GOLDEN / "finished" / "vsr-p01-s3",
+        GOLDEN / "finished" / "vsr-recorded-finished-vsr-p01-s3-s3",
+        GOLDEN / "studies",
+    )
     key = tmp_path / "who.csv"
     assert run("export", "psychds", *sources, "-o", "set", "--key-file", "who.csv")[0] == 0
     said = everything(tmp_path / "set")
@@ -84,7 +113,20 @@ def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: R
     # the same people are called the same in the next data set, which has more of them
     before = dict(people)
     assert (
-        run("export", "psychds", *sources, GOLDEN / "half" / "cd-p03-s5", "-o", "next", "--key-file", "who.csv", "--fields", "age", "--dates", "--no-seeds")[0]
+        run(
+            "export",
+            "psychds",
+            *sources,
+            GOLDEN / "half" / "cd-p03-s5",
+            "-o",
+            "next",
+            "--key-file",
+            "who.csv",
+            "--fields",
+            "age",
+            "--dates",
+            "--no-seeds",
+        )[0]
         == 0
     )
     people = dict(csv.reader(key.read_text(encoding="utf-8").splitlines()[1:]))
@@ -95,7 +137,10 @@ def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: R
     assert not {"seed", "trial_id", "paired_trial_id"} & rows[0].keys()
     assert not broken_rules(tmp_path / "next")
     assert run("export", "psychds", GOLDEN / "studies", "-o", "named", "--real-ids")[0] == 0
-    assert {row["participant_id"] for one in cells(tmp_path / "named").values() for row in one} == {"sub-p01", "sub-p02"}
+    assert {row["participant_id"] for one in cells(tmp_path / "named").values() for row in one} == {
+        "sub-p01",
+        "sub-p02",
+    }
 
 
 def test_wishes_that_cannot_be_met_are_told_and_leave_nothing(tmp_path: Path, run: Run) -> None:

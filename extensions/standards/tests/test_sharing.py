@@ -1,4 +1,5 @@
-"""Sessions for sharing: whose they are, which of several they are, and what typed words are left out."""
+"""Sessions for sharing: whose they are, which of several they are, and what typed words are left
+out."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ def answered(tmp_path: Path) -> Callable[..., Path]:
         extra = {"study": {"study": "s", "session": seed, "fields": fields}} if fields else {}
         folder = take(tmp_path / "data", paradigm, AtTheWindow(say), 1, seed, participant=who, extra=extra).folder
         info = json.loads((folder / "session.json").read_text(encoding="utf-8"))
-        (folder / "session.json").write_text(json.dumps({**info, "created": created or info["created"]}), encoding="utf-8")
+        (folder / "session.json").write_text(
+            json.dumps({**info, "created": created or info["created"]}), encoding="utf-8"
+        )
         return folder
 
     return session
@@ -71,19 +74,31 @@ def written(form: str, source: Path, output: Path, **options: Any) -> Path:
 def test_typed_words_alone_are_left_out(tmp_path: Path, answered: Callable[..., Path]) -> None:
     data = gather([str(answered("p01"))], Sharing(), Report(), tmp_path / "set")
     rows = {(row["phase"], row["serial_position"]): row["answer"] for row in data.rows(data.sessions[0])}
-    assert rows == {("effort", None): 3, ("city", None): "(other)", ("check", None): "no", ("recall", 1): "f", ("recall", 2): "k"}
-    text = json.loads(written("psych101", tmp_path / "data", tmp_path / "text.jsonl").read_text(encoding="utf-8"))["text"]
+    assert rows == {
+        ("effort", None): 3,
+        ("city", None): "(other)",
+        ("check", None): "no",
+        ("recall", 1): "f",
+        ("recall", 2): "k",
+    }
+    text = json.loads(written("psych101", tmp_path / "data", tmp_path / "text.jsonl").read_text(encoding="utf-8"))[
+        "text"
+    ]
     assert [word in text for word in ("<<no>>", "<<f k>>", "(other)", "geheim")] == [True, True, True, False]
 
 
-def test_lists_of_symbols_come_back_from_bids_without_free_text(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+def test_lists_of_symbols_come_back_from_bids_without_free_text(
+    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
+) -> None:
     assert run("replay", "digit_span", "--agent", "chance", "--trials", "6")[0] == 0
     status, _, err = run("export", "data", "--to", "bids", "set")
     assert (status, "free text" in err) == (0, False)
     assert run("import", "--from", "bids", "set", "-o", "back")[0] == 0
 
 
-def test_the_order_of_a_table_does_not_tell_whose_pseudonyms_they_are(tmp_path: Path, answered: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_a_table_does_not_tell_whose_pseudonyms_they_are(
+    tmp_path: Path, answered: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for who in ("ada", "ben", "cem"):
         answered(who)
 
@@ -96,7 +111,9 @@ def test_the_order_of_a_table_does_not_tell_whose_pseudonyms_they_are(tmp_path: 
     assert [one.info["participant"] for one in data.sessions] == ["cem", "ben", "ada"]
 
 
-def test_sessions_of_one_participant_are_told_apart_and_keep_what_was_asked_in_each(tmp_path: Path, answered: Callable[..., Path]) -> None:
+def test_sessions_of_one_participant_are_told_apart_and_keep_what_was_asked_in_each(
+    tmp_path: Path, answered: Callable[..., Path]
+) -> None:
     answered("p01", 2, "2026-03-01T10:00:00+00:00", age=31, sleep=4)
     answered("p01", 1, "2026-02-01T10:00:00+00:00", age=31, sleep=8)
     table = written("csv", tmp_path / "data", tmp_path / "table", fields="age,sleep")
@@ -107,13 +124,18 @@ def test_sessions_of_one_participant_are_told_apart_and_keep_what_was_asked_in_e
     assert "sleep,json," in (table / "codebook.csv").read_text(encoding="utf-8")
     bids = written("bids", tmp_path / "data", tmp_path / "bids", fields="age,sleep")
     assert (bids / "participants.tsv").read_text(encoding="utf-8").splitlines()[1].split("\t")[-2:] == ["31", "n/a"]
-    beside = [json.loads(path.read_text(encoding="utf-8"))["SpanLab"]["Fields"] for path in sorted(bids.glob("sub-001/ses-*/beh/*_events.json"))]
+    beside = [
+        json.loads(path.read_text(encoding="utf-8"))["SpanLab"]["Fields"]
+        for path in sorted(bids.glob("sub-001/ses-*/beh/*_events.json"))
+    ]
     assert beside == [{"age": 31, "sleep": 8}, {"age": 31, "sleep": 4}]
 
 
 def test_words_have_the_questions_as_people_read_them(tmp_path: Path, answered: Callable[..., Path]) -> None:
     answered("p01")
-    text = json.loads(written("psych101", tmp_path / "data", tmp_path / "text.jsonl").read_text(encoding="utf-8"))["text"]
+    text = json.loads(written("psych101", tmp_path / "data", tmp_path / "text.jsonl").read_text(encoding="utf-8"))[
+        "text"
+    ]
     assert "Did you try hard? Answer with one whole number from 1 to 7." in text
     with pytest.raises(SpanLabError, match="exists; name a new file"):
         written("psych101", tmp_path / "data", tmp_path / "text.jsonl")
@@ -145,9 +167,13 @@ def test_pseudonyms_are_drawn_anew_for_every_data_set_and_no_table_of_them_is_ke
         assert "NOTE pseudonyms were drawn at random, and no table of them is kept" in said
         assert "identifiers" not in said.replace("Seeds and identifiers of trials", "")
     data = gather([str(tmp_path / "data")], Sharing(), Report(), tmp_path / "set")
-    assert {one.info["participant"]: one.label for one in data.sessions} == dict(zip(("ada", "ben", "cem"), order[2], strict=True))
+    assert {one.info["participant"]: one.label for one in data.sessions} == dict(
+        zip(("ada", "ben", "cem"), order[2], strict=True)
+    )
     assert len(set(map(tuple, order))) == 3, "each data set has other numbers"
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before, "nothing is written down"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before, (
+        "nothing is written down"
+    )
 
 
 def test_a_key_file_and_real_identifiers_are_said(tmp_path: Path, answered: Callable[..., Path]) -> None:

@@ -1,4 +1,5 @@
-"""From sessions of a set file with wordings to a verdict: models are the agents, and a single lucky wording convinces nobody."""
+"""From sessions of a set file with wordings to a verdict: models are the agents, and a single lucky
+wording convinces nobody."""
 
 from __future__ import annotations
 
@@ -65,7 +66,12 @@ def test_unread_replies_and_few_wordings_are_compared_with_nobody() -> None:
 
 
 def test_p_values_are_corrected_over_the_pairs_of_a_paradigm() -> None:
-    pairs = differences([model(name, right([share] * 5, at)) for at, (name, share) in enumerate({"a": 0.8, "b": 0.55, "c": 0.5}.items())])
+    pairs = differences(
+        [
+            model(name, right([share] * 5, at))
+            for at, (name, share) in enumerate({"a": 0.8, "b": 0.55, "c": 0.5}.items())
+        ]
+    )
     assert len(pairs) == 3
     assert all(pair.pooled is not None and pair.p_holm >= pair.pooled.p for pair in pairs)
 
@@ -90,7 +96,10 @@ def test_sessions_of_a_set_file_are_pooled(run: Run, tap: Tap, tmp_path: Path) -
     infos = [read_session(folder) for folder in find_sessions([tmp_path / "data"])]
     assert len(infos) == 2 * 3 * 2
     assert {info["evaluation"]["wording"] for info in infos} == {"one", "two", "three"}
-    said = {re.sub(r"(Wording \w+\.).*", r"\1", str(json.dumps(request.body["messages"]))).rpartition('"')[2] for request in tap.requests}
+    said = {
+        re.sub(r"(Wording \w+\.).*", r"\1", str(json.dumps(request.body["messages"]))).rpartition('"')[2]
+        for request in tap.requests
+    }
     assert {f"Wording {name}." for name in ("one", "two", "three")} == said
     models, (pair,), _ = gathered([tmp_path / "data"])
     assert [(one.name, one.scores.shape) for one in models] == [("chat:a@here", (3, 2, 6)), ("chat:b@here", (3, 2, 6))]
@@ -100,7 +109,11 @@ def test_sessions_of_a_set_file_are_pooled(run: Run, tap: Tap, tmp_path: Path) -
     assert (status, err) == (0, "")
     assert "chat:a@here - chat:b@here" in out
     assert "3 wordings x 2 repeats x 6 trials" in out
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["differences.csv", "models.csv", "wordings-cd.svg"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "differences.csv",
+        "models.csv",
+        "wordings-cd.svg",
+    ]
     status, out, err = run("compare", tmp_path / "data", "-o", tmp_path / "report")
     assert status == 0, err
     assert "Whatever the wording" in (tmp_path / "report" / "report.html").read_text("utf-8")
@@ -113,7 +126,9 @@ def test_sessions_of_a_set_file_are_pooled(run: Run, tap: Tap, tmp_path: Path) -
         ("{one: {preamble: x}, two: {preamble: x}}", "the same wording as 'one'"),
     ],
 )
-def test_a_wording_holds_sentences_and_differs_from_others(run: Run, tap: Tap, tmp_path: Path, wordings: str, message: str) -> None:
+def test_a_wording_holds_sentences_and_differs_from_others(
+    run: Run, tap: Tap, tmp_path: Path, wordings: str, message: str
+) -> None:
     text = re.sub(r"wordings:\n(  .*\n)+", f"wordings: {wordings}\n", FILE)
     (tmp_path / "models.yaml").write_text(text, "utf-8")
     status, _, err = run("replay", "--set-file", tmp_path / "models.yaml", "--data", tmp_path / "data")
@@ -123,6 +138,8 @@ def test_a_wording_holds_sentences_and_differs_from_others(run: Run, tap: Tap, t
 
 
 def test_data_without_wordings_are_refused_in_a_sentence(run: Run) -> None:
-    status, _, err = run("wordings", Path(__file__).resolve().parents[3] / "tests" / "golden" / "record" / "vsr-chat-scripted-s31")
+    status, _, err = run(
+        "wordings", Path(__file__).resolve().parents[3] / "tests" / "golden" / "record" / "vsr-chat-scripted-s31"
+    )
     assert status != 0
     assert "no session here was taken in one of several wordings" in err

@@ -1,4 +1,5 @@
-"""Random wordings and trials in closed form: a hand-computed case, repeats, and how often intervals hold what they say."""
+"""Random wordings and trials in closed form: a hand-computed case, repeats, and how often intervals
+hold what they say."""
 
 from __future__ import annotations
 
@@ -11,10 +12,16 @@ from ..model import components, mean_squares, pooled
 from ..proof import CELLS, FEW, mean_in_core, rates, rates_in_core
 
 
-def scores(sd_wording: float, sd_trial: float, sd_rest: float, shape: tuple[int, int, int], seed: int = 1) -> np.ndarray:
+def scores(
+    sd_wording: float, sd_trial: float, sd_rest: float, shape: tuple[int, int, int], seed: int = 1
+) -> np.ndarray:
     rng = np.random.default_rng(seed)
     wordings, _, trials = shape
-    return sd_wording * rng.standard_normal((wordings, 1, 1)) + sd_trial * rng.standard_normal((1, 1, trials)) + sd_rest * rng.standard_normal(shape)
+    return (
+        sd_wording * rng.standard_normal((wordings, 1, 1))
+        + sd_trial * rng.standard_normal((1, 1, trials))
+        + sd_rest * rng.standard_normal(shape)
+    )
 
 
 def test_mean_squares_are_those_of_a_two_way_table() -> None:
@@ -29,7 +36,10 @@ def test_mean_squares_are_those_of_a_two_way_table() -> None:
 
 def test_variances_are_found_again() -> None:
     found = [components(scores(0.5, 1.0, 2.0, (20, 4, 200), seed), [0] * 200) for seed in range(8)]
-    means = {name: float(np.mean([getattr(parts, name) for parts in found])) for name in ("wording", "trial", "both", "sampling", "repeat")}
+    means = {
+        name: float(np.mean([getattr(parts, name) for parts in found]))
+        for name in ("wording", "trial", "both", "sampling", "repeat")
+    }
     assert means["wording"] == pytest.approx(0.25, rel=0.25)
     assert means["trial"] == pytest.approx(1.0, rel=0.1)
     assert means["sampling"] == pytest.approx(4.0, rel=0.03)
@@ -74,8 +84,11 @@ def test_where_nothing_varies_there_is_no_p() -> None:
 
 
 @pytest.mark.parametrize("cell", CELLS[:2])
-def test_intervals_hold_what_they_say_and_those_over_trials_do_not(cell: tuple[int, int, int, float, float, float]) -> None:
-    """The whole proof, with 2,000 sets in each cell: ``python -m spanlab.extensions.wordings.proof``."""
+def test_intervals_hold_what_they_say_and_those_over_trials_do_not(
+    cell: tuple[int, int, int, float, float, float],
+) -> None:
+    """The whole proof, with 2,000 sets in each cell: ``python -m
+    spanlab.extensions.wordings.proof``."""
     found = rates(cell, 0.0, 300, seed=5)
     assert found["pooled"] >= 0.92
     assert found["over_trials"] < 0.75
@@ -83,8 +96,11 @@ def test_intervals_hold_what_they_say_and_those_over_trials_do_not(cell: tuple[i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", [FEW[4], FEW[6], FEW[7]])
-def test_the_core_s_intervals_hold_and_those_over_trials_do_not(cell: tuple[int, int, int, float, float, float]) -> None:
-    """Two wordings, too: with Satterthwaite's degrees of freedom their means held 88 of 100. The proof counts all cells, in more sets."""
+def test_the_core_s_intervals_hold_and_those_over_trials_do_not(
+    cell: tuple[int, int, int, float, float, float],
+) -> None:
+    """Two wordings, too: with Satterthwaite's degrees of freedom their means held 88 of 100. The
+    proof counts all cells, in more sets."""
     found = rates_in_core(cell, 0.0, 300, seed=6)
     assert found["difference"] >= 0.935
     assert found["mean"] >= 0.93
@@ -101,11 +117,24 @@ def test_the_simulated_mean_is_that_of_the_core() -> None:
     wording, repeat, trial = (index.ravel() for index in np.indices(given.shape))
     items = pd.DataFrame(
         {
-            **{"paradigm": "p", "agent_kind": "chat", "agent": "a", "participant": "", "chance": 0.5, "outcome": "answered", "oracle": False},
-            **{"session": [f"{one}.{other}" for one, other in zip(wording, repeat, strict=True)], "unit_session": [f"wording: {one}" for one in wording]},
+            **{
+                "paradigm": "p",
+                "agent_kind": "chat",
+                "agent": "a",
+                "participant": "",
+                "chance": 0.5,
+                "outcome": "answered",
+                "oracle": False,
+            },
+            **{
+                "session": [f"{one}.{other}" for one, other in zip(wording, repeat, strict=True)],
+                "unit_session": [f"wording: {one}" for one in wording],
+            },
             **{"unit_trial": np.arange(given.size), "same_trial": trial, "correct": given.ravel()},
         }
     )
     of_core = contrast_of(unit_means(Scored(items, items.iloc[:0], ()), ()), [0], np.ones(1), shares=True)
     simulated = mean_in_core(given)
-    assert (of_core.value, of_core.se, of_core.df, of_core.n) == pytest.approx((simulated.value, simulated.se, simulated.df, simulated.n))
+    assert (of_core.value, of_core.se, of_core.df, of_core.n) == pytest.approx(
+        (simulated.value, simulated.se, simulated.df, simulated.n)
+    )

@@ -1,4 +1,5 @@
-"""The wordings that ship: every paradigm has each of them, in every condition, with the answers that the questions ask for."""
+"""The wordings that ship: every paradigm has each of them, in every condition, with the answers
+that the questions ask for."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ EITHER = {"nback_verbal", "nback_spatial"}
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
-def test_every_paradigm_has_each_wording_in_every_condition(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_paradigm_has_each_wording_in_every_condition(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
     texts = yaml.safe_load(shipped_text(name))
     assert sorted(texts) == sorted(PARADIGMS)

@@ -1,11 +1,14 @@
 """Many network frames at once.
 
-Every stimulus goes the quickest way that there is for it: tilings are looked up, scattered shapes are pasted, and what has few members is drawn once and kept.
-Whichever way, a frame is to the last bit what drawing and resizing give.
+Every stimulus goes the quickest way that there is for it: tilings are looked up, scattered shapes
+are pasted, and what has few members is drawn once and kept. Whichever way, a frame is to the last
+bit what drawing and resizing give.
 
-Of scattered shapes: what a shape is in the small frame depends on its place only through the remainders of its coordinates by three (and, next to the edges,
-where fewer pixels are averaged, on the place itself). So there are few small pictures of each shape. They are drawn and resized in the ordinary way once, and
-pasted from then on. Where two shapes are so close that a small pixel depends on both, the frame is drawn after all.
+Of scattered shapes: what a shape is in the small frame depends on its place only through the
+remainders of its coordinates by three (and, next to the edges, where fewer pixels are averaged, on
+the place itself). So there are few small pictures of each shape. They are drawn and resized in the
+ordinary way once, and pasted from then on. Where two shapes are so close that a small pixel depends
+on both, the frame is drawn after all.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ from .tables import PIXELS, Table, painted, reached
 from .tiling import Family, Paint, Scatter
 
 _STEP = CANVAS // NETWORK
-#: When there are more shapes, or more pixels in small pictures, than this, all are forgotten, and found anew when they are needed.
+#: When there are more shapes, or more pixels in small pictures, than this, all are forgotten, and
+#: found anew when they are needed.
 _MOST_SHAPES = 4096
 _MOST_PIXELS = 2**21
 #: Frames that are pasted together.
@@ -57,12 +61,14 @@ class Sprites:
         self._inner = np.zeros((0, 2, 2), np.int64)
         #: number of the picture of (shape, x, y), in one integer
         self._pictures: dict[int, int] = {}
-        #: for each picture, the pixels that it covers (when fewer than others do, one of them again and again), and their values
+        #: for each picture, the pixels that it covers (when fewer than others do, one of them again
+        #: and again), and their values
         self._covered = np.zeros((0, 1), np.int64)
         self._values = np.zeros((0, 1, 3), np.uint8)
 
     def paste(self, scatters: Sequence[Scatter], into: np.ndarray) -> list[int]:
-        """Write the frames of ``scatters`` into a contiguous uint8 (n, 32, 32, 3); returns the numbers of those that must be drawn."""
+        """Write the frames of ``scatters`` into a contiguous uint8 (n, 32, 32, 3); returns the
+        numbers of those that must be drawn."""
         close: list[int] = []
         for start in range(0, len(scatters), _CHUNK):
             if len(self._numbers) > _MOST_SHAPES or self._covered.size > _MOST_PIXELS:
@@ -73,8 +79,16 @@ class Sprites:
     def _paste(self, scatters: Sequence[Scatter], into: np.ndarray) -> np.ndarray:
         into[:] = self._empty
         counts = [len(scatter.shapes) for scatter in scatters]
-        shapes = np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(scatter.shapes for scatter in scatters)), np.int64, sum(counts))
-        corners = np.fromiter(chain.from_iterable(scatter.corners for scatter in scatters), np.float64, 2 * sum(counts)).astype(np.int64).reshape(-1, 2)
+        shapes = np.fromiter(
+            map(self._numbers.__getitem__, chain.from_iterable(scatter.shapes for scatter in scatters)),
+            np.int64,
+            sum(counts),
+        )
+        corners = (
+            np.fromiter(chain.from_iterable(scatter.corners for scatter in scatters), np.float64, 2 * sum(counts))
+            .astype(np.int64)
+            .reshape(-1, 2)
+        )
         if ((corners < 0) | (corners >= CANVAS)).any():
             raise ValueError(f"corners of shapes lie on the canvas, from 0 to {CANVAS - 1}")
         self._measure()
@@ -92,8 +106,8 @@ class Sprites:
         return np.unique(frames[(owner[pixels] != shape).any(1)])
 
     def _measure(self) -> None:
-        """Return where new shapes are away from all edges: no pixel that they reach is in the first or last row or
-        column."""
+        """Return where new shapes are away from all edges: no pixel that they reach is in the first
+        or last row or column."""
         new = list(self._numbers)[len(self._inner) :]
         if not new:
             return
@@ -105,7 +119,12 @@ class Sprites:
             if not at.any() or any(axis[0] == 0 or axis[-1] == CANVAS - 1 for axis in axes):
                 inner.append([[CANVAS, CANVAS], [-1, -1]])  # nowhere
             else:
-                inner.append([[_STEP + 1 + middle - axis[0] for axis in axes], [CANVAS - 2 - _STEP + middle - axis[-1] for axis in axes]])
+                inner.append(
+                    [
+                        [_STEP + 1 + middle - axis[0] for axis in axes],
+                        [CANVAS - 2 - _STEP + middle - axis[-1] for axis in axes],
+                    ]
+                )
         self._inner = np.concatenate((self._inner, np.array(inner)))
 
     def _pictures_of(self, shapes: np.ndarray, corners: np.ndarray) -> np.ndarray:
@@ -128,16 +147,21 @@ class Sprites:
             values.append(network_frame(Scene(primitives, self._background)).reshape(-1, 3)[covered[-1]])
             self._pictures[key] = len(self._pictures)
         most = max(self._covered.shape[1], *map(len, covered))
-        self._covered = np.concatenate((_widened(self._covered, 1, most), [_widened(rows, 0, most) for rows in covered]))
+        self._covered = np.concatenate(
+            (_widened(self._covered, 1, most), [_widened(rows, 0, most) for rows in covered])
+        )
         self._values = np.concatenate((_widened(self._values, 1, most), [_widened(rows, 0, most) for rows in values]))
 
 
 def _widened(array: np.ndarray, axis: int, length: int) -> np.ndarray:
     """An array made longer along an axis by repeating what is last."""
-    return np.pad(array, [(0, length - array.shape[axis] if number == axis else 0) for number in range(array.ndim)], mode="edge")
+    return np.pad(
+        array, [(0, length - array.shape[axis] if number == axis else 0) for number in range(array.ndim)], mode="edge"
+    )
 
 
-#: Filling a table, or drawing the pictures of shapes, takes as long as drawing some hundred frames; so many must have been wanted before it is done.
+#: Filling a table, or drawing the pictures of shapes, takes as long as drawing some hundred frames;
+#: so many must have been wanted before it is done.
 _WORTH = 256
 _LOCK = RLock()
 
@@ -146,7 +170,8 @@ T = TypeVar("T")
 
 
 class _Made(Generic[K, T]):
-    """Cache of things that take long to make: made as soon as it is worth it; the ``most`` recently used are kept."""
+    """Cache of things that take long to make: made as soon as it is worth it; the ``most`` recently
+    used are kept."""
 
     def __init__(self, make: Callable[[K], T], most: int) -> None:
         self._make, self._most = make, most
@@ -154,7 +179,8 @@ class _Made(Generic[K, T]):
         self._made: dict[K, T] = {}
 
     def get(self, key: K, frames: int) -> T | None:
-        """Return the entry for ``key``, of which so many frames are needed now; None if it is not worth making yet."""
+        """Return the entry for ``key``, of which so many frames are needed now; None if it is not
+        worth making yet."""
         self._wanted[key] = min(_WORTH, self._wanted.pop(key, 0) + frames)
         if len(self._wanted) > self._most:
             self._made.pop(self._wanted.popitem(last=False)[0], None)
@@ -170,8 +196,8 @@ _SPRITES: _Made[tuple[Paint, Colour], Sprites] = _Made(lambda key: Sprites(*key)
 
 
 def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
-    """Render many stimuli for networks: uint8 (n, 32, 32, 3), identical to :func:`.network_frame` of each scene, and
-    much faster."""
+    """Render many stimuli for networks: uint8 (n, 32, 32, 3), identical to :func:`.network_frame`
+    of each scene, and much faster."""
     frames, numbers = network_frames_indexed(stimuli)
     return frames[numbers]
 
@@ -179,7 +205,8 @@ def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
 def network_frames_indexed(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
     """Frames, uint8 (m, 32, 32, 3), and for each stimulus the number of its frame, int64 (n,).
 
-    Stimuli share a frame when it is seen without drawing that they look the same; two of the m frames may still be alike.
+    Stimuli share a frame when it is seen without drawing that they look the same; two of the m
+    frames may still be alike.
     """
     with _LOCK:
         return _frames(list(stimuli))
@@ -203,7 +230,8 @@ def _frames(stimuli: list[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
         numbers[key] = number
         if number == len(shown):
             shown.append(stimulus)
-    # Frames of one family, and of one paint, lie one after another, so that they are written in one go.
+    # Frames of one family, and of one paint, lie one after another, so that they are written in one
+    # go.
     result = np.empty((len(shown), NETWORK, NETWORK, 3), np.uint8)
     places = np.empty(len(shown), np.int64)
     single = list(others.values())
@@ -216,13 +244,19 @@ def _frames(stimuli: list[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
         if table is None:
             single += numbers_of_frames
         else:
-            table.look_up(np.frombuffer(b"".join(members), np.uint8).reshape(len(numbers_of_frames), -1), result[start:end])
+            table.look_up(
+                np.frombuffer(b"".join(members), np.uint8).reshape(len(numbers_of_frames), -1), result[start:end]
+            )
     for paint, scattered in scatters.items():
         numbers_of_frames = list(scattered)
         start, end = end, end + len(numbers_of_frames)
         places[numbers_of_frames] = np.arange(start, end)
         sprites = _SPRITES.get(paint, len(numbers_of_frames))
-        single += numbers_of_frames if sprites is None else [numbers_of_frames[number] for number in sprites.paste(list(scattered.values()), result[start:end])]
+        single += (
+            numbers_of_frames
+            if sprites is None
+            else [numbers_of_frames[number] for number in sprites.paste(list(scattered.values()), result[start:end])]
+        )
     places[list(others.values())] = np.arange(end, len(shown))
     for number in single:
         result[places[number]] = _drawn(shown[number])  # pyright: ignore[reportArgumentType] (frozen pydantic models are hashable)
@@ -231,7 +265,8 @@ def _frames(stimuli: list[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=256)
 def _look(cls: type[Stimulus]) -> Callable[[Stimulus], Hashable]:
-    """Return the key of a stimulus among those of its class. Comparing the models themselves takes much longer."""
+    """Return the key of a stimulus among those of its class. Comparing the models themselves takes
+    much longer."""
     fields = list(cls.model_fields)
     if cls.__private_attributes__ or not fields:
         return lambda stimulus: stimulus  # pyright: ignore[reportReturnType] (frozen pydantic models are hashable)

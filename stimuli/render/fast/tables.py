@@ -1,9 +1,11 @@
 """Frames of tilings by looking up, instead of drawing.
 
-A pixel of the small frame depends on the states of a few tiles only, so its value for every combination of those states fits into a table. The table is filled
-from frames that are drawn and resized in the ordinary way; looking up and drawing therefore agree to the last bit. Pixels are not looked up one by one, which
-would take long: rows of the frame are cut into pieces of several bytes, and what a piece is for every combination of the states that *it* depends on is worked
-out from the table of pixels.
+A pixel of the small frame depends on the states of a few tiles only, so its value for every
+combination of those states fits into a table. The table is filled from frames that are drawn and
+resized in the ordinary way; looking up and drawing therefore agree to the last bit. Pixels are not
+looked up one by one, which would take long: rows of the frame are cut into pieces of several bytes,
+and what a piece is for every combination of the states that *it* depends on is worked out from the
+table of pixels.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from .tiling import Family, Tiling
 
 #: Small pixels of a frame.
 PIXELS = NETWORK * NETWORK
-_REACH = (np.abs(np.arange(CANVAS)[None] + 0.5 - (np.arange(NETWORK)[:, None] + 0.5) * CANVAS / NETWORK) < CANVAS / NETWORK).astype(np.float32)
+_REACH = (
+    np.abs(np.arange(CANVAS)[None] + 0.5 - (np.arange(NETWORK)[:, None] + 0.5) * CANVAS / NETWORK) < CANVAS / NETWORK
+).astype(np.float32)
 #: Drawing on two backgrounds tells paint in the colour of the background from no paint.
 _GROUNDS: tuple[Colour, ...] = ((1, 2, 3), (250, 251, 252))
 
 
 def painted(alternatives: Sequence[tuple[Primitive, ...]]) -> np.ndarray:
-    """Return the pixels of the canvas that differ between the alternatives, on whatever is below: bool (96, 96)."""
+    """Return the pixels of the canvas that differ between the alternatives, on whatever is below:
+    bool (96, 96)."""
     different = np.zeros((CANVAS, CANVAS, 3), bool)
     for ground in _GROUNDS:
         drawn = [render(Scene(primitives, ground)) for primitives in alternatives]
@@ -43,12 +48,14 @@ def reached(alternatives: Sequence[tuple[Primitive, ...]]) -> np.ndarray:
 _MOST_COMBINATIONS = 2048
 #: Bytes of a piece, the best first; three are a pixel.
 _WIDTHS = (16, 8, 3)
-#: A table of more pieces is made of smaller ones, so that it stays in the cache of a core, and combinations are numbered with 16 bits.
+#: A table of more pieces is made of smaller ones, so that it stays in the cache of a core, and
+#: combinations are numbered with 16 bits.
 _MOST_PIECES = 2**16
 #: Frames that are looked up together.
 _CHUNK = 256
 
-#: What a pixel or piece depends on: for each group whose presence matters (-1: tiles that are free of each other), its tiles whose states matter.
+#: What a pixel or piece depends on: for each group whose presence matters (-1: tiles that are free
+#: of each other), its tiles whose states matter.
 _Cause = tuple[tuple[int, tuple[int, ...]], ...]
 
 
@@ -82,7 +89,8 @@ class Table:
         return None
 
     def look_up(self, states: np.ndarray, into: np.ndarray) -> None:
-        """Frames of members with the given states, uint8 (n, tiles), written into a contiguous uint8 (n, 32, 32, 3)."""
+        """Frames of members with the given states, uint8 (n, tiles), written into a contiguous
+        uint8 (n, 32, 32, 3)."""
         pieces = into.reshape(len(into), -1).view(self._values.dtype)
         for start in range(0, len(states), _CHUNK):
             codes = self._codes.of(states[start : start + _CHUNK]).take(self._cause_of, axis=0)
@@ -90,7 +98,8 @@ class Table:
 
 
 class _Pixels:
-    """Every pixel of the frame for every combination of the states that it depends on; at most one group matters to a pixel."""
+    """Every pixel of the frame for every combination of the states that it depends on; at most one
+    group matters to a pixel."""
 
     def __init__(self, family: Family, causes: Sequence[_Cause], cause_of: np.ndarray) -> None:
         self.codes, self._causes, self._cause_of = _Codes(family, causes), causes, cause_of
@@ -107,7 +116,9 @@ class _Pixels:
         changes = np.stack([reached(states[grouped:]) for states in family.tiles])
         groups = np.zeros((1, PIXELS), bool)
         if grouped:
-            groups = np.logical_or.reduce(np.stack([reached(states) for states in family.tiles]).reshape(-1, family.group, PIXELS), axis=1)
+            groups = np.logical_or.reduce(
+                np.stack([reached(states) for states in family.tiles]).reshape(-1, family.group, PIXELS), axis=1
+            )
         if (groups.sum(0) > 1).any():
             return None
         numbers: dict[_Cause, int] = {}
@@ -125,7 +136,8 @@ class _Pixels:
         return [self._causes[number] for number in self._cause_of[pixels.start : pixels.stop].tolist()]
 
     def values(self, digits: np.ndarray, pixels: range) -> np.ndarray:
-        """The bytes of neighbouring pixels for members with the given digits: uint8 (n, 3 × pixels)."""
+        """The bytes of neighbouring pixels for members with the given digits: uint8 (n, 3 ×
+        pixels)."""
         some = slice(pixels.start, pixels.stop)
         index = self.codes.of_digits(digits, self._cause_of[some]) + self._offsets[some, None]
         return self._values[index.T].reshape(digits.shape[1], -1)
@@ -165,13 +177,16 @@ class _Pixels:
 
     def _draw(self, states: np.ndarray) -> np.ndarray:
         family = self.codes.family
-        return network_frame(Scene(tuple(Tiling(family, states.tobytes()).primitives()), family.background)).reshape(-1, 3)
+        return network_frame(Scene(tuple(Tiling(family, states.tobytes()).primitives()), family.background)).reshape(
+            -1, 3
+        )
 
 
 class _Codes:
     """Numbers the combinations of states that matter to each cause.
 
-    The number is a weighted sum of *digits*: one per tile (its state; in families with groups, its state less one) and one per group (whether it is there).
+    The number is a weighted sum of *digits*: one per tile (its state; in families with groups, its
+    state less one) and one per group (whether it is there).
     """
 
     def __init__(self, family: Family, causes: Sequence[_Cause]) -> None:
@@ -179,7 +194,9 @@ class _Codes:
         self.counts = np.array([_combinations(family, cause) for cause in causes])
         terms = [list(self._terms(cause)) for cause in causes]
         depth = max(map(len, terms))
-        padded = np.array([terms_of + [(0, 0)] * (depth - len(terms_of)) for terms_of in terms], np.uint16).reshape(len(causes), depth, 2)
+        padded = np.array([terms_of + [(0, 0)] * (depth - len(terms_of)) for terms_of in terms], np.uint16).reshape(
+            len(causes), depth, 2
+        )
         self._digits, self._weights = padded[:, :, 0].T.astype(np.intp), padded[:, :, 1].T[:, :, None].copy()
 
     def _terms(self, cause: _Cause) -> Iterable[tuple[int, int]]:
@@ -195,10 +212,13 @@ class _Codes:
             weight *= _combinations(self.family, ((group, tiles),))
 
     def digits(self, number: int) -> np.ndarray:
-        """The digits, uint16 (digits, combinations), that give each combination of one cause; others are 0."""
+        """The digits, uint16 (digits, combinations), that give each combination of one cause;
+        others are 0."""
         family = self.family
         rest = np.arange(self.counts[number])
-        digits = np.zeros((len(family.tiles) + (len(family.tiles) // family.group if family.group else 0), len(rest)), np.uint16)
+        digits = np.zeros(
+            (len(family.tiles) + (len(family.tiles) // family.group if family.group else 0), len(rest)), np.uint16
+        )
         for group, tiles in self._causes[number]:
             rest, digit = np.divmod(rest, _combinations(family, ((group, tiles),)))
             if group >= 0:
@@ -209,7 +229,8 @@ class _Codes:
         return digits
 
     def of(self, states: np.ndarray) -> np.ndarray:
-        """The combination of each cause, (causes, n), for members with the given states, uint8 (n, tiles)."""
+        """The combination of each cause, (causes, n), for members with the given states, uint8 (n,
+        tiles)."""
         digits = np.ascontiguousarray(states.T, np.uint16)
         if self.family.group:
             digits = np.concatenate((np.maximum(digits, 1) - 1, digits[:: self.family.group] > 0), dtype=np.uint16)

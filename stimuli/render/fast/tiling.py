@@ -1,7 +1,9 @@
-"""Stimuli as tiles and scattered shapes, so that thousands of small frames can be made without drawing each of them.
+"""Stimuli as tiles and scattered shapes, so that thousands of small frames can be made without
+drawing each of them.
 
-A grid whose cells are filled or not, boxes that hold a marker or not: such stimuli are members of a family of *tilings* and differ only in the states of their
-tiles. Bars at any place are *scattered*: figures that come in few shapes, each somewhere.
+A grid whose cells are filled or not, boxes that hold a marker or not: such stimuli are members of a
+family of *tilings* and differ only in the states of their tiles. Bars at any place are *scattered*:
+figures that come in few shapes, each somewhere.
 """
 
 from __future__ import annotations
@@ -15,13 +17,15 @@ from ...scene import BACKGROUND, Colour, Primitive
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The common parts of a family of tilings. Families are compared by identity: build them in cached functions.
+    """The common parts of a family of tilings. Families are compared by identity: build them in
+    cached functions.
 
     Parameters
     ----------
     tiles : for each tile and each of its states, what is drawn
     below : what is drawn before the tiles
-    group : the number of consecutive tiles that are absent together: when one of them is in state 0, all are; 0 = tiles are free of each other
+    group : the number of consecutive tiles that are absent together: when one of them is in state
+        0, all are; 0 = tiles are free of each other
     """
 
     tiles: tuple[tuple[tuple[Primitive, ...], ...], ...]
@@ -43,7 +47,8 @@ class Tiling(NamedTuple):
             yield from tile[state]
 
 
-#: Draws a shape with its corner at whole x, y: what is drawn moves with the corner, and does not change otherwise.
+#: Draws a shape with its corner at whole x, y: what is drawn moves with the corner, and does not
+#: change otherwise.
 Paint = Callable[[Any, float, float], Iterable[Primitive]]
 
 

@@ -1,4 +1,5 @@
-"""Chat agents against a real OpenAI-compatible server: what is sent, what is read, what is kept, and what is said when it fails."""
+"""Chat agents against a real OpenAI-compatible server: what is sent, what is read, what is kept,
+and what is said when it fails."""
 
 from __future__ import annotations
 
@@ -32,7 +33,11 @@ KEY = "sk-" + "test" * 3 + "-1234567890"
 HEADER = "X-Fakellm-Conversation-Id"
 VSR, SFR = load_paradigm("vsr"), load_paradigm("sfr")
 TRIAL = compile_trial(VSR, {"list_length": 3}, seed=5, generator="corrected")
-RIGHT = [step.percept.ask.kind.write(step.truth.answer) for step in TRIAL.steps if step.percept.ask is not None and step.truth.answer is not None]
+RIGHT = [
+    step.percept.ask.kind.write(step.truth.answer)
+    for step in TRIAL.steps
+    if step.percept.ask is not None and step.truth.answer is not None
+]
 
 
 def _rules() -> Iterator[dict[str, Any]]:
@@ -83,11 +88,20 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _agent(tap: Tap, model: str, **settings: Any) -> ChatAgent:
-    care: dict[str, Any] = {"max_retries": 1} | {key: settings.pop(key) for key in RequestLimits.model_fields if key in settings}
-    return ChatAgent(model, ChatSettings(**{"conversation_header": HEADER, **settings}), Endpoint(tap.base_url), RequestLimits(**care))
+    care: dict[str, Any] = {"max_retries": 1} | {
+        key: settings.pop(key) for key in RequestLimits.model_fields if key in settings
+    }
+    return ChatAgent(
+        model,
+        ChatSettings(**{"conversation_header": HEADER, **settings}),
+        Endpoint(tap.base_url),
+        RequestLimits(**care),
+    )
 
 
-async def _take(agent: ChatAgent, trial: Trial, journal: TrialJournal | None = None, questions: int | None = None) -> list[Response]:
+async def _take(
+    agent: ChatAgent, trial: Trial, journal: TrialJournal | None = None, questions: int | None = None
+) -> list[Response]:
     """The answers to a trial, or to its first ``questions`` questions."""
     episode = agent.start(context(trial, load_paradigm(trial.paradigm)))
     if journal is not None:
@@ -104,12 +118,16 @@ async def _take(agent: ChatAgent, trial: Trial, journal: TrialJournal | None = N
     return answers
 
 
-def _run(agent: ChatAgent, trial: Trial = TRIAL, journal: TrialJournal | None = None, questions: int | None = None) -> list[Response]:
+def _run(
+    agent: ChatAgent, trial: Trial = TRIAL, journal: TrialJournal | None = None, questions: int | None = None
+) -> list[Response]:
     return asyncio.run(_take(agent, trial, journal, questions))
 
 
 def _right(answers: Sequence[Response], trial: Trial = TRIAL) -> bool:
-    return [answer.value for answer in answers] == [step.truth.answer for step in trial.steps if step.percept.ask is not None]
+    return [answer.value for answer in answers] == [
+        step.truth.answer for step in trial.steps if step.percept.ask is not None
+    ]
 
 
 # What is sent
@@ -119,8 +137,12 @@ def test_the_conversation_is_sent_word_for_word(tap: Tap) -> None:
     answers = _run(_agent(tap, "right"))
     assert _right(answers)
     expected = [list(messages) for _, messages, _ in converse(TRIAL, VSR, solve)]
-    assert [request.body["messages"] for request in tap.requests] == expected, "one request a question, with the whole conversation"
-    assert all(set(request.body) == {"messages", "model"} for request in tap.requests), "nothing but the words and the model's name"
+    assert [request.body["messages"] for request in tap.requests] == expected, (
+        "one request a question, with the whole conversation"
+    )
+    assert all(set(request.body) == {"messages", "model"} for request in tap.requests), (
+        "nothing but the words and the model's name"
+    )
     assert {request.path for request in tap.requests} == {"/v1/chat/completions"}
 
 
@@ -134,7 +156,10 @@ def test_each_trial_is_one_conversation(tap: Tap) -> None:
 
 
 def test_sampling_settings_are_sent_when_they_are_set(tap: Tap) -> None:
-    _run(_agent(tap, "right", temperature=0, top_p=0.5, max_tokens=7, max_tokens_field="max_completion_tokens", seed=11), questions=1)
+    _run(
+        _agent(tap, "right", temperature=0, top_p=0.5, max_tokens=7, max_tokens_field="max_completion_tokens", seed=11),
+        questions=1,
+    )
     sent = tap.requests[0].body
     assert {key: sent[key] for key in ("temperature", "top_p", "max_completion_tokens", "seed")} == {
         "temperature": 0,
@@ -147,7 +172,10 @@ def test_sampling_settings_are_sent_when_they_are_set(tap: Tap) -> None:
 def test_the_history_keeps_the_full_reply(tap: Tap) -> None:
     answers = _run(_agent(tap, "wordy"))
     assert _right(answers)
-    assert tap.requests[-1].body["messages"][2] == {"role": "assistant", "content": f"It was at position **{RIGHT[0]}**."}
+    assert tap.requests[-1].body["messages"][2] == {
+        "role": "assistant",
+        "content": f"It was at position **{RIGHT[0]}**.",
+    }
     assert answers[0].raw == f"It was at position **{RIGHT[0]}**."
 
 
@@ -165,8 +193,13 @@ def test_a_published_protocol_is_sent_word_for_word(tap: Tap) -> None:
 
     answers = asyncio.run(take())
     assert {(answer.value, answer.notes["extraction"]) for answer in answers} == {("-", "first_character")}
-    expected = [request.messages for request in hold(trial, paradigm, settings, lambda *_: "- is my answer, since nothing is the same.")[0]]
-    assert [request.body["messages"] for request in tap.requests] == [[message.sent() for message in messages] for messages in expected]
+    expected = [
+        request.messages
+        for request in hold(trial, paradigm, settings, lambda *_: "- is my answer, since nothing is the same.")[0]
+    ]
+    assert [request.body["messages"] for request in tap.requests] == [
+        [message.sent() for message in messages] for messages in expected
+    ]
     assert all(set(request.body) == {"messages", "model"} for request in tap.requests)
     assert [message["role"] for message in tap.requests[1].body["messages"]] == ["user", "user", "assistant", "user"]
 
@@ -177,19 +210,32 @@ def test_a_published_protocol_is_sent_word_for_word(tap: Tap) -> None:
 def test_thoughts_in_a_reply_are_taken_out_and_kept_in_the_record(tap: Tap) -> None:
     answers = _run(_agent(tap, "thinker"))
     assert [answer.value for answer in answers] == [3, 3, 3]
-    assert [message["content"] for message in tap.requests[-1].body["messages"] if message["role"] == "assistant"] == ["4", "4"]
+    assert [message["content"] for message in tap.requests[-1].body["messages"] if message["role"] == "assistant"] == [
+        "4",
+        "4",
+    ]
     assert answers[0].raw == "<think>1, or 2 ... no.</think>\n4"
 
 
 def test_an_answer_and_its_account(tap: Tap) -> None:
     ticks = count()
-    agent = ChatAgent("right", ChatSettings(conversation_header=HEADER), Endpoint(tap.base_url), clock=lambda: next(ticks) * 0.25)
+    agent = ChatAgent(
+        "right", ChatSettings(conversation_header=HEADER), Endpoint(tap.base_url), clock=lambda: next(ticks) * 0.25
+    )
     answer = _run(agent, questions=1)[0]
     assert (answer.outcome, answer.rt_ms, answer.raw) == ("answered", None, RIGHT[0])
     notes = dict(answer.notes)
     assert notes.pop("prompt_tokens") > 100
     assert notes.pop("completion_tokens") >= 1
-    assert notes == {"extraction": "exact", "latency_ms": 250.0, "attempts": 1, "retries": 0, "replayed": 0, "finish_reason": "stop", "served_model": "right"}
+    assert notes == {
+        "extraction": "exact",
+        "latency_ms": 250.0,
+        "attempts": 1,
+        "retries": 0,
+        "replayed": 0,
+        "finish_reason": "stop",
+        "served_model": "right",
+    }
     json.dumps(dict(answer.notes))
 
 
@@ -200,7 +246,10 @@ def test_an_unreadable_reply_is_asked_again(tap: Tap) -> None:
     assert answers[0].notes["earlier_replies"] == ["I would rather talk about 3 or 4 other things."]
     again = tap.requests[1].body["messages"]
     assert again[2] == {"role": "assistant", "content": "I would rather talk about 3 or 4 other things."}
-    assert again[3] == {"role": "user", "content": "That could not be read as an answer. Answer with one number from 1 to 9."}
+    assert again[3] == {
+        "role": "user",
+        "content": "That could not be read as an answer. Answer with one number from 1 to 9.",
+    }
 
 
 @pytest.mark.parametrize("reask", [0, 1, 3])
@@ -260,22 +309,35 @@ def test_replies_are_stored_before_they_are_used_and_replayed_instead_of_paid_ag
     recorder, journal = _journal(tmp_path, 1)
     _run(_agent(tap, "right"), TRIAL, journal, questions=2)
     kept = read_transcript(tmp_path)
-    assert [line["reply"]["content"] for line in kept if "reply" in line] == RIGHT[:2], "on the disk already, without closing"
+    assert [line["reply"]["content"] for line in kept if "reply" in line] == RIGHT[:2], (
+        "on the disk already, without closing"
+    )
     assert [line["ask"] for line in kept if "begun" in line] == [1, 2]
-    said = [(message["role"], part["text"]) for line in kept if "sent" in line for message in line["sent"] for part in message["parts"]]
+    said = [
+        (message["role"], part["text"])
+        for line in kept
+        if "sent" in line
+        for message in line["sent"]
+        for part in message["parts"]
+    ]
     sent = [(message["role"], message["content"]) for message in tap.requests[1].body["messages"]]
-    assert "\n\n".join(text for role, text in said if role == "user") == "\n\n".join(text for role, text in sent if role == "user"), "all that was sent, once"
+    assert "\n\n".join(text for role, text in said if role == "user") == "\n\n".join(
+        text for role, text in sent if role == "user"
+    ), "all that was sent, once"
     assert [text for role, text in said if role == "assistant"] == RIGHT[:1]
     recorder.close()
 
-    # the same conversation goes on: turn 3 is answered by the rule of turn 1, since the server counts a new conversation
+    # the same conversation goes on: turn 3 is answered by the rule of turn 1, since the server
+    # counts a new conversation
     recorder, journal = _journal(tmp_path, 2)
     resumed = _run(_agent(tap, "right"), TRIAL, journal)
     recorder.close()
     assert len(tap.requests) == 3, "two before the interruption, one after it"
     assert [answer.value for answer in resumed[:2]] == [answer.value for answer in whole[:2]]
     assert [answer.notes["replayed"] for answer in resumed] == [1, 1, 0]
-    assert tap.requests[2].body["messages"] == list(list(converse(TRIAL, VSR, solve))[2][1]), "the open conversation, word for word"
+    assert tap.requests[2].body["messages"] == list(list(converse(TRIAL, VSR, solve))[2][1]), (
+        "the open conversation, word for word"
+    )
 
 
 def test_every_reply_of_a_question_that_was_asked_again_is_replayed(tap: Tap, tmp_path: Path) -> None:
@@ -291,7 +353,9 @@ def test_every_reply_of_a_question_that_was_asked_again_is_replayed(tap: Tap, tm
     assert [answer.notes["replayed"] for answer in again] == [2, 1, 1]
 
 
-def test_stored_replies_to_other_requests_are_refused_and_what_was_sent_stays_as_it_was(tap: Tap, tmp_path: Path) -> None:
+def test_stored_replies_to_other_requests_are_refused_and_what_was_sent_stays_as_it_was(
+    tap: Tap, tmp_path: Path
+) -> None:
     recorder, journal = _journal(tmp_path, 1)
     _run(_agent(tap, "right"), TRIAL, journal, questions=1)
     recorder.close()
@@ -313,7 +377,9 @@ def _sentence(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
     """The message, after checking that it is one and that the key is nowhere."""
     assert isinstance(error, SpanLabError)
     report = traceback.TracebackException.from_exception(error, capture_locals=True)
-    report.stack = traceback.StackSummary.from_list([frame for frame in report.stack if frame.filename != __file__])  # the test itself knows the key
+    report.stack = traceback.StackSummary.from_list(
+        [frame for frame in report.stack if frame.filename != __file__]
+    )  # the test itself knows the key
     everything = "".join(report.format()) + caplog.text + repr(error)
     chain: BaseException | None = error
     while chain is not None:
@@ -361,7 +427,11 @@ def _odd(kind: str) -> Any:
             case "list":
                 return 200, "application/json", b"[1, 2]"
             case "error":
-                return 200, "application/json", f'{{"error": {{"message": "provider of {KEY} is gone", "code": 502}}}}'.encode()
+                return (
+                    200,
+                    "application/json",
+                    f'{{"error": {{"message": "provider of {KEY} is gone", "code": 502}}}}'.encode(),
+                )
             case "elsewhere":
                 return 404, "text/html", b"<h1>Not here</h1>"
             case _:
@@ -383,7 +453,9 @@ def _odd(kind: str) -> Any:
         ("late", "gave no reply within 0.2 s"),
     ],
 )
-def test_what_is_no_chat_server_gives_one_sentence(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kind: str, says: str) -> None:
+def test_what_is_no_chat_server_gives_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kind: str, says: str
+) -> None:
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with listening(_odd(kind)) as stub:
@@ -393,20 +465,28 @@ def test_what_is_no_chat_server_gives_one_sentence(monkeypatch: pytest.MonkeyPat
     _sentence(caught.value, caplog)
 
 
-def test_a_refused_connection_gives_one_sentence(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refused_connection_gives_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with listening(_odd("page")) as stub:
         pass  # nobody listens there any more
     agent = _agent(stub, "any", max_retries=1)
-    with pytest.raises(EndpointError, match=r"no connection to http://127\.0\.0\.1:\d+/v1 in 2 tries .*; is the server running") as caught:
+    with pytest.raises(
+        EndpointError, match=r"no connection to http://127\.0\.0\.1:\d+/v1 in 2 tries .*; is the server running"
+    ) as caught:
         _run(agent)
     assert not caught.value.permanent
     _sentence(caught.value, caplog)
 
 
-def test_a_missing_or_mangled_key_is_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(EndpointError, match=r"no key for https://api\.openai\.com/v1: set the environment variable OPENAI_API_KEY"):
+def test_a_missing_or_mangled_key_is_said_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(
+        EndpointError, match=r"no key for https://api\.openai\.com/v1: set the environment variable OPENAI_API_KEY"
+    ):
         ChatAgent("gpt-4o-mini")
     monkeypatch.setenv("OPENAI_API_KEY", KEY[:9] + "\n" + KEY[9:])
     with pytest.raises(EndpointError, match="a line break"):
@@ -419,7 +499,9 @@ def test_a_missing_or_mangled_key_is_said_before_anything_is_sent(monkeypatch: p
         ChatAgent(" ")
 
 
-def test_a_server_on_this_machine_needs_no_key_and_gets_none_that_is_not_its_own(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_on_this_machine_needs_no_key_and_gets_none_that_is_not_its_own(
+    tap: Tap, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
     assert _right(_run(ChatAgent("right", ChatSettings(conversation_header=HEADER))))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -438,7 +520,10 @@ def test_a_missing_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.slow
 def test_the_client_is_imported_only_when_it_is_used() -> None:
     code = "import sys, spanlab.agents.chat, spanlab.agents.chat.servers.scripted; print('openai' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        == "False"
+    )
 
 
 # What is recorded of the agent
@@ -449,15 +534,31 @@ def test_settings_tell_everything_but_secrets(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("OPENAI_BASE_URL", "https://llm.example.org:8443/v1")
     agent = ChatAgent("org/model:free", ChatSettings(temperature=0.5), request_limits=RequestLimits(timeout_s=30))
     said, found = agent.settings(), agent.apparatus()
-    assert said == {"model": "org/model:free", "endpoint": "https://llm.example.org:8443/v1", "provider": "", **ChatSettings(temperature=0.5).model_dump()}
-    assert found == {"endpoint": "https://llm.example.org:8443/v1", **RequestLimits(timeout_s=30).model_dump(mode="json"), "reader": READER}
+    assert said == {
+        "model": "org/model:free",
+        "endpoint": "https://llm.example.org:8443/v1",
+        "provider": "",
+        **ChatSettings(temperature=0.5).model_dump(),
+    }
+    assert found == {
+        "endpoint": "https://llm.example.org:8443/v1",
+        **RequestLimits(timeout_s=30).model_dump(mode="json"),
+        "reader": READER,
+    }
     assert KEY not in json.dumps([said, found])
 
 
 @pytest.mark.parametrize(
-    "address", ["https://me:hunter22@llm.example.org/v1", "https://hunter22@llm.example.org/v1", "https://llm.example.org/v1?key=hunter22"]
+    "address",
+    [
+        "https://me:hunter22@llm.example.org/v1",
+        "https://hunter22@llm.example.org/v1",
+        "https://llm.example.org/v1?key=hunter22",
+    ],
 )
-def test_an_address_with_secrets_in_it_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_an_address_with_secrets_in_it_is_refused_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     with pytest.raises(EndpointError, match="OPENAI_BASE_URL holds a user name, a password, a query") as caught:
@@ -465,10 +566,14 @@ def test_an_address_with_secrets_in_it_is_refused_and_not_repeated(monkeypatch: 
     assert "hunter22" not in str(caught.value)
 
 
-def test_a_conversation_that_is_too_long_says_something_of_this_trial_alone(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversation_that_is_too_long_says_something_of_this_trial_alone(
+    tap: Tap, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     agent = _agent(tap, "short")
-    with pytest.raises(Unobtainable, match=r"too long for the model 'short' at .*maximum context length is 4096 tokens") as caught:
+    with pytest.raises(
+        Unobtainable, match=r"too long for the model 'short' at .*maximum context length is 4096 tokens"
+    ) as caught:
         _run(agent)
     assert caught.value.bearable == 0.1
     assert KEY not in str(caught.value)
@@ -476,7 +581,9 @@ def test_a_conversation_that_is_too_long_says_something_of_this_trial_alone(tap:
 
 def test_settings_change_with_what_shapes_the_answers_only() -> None:
     def said(port: int = 1, request_limits: RequestLimits | None = None, **settings: Any) -> str:
-        return json.dumps(ChatAgent("m", ChatSettings(**settings), Endpoint(f"http://127.0.0.1:{port}/v1"), request_limits).settings())
+        return json.dumps(
+            ChatAgent("m", ChatSettings(**settings), Endpoint(f"http://127.0.0.1:{port}/v1"), request_limits).settings()
+        )
 
     assert said() == said(port=2) == said(request_limits=RequestLimits(timeout_s=1, max_retries=0, concurrency=2))
     assert len({said(), said(temperature=0), said(reask=0), said(instructions_as="user"), said(preamble="")}) == 5
@@ -486,7 +593,11 @@ def test_settings_change_with_what_shapes_the_answers_only() -> None:
 def test_settings_from_outside_are_checked() -> None:
     assert ChatSettings.read({"temperature": "0.5", "reask": 2}) == ChatSettings(temperature=0.5, reask=2)
     with pytest.raises(
-        SpanLabError, match=r"'reask': expected a number from 0; found -1; there is no setting 'temprature'; did you mean 'temperature'\?"
+        SpanLabError,
+        match=(
+            r"'reask': expected a number from 0; found -1; there is no setting 'temprature'; did you mean"
+            r" 'temperature'\?"
+        ),
     ) as caught:
         ChatSettings.read({"temprature": 1, "reask": -1, "api_key": KEY})
     assert KEY not in str(caught.value)

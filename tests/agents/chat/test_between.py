@@ -1,4 +1,5 @@
-"""What comes between a list and its question: notes in place of the list, a text to read, sums to do."""
+"""What comes between a list and its question: notes in place of the list, a text to read, sums to
+do."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ def test_with_a_notepad_only_the_notes_are_sent_again(tmp_path: Path) -> None:
         assert words(questions[0][1]).startswith(f"Your notes:\n{NOTES}\n\nNine positions")
         for messages in questions:
             assert len([message for message in messages if message["role"] == "system"]) == 1
-            assert not any(part in words(message) for message in messages for part in grids), "a list that is dropped is sent nowhere"
+            assert not any(part in words(message) for message in messages for part in grids), (
+                "a list that is dropped is sent nowhere"
+            )
             assert not any(ChatSettings().notepad_text in words(message) for message in messages)
         assert [len(messages) for messages in questions] == [2, 4, 6]
     answers = [event for event in read_events(session.folder) if event["event"] == "step" and "ask" in event]
@@ -68,7 +71,9 @@ def test_a_text_and_sums_come_after_the_list_and_before_the_first_question_alone
     _, asked = take(tmp_path, VSR, FEW, say, {"retention_load": 100, "interference": 2})
     assert len(asked) == 3 * (2 + 3)
     first, second, question, *_, last = asked[:5]
-    assert re.fullmatch(r"(?s)A 6 x 6 grid.*The \w+.*\.\n\nBefore you go on: what is \d+ \+ \d+\? Write the sum only\.", words(first[1]))
+    assert re.fullmatch(
+        r"(?s)A 6 x 6 grid.*The \w+.*\.\n\nBefore you go on: what is \d+ \+ \d+\? Write the sum only\.", words(first[1])
+    )
     assert words(second[-1]).startswith("Before you go on: what is")
     assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
     assert words(question[-1]).startswith("Nine positions")
@@ -86,12 +91,17 @@ def test_a_load_has_about_as_many_tokens_as_it_says_and_none_of_our_nouns() -> N
     assert nouns.isdisjoint(re.findall(r"[a-z]+", load_text(20_000, 7).lower()))
 
 
-@pytest.mark.parametrize("settings", [{"notepad": True, "interference": 1}, {"retention_load": 60, "interference": 2, "conversation": "session"}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"notepad": True, "interference": 1}, {"retention_load": 60, "interference": 2, "conversation": "session"}],
+)
 def test_after_interruptions_the_conversation_is_the_same(tmp_path: Path, settings: dict[str, Any]) -> None:
     whole, asked = take(tmp_path / "whole", VSR, FEW, say, settings)
     for stop in (2, 3, 6, len(asked)):
         parts, again = take(tmp_path / f"parts{stop}", VSR, FEW, say, settings, stops=[stop])
-        assert sorted(map(json.dumps, again)) == sorted(map(json.dumps, asked)), "no request is others than without interruptions, and none is sent twice"
+        assert sorted(map(json.dumps, again)) == sorted(map(json.dumps, asked)), (
+            "no request is others than without interruptions, and none is sent twice"
+        )
         pd.testing.assert_frame_equal(table(parts), table(whole))
 
 
@@ -105,7 +115,9 @@ def test_the_record_says_where_a_conversation_begins_anew(tmp_path: Path) -> Non
     transcript = Transcript(session.folder)
     raw = json.loads(_conversation(transcript, transcript.talk("1"))["raw"])
     shown = [raw["messages"][request.get("first", 0) : request["messages"]] for request in raw["requests"]]
-    assert [[message["role"] for message in messages] for messages in shown] == [[message["role"] for message in messages] for messages in asked[:4]]
+    assert [[message["role"] for message in messages] for messages in shown] == [
+        [message["role"] for message in messages] for messages in asked[:4]
+    ]
     assert [turn.again for turn in transcript.talk("1").turns] == [False] * 4
 
 
@@ -133,7 +145,10 @@ def test_trials_that_ask_while_their_list_goes_on_are_refused(tmp_path: Path) ->
     [
         ({"notepad": True, "conversation": "session"}, "with notepad a conversation begins anew"),
         ({"notepad": True, "examples": 1}, "with notepad a conversation begins anew"),
-        ({"interference": 1, "wording": "bare", "turn": "{shown}"}, "leave out notepad, retention_load and interference"),
+        (
+            {"interference": 1, "wording": "bare", "turn": "{shown}"},
+            "leave out notepad, retention_load and interference",
+        ),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], why: str) -> None:
@@ -169,8 +184,14 @@ def test_the_page_says_whether_the_list_was_still_to_be_read(tmp_path: Path) -> 
     facts = list(gather([tmp_path]).sessions)
     (remark,) = _contexts(facts, {})
     assert "had the paradigm's instructions, and, when asked, the list still in its context" in remark.text
-    assert "chat:m (notes) had the paradigm's instructions, and, when asked, nothing but its own notes of the list" in remark.text
-    assert "one display a turn, and, when asked, the list still in its context, after a text of about 2,000 tokens" in remark.text
+    assert (
+        "chat:m (notes) had the paradigm's instructions, and, when asked, nothing but its own notes of the list"
+        in remark.text
+    )
+    assert (
+        "one display a turn, and, when asked, the list still in its context, after a text of about 2,000 tokens"
+        in remark.text
+    )
     assert remark.text.endswith("People had only their memory.")
     assert remark.warning
     (only_notes,) = _contexts([one for one in facts if one.label == "notes"], {})

@@ -1,4 +1,5 @@
-"""Trials that fail: marked with their reason, the others go on, and a session stops when there are too many."""
+"""Trials that fail: marked with their reason, the others go on, and a session stops when there are
+too many."""
 
 from __future__ import annotations
 
@@ -23,12 +24,19 @@ FILTERED = body({"role": "assistant", "content": ""}, choice={"finish_reason": "
 
 
 @contextmanager
-def _server(monkeypatch: pytest.MonkeyPatch, refuses: Callable[[str], bool], refusal: Answer, model: str = "served-1") -> Iterator[Tap]:
-    """A server that always answers 1, and refuses conversations of which the first stimulus is one of these."""
+def _server(
+    monkeypatch: pytest.MonkeyPatch, refuses: Callable[[str], bool], refusal: Answer, model: str = "served-1"
+) -> Iterator[Tap]:
+    """A server that always answers 1, and refuses conversations of which the first stimulus is one
+    of these."""
 
     def answer(heard: Heard) -> Answer:
         shown = next(message["content"] for message in heard.body["messages"] if message["role"] == "user")
-        return refusal if refuses(shown) else (200, "application/json", body({"role": "assistant", "content": "1"}, model=model))
+        return (
+            refusal
+            if refuses(shown)
+            else (200, "application/json", body({"role": "assistant", "content": "1"}, model=model))
+        )
 
     with listening(answer) as tap:
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
@@ -51,15 +59,22 @@ def _some(share: int) -> Callable[[str], bool]:
 @pytest.mark.parametrize(
     ("refusal", "why"),
     [
-        ((400, "application/json", told("this cannot be answered")), "refused the request with status 400 (this cannot be answered)"),
+        (
+            (400, "application/json", told("this cannot be answered")),
+            "refused the request with status 400 (this cannot be answered)",
+        ),
         ((200, "application/json", FILTERED), "a filter at"),
         ((400, "application/json", told("no", code="content_filter")), "a filter at"),
     ],
     ids=["refused", "filtered", "filtered with a status"],
 )
-def test_the_others_go_on_and_it_is_told(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refusal: Answer, why: str) -> None:
+def test_the_others_go_on_and_it_is_told(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refusal: Answer, why: str
+) -> None:
     with _server(monkeypatch, _some(7), refusal) as tap:
-        code, out, err = run("replay", "vsr", "--agent", "chat:m", "--trials", "16", "--fail-on-error", "0.6", "--price", "1/1")
+        code, out, err = run(
+            "replay", "vsr", "--agent", "chat:m", "--trials", "16", "--fail-on-error", "0.6", "--price", "1/1"
+        )
         asked = len(tap.requests)
     assert code == 0, err
     folder = tmp_path / out.strip()
@@ -82,7 +97,9 @@ def test_the_others_go_on_and_it_is_told(run: Run, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_too_many_stop_the_session_and_a_higher_share_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_too_many_stop_the_session_and_a_higher_share_goes_on(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     refusal = (400, "application/json", told("this cannot be answered"))
     with _server(monkeypatch, _some(3), refusal):
         said = complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "16", "--concurrency", "1"))
@@ -98,7 +115,9 @@ def test_too_many_stop_the_session_and_a_higher_share_goes_on(run: Run, monkeypa
 
 
 @pytest.mark.slow
-def test_trials_that_failed_are_asked_for_again_on_request(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_trials_that_failed_are_asked_for_again_on_request(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     refusal = (400, "application/json", told("this cannot be answered"))
     with _server(monkeypatch, _some(5), refusal):
         assert run("replay", "vsr", "--agent", "chat:m", "--trials", "16", "--fail-on-error", "1")[0] == 0
@@ -106,7 +125,10 @@ def test_trials_that_failed_are_asked_for_again_on_request(run: Run, monkeypatch
     failed = failed_trials(read_events(folder))
     taken = read_responses(folder)
     assert failed
-    said = "nothing to do: trials of data/vsr-chat-m-s1 failed, and all others are finished; --retry-failed tries them again\n"
+    said = (
+        "nothing to do: trials of data/vsr-chat-m-s1 failed, and all others are finished; --retry-failed tries them"
+        " again\n"
+    )
     assert run("resume", "data/vsr-chat-m-s1")[:2] == (0, said)
     with _server(monkeypatch, lambda shown: False, refusal) as tap:
         assert run("resume", "data/vsr-chat-m-s1", "--retry-failed")[0] == 0
@@ -118,16 +140,24 @@ def test_trials_that_failed_are_asked_for_again_on_request(run: Run, monkeypatch
     assert read_session(folder)["account"]["trials_failed"] == 0
 
 
-def test_a_server_that_refuses_everything_is_told_after_three_trials(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_server_that_refuses_everything_is_told_after_three_trials(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with _server(monkeypatch, lambda shown: True, (400, "application/json", told("temperature must be 1"))) as tap:
-        said = complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "100", "--concurrency", "1", "--chat", "temperature=0"))
+        said = complaint(
+            *run(
+                "replay", "vsr", "--agent", "chat:m", "--trials", "100", "--concurrency", "1", "--chat", "temperature=0"
+            )
+        )
     assert "3 of 100 trials failed" in said
     assert "temperature must be 1" in said
     assert len(tap.requests) == 3
 
 
 @pytest.mark.slow
-def test_an_adaptive_session_goes_on_without_a_trial_that_cannot_be_had(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_adaptive_session_goes_on_without_a_trial_that_cannot_be_had(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with _server(monkeypatch, _some(3), (400, "application/json", told("no"))):
         code, _, err = run("replay", "vsr", "--agent", "chat:m", "--design", "span", "--fail-on-error", "1")
         assert code == 0, err
@@ -137,7 +167,9 @@ def test_an_adaptive_session_goes_on_without_a_trial_that_cannot_be_had(run: Run
     assert "span" in {event["event"] for event in read_events(folder)}
 
 
-def test_another_model_behind_the_same_address_is_warned_of_and_counted(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_model_behind_the_same_address_is_warned_of_and_counted(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     refusal = (402, "application/json", told("pay first"))
     count = iter(range(1000))
     with _server(monkeypatch, lambda shown: next(count) >= 20, refusal):
@@ -145,7 +177,10 @@ def test_another_model_behind_the_same_address_is_warned_of_and_counted(run: Run
     with _server(monkeypatch, lambda shown: False, refusal, model="served-2"):
         code, _, err = run("resume", "data/vsr-chat-m-s1")
     assert code == 0
-    assert err.count("so far the replies of this session came from served-1, and now served-2 answers at the same address") == 1
+    assert (
+        err.count("so far the replies of this session came from served-1, and now served-2 answers at the same address")
+        == 1
+    )
     account = read_session(tmp_path / "data" / "vsr-chat-m-s1")["account"]
     assert account["models"]["served-1"] == 20
     assert sum(account["models"].values()) == account["replies"]
@@ -155,8 +190,11 @@ def test_another_model_behind_the_same_address_is_warned_of_and_counted(run: Run
 
 
 @pytest.mark.slow
-def test_refusals_that_come_before_the_first_answers_do_not_say_that_none_can_be_had(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A refusal is quick and an answer takes its time: with many trials at once, several are refused before the first one is finished."""
+def test_refusals_that_come_before_the_first_answers_do_not_say_that_none_can_be_had(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A refusal is quick and an answer takes its time: with many trials at once, several are
+    refused before the first one is finished."""
     refuses, refused, enough = _some(5), [], threading.Event()
 
     def slow_but_for_refusals(shown: str) -> bool:
@@ -169,6 +207,8 @@ def test_refusals_that_come_before_the_first_answers_do_not_say_that_none_can_be
         return False
 
     with _server(monkeypatch, slow_but_for_refusals, (400, "application/json", told("this cannot be answered"))):
-        code, _, err = run("replay", "vsr", "--agent", "chat:m", "--trials", "20", "--concurrency", "20", "--fail-on-error", "1")
+        code, _, err = run(
+            "replay", "vsr", "--agent", "chat:m", "--trials", "20", "--concurrency", "20", "--fail-on-error", "1"
+        )
     assert code == 0, err
     assert len(failed_trials(read_events(tmp_path / "data" / "vsr-chat-m-s1"))) >= 3

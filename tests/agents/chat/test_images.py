@@ -40,7 +40,9 @@ Eyes = Callable[[list[bytes]], str]
 
 def pictures(body: dict[str, Any]) -> list[dict[str, str]]:
     """The pictures of a request, in order."""
-    parts = [part for message in body["messages"] if isinstance(message["content"], list) for part in message["content"]]
+    parts = [
+        part for message in body["messages"] if isinstance(message["content"], list) for part in message["content"]
+    ]
     return [part["image_url"] for part in parts if part["type"] == "image_url"]
 
 
@@ -69,15 +71,24 @@ def blind(files: list[bytes]) -> str:
     return "I think that it says ABCD." if files else "none"
 
 
-def answering(eyes: Eyes, counts: bool = True, drops: bool = False, spells: bool = False) -> Callable[[Request], Answer]:
-    """A server with a model behind it that has such eyes; it may count no tokens, drop pictures without a word, or spell out their files to the model."""
+def answering(
+    eyes: Eyes, counts: bool = True, drops: bool = False, spells: bool = False
+) -> Callable[[Request], Answer]:
+    """A server with a model behind it that has such eyes; it may count no tokens, drop pictures
+    without a word, or spell out their files to the model."""
 
     def answer(request: Request) -> Answer:
         files = [] if drops else [file_of(one) for one in pictures(request.body)]
         taken = sum(len(file) for file in files) if spells else TOKENS_PER_PICTURE * len(files)
         usage = {"prompt_tokens": 20 + taken, "completion_tokens": 2, "total_tokens": 0}
         message = {"role": "assistant", "content": eyes(files)}
-        body = {"id": "1", "object": "chat.completion", "created": 0, "model": "eyes", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+        body = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "eyes",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        }
         return 200, "application/json", json.dumps({**body, **({"usage": usage} if counts else {})}).encode()
 
     return answer
@@ -91,7 +102,10 @@ def refusing(request: Request) -> Answer:
 
 def agent_at(tap: Tap, **settings: Any) -> ChatAgent:
     return ChatAgent(
-        "eyes", ChatSettings.read({"view": "image", "image_px": 192, **settings}), Endpoint(tap.base_url, key_variable=None), RequestLimits(max_retries=0)
+        "eyes",
+        ChatSettings.read({"view": "image", "image_px": 192, **settings}),
+        Endpoint(tap.base_url, key_variable=None),
+        RequestLimits(max_retries=0),
     )
 
 
@@ -135,7 +149,11 @@ def test_with_both_views_the_words_come_with_the_picture() -> None:
     assert "a picture of it follows" in first[0]["content"]
     assert [part["type"] for part in first[1]["content"]] == ["text", "image_url"]
     assert first[1]["content"][0]["text"] == SHOWN[0].words().strip("\n")
-    assert [part["type"] for part in first[-1]["content"]] == ["text", "image_url", "text"], "the display, then the question"
+    assert [part["type"] for part in first[-1]["content"]] == [
+        "text",
+        "image_url",
+        "text",
+    ], "the display, then the question"
 
 
 @pytest.mark.sampled(11)
@@ -147,7 +165,9 @@ def test_displays_that_look_different_are_different_pictures(name: str) -> None:
     assert len({file(stimulus, 192) for stimulus in shown}) == len(shown)
 
 
-def test_pictures_are_drawn_beside_the_event_loop_so_that_no_latency_counts_the_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_are_drawn_beside_the_event_loop_so_that_no_latency_counts_the_drawing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     drawn_in: list[str] = []
 
     def noting(scene: Any, size_px: int) -> Image.Image:
@@ -194,13 +214,21 @@ def test_pictures_are_kept_as_the_step_that_draws_them_anew(tmp_path: Path) -> N
 def test_a_server_that_sees_is_found_to_see_and_it_is_recorded(tmp_path: Path) -> None:
     with listening(answering(sees(192))) as tap:
         agent = agent_at(tap, max_tokens=2, logprobs=True)
-        session = begin(tmp_path, VSR, agent, plan_session(VSR, seed=4, trials=1, design=SessionDesign()), Wanted(seed=4))
+        session = begin(
+            tmp_path, VSR, agent, plan_session(VSR, seed=4, trials=1, design=SessionDesign()), Wanted(seed=4)
+        )
         Runner(session, agent).run()
         checks = [request.body for request in tap.requests[:4]]
         assert [len(pictures(body)) for body in checks] == [0, 1, 1, 1]
-        assert not {"max_tokens", "logprobs", "top_logprobs"} & {key for body in checks for key in body}, "its replies are not answers to be cut short"
+        assert not {"max_tokens", "logprobs", "top_logprobs"} & {key for body in checks for key in body}, (
+            "its replies are not answers to be cut short"
+        )
         assert not any(
-            letters in json.dumps([body["messages"][0]["content"] for body in checks if isinstance(body["messages"][0]["content"], str)]) for letters in LETTERS
+            letters
+            in json.dumps(
+                [body["messages"][0]["content"] for body in checks if isinstance(body["messages"][0]["content"], str)]
+            )
+            for letters in LETTERS
         )
         found = read_session(session.folder)["apparatus"]["vision"]
         assert found == {"pictures": 3, "read": 3, "tokens_per_picture": TOKENS_PER_PICTURE}
@@ -212,7 +240,9 @@ def test_a_server_that_sees_is_found_to_see_and_it_is_recorded(tmp_path: Path) -
 def test_two_of_three_pictures_are_enough_and_spelling_does_not_matter() -> None:
     def reads(files: list[bytes]) -> str:
         letters = sees(192)(files)
-        return {LETTERS[0]: "K R H X", LETTERS[1]: "The letters are **m-f-c-t**.", LETTERS[2]: "WNID"}.get(letters, letters)
+        return {LETTERS[0]: "K R H X", LETTERS[1]: "The letters are **m-f-c-t**.", LETTERS[2]: "WNID"}.get(
+            letters, letters
+        )
 
     with listening(answering(reads)) as tap:
         agent = agent_at(tap)
@@ -223,24 +253,48 @@ def test_two_of_three_pictures_are_enough_and_spelling_does_not_matter() -> None
 @pytest.mark.parametrize(
     ("answer", "check", "says"),
     [
-        (answering(blind, drops=True), "read", r"silently drops pictures: .* choose a model that sees, or set view to words"),
+        (
+            answering(blind, drops=True),
+            "read",
+            r"silently drops pictures: .* choose a model that sees, or set view to words",
+        ),
         (answering(blind, drops=True), "tokens", r"silently drops pictures"),
-        (answering(blind), "read", r"pictures arrive at .* \(one makes a request 85 tokens longer\), but they were not read: the model 'eyes' read 0 of 3"),
+        (
+            answering(blind),
+            "read",
+            (
+                r"pictures arrive at .* \(one makes a request 85 tokens longer\), but they were not read: the model"
+                r" 'eyes' read 0 of 3"
+            ),
+        ),
         (answering(blind), "tokens", None),
         (
             answering(blind, spells=True),
             "tokens",
-            r"gives 'eyes' the text of a picture's file to read instead of the picture: one makes a request \d+ tokens longer",
+            (
+                r"gives 'eyes' the text of a picture's file to read instead of the picture: one makes a request \d+"
+                r" tokens longer"
+            ),
         ),
         (answering(blind, spells=True), "read", r"gives 'eyes' the text of a picture's file to read"),
-        (answering(blind, counts=False), "read", r"read 0 of 3 test pictures, and .* does not count tokens, so it is unknown whether pictures reach"),
+        (
+            answering(blind, counts=False),
+            "read",
+            r"read 0 of 3 test pictures, and .* does not count tokens, so it is unknown whether pictures reach",
+        ),
         (answering(blind, counts=False), "tokens", r"does not count tokens, .*; set vision_check to read"),
         (answering(sees(192), counts=False), "read", None),
-        (refusing, "read", r"image input is not supported.*\(this was a request with a picture; without one there was a reply\)"),
+        (
+            refusing,
+            "read",
+            r"image input is not supported.*\(this was a request with a picture; without one there was a reply\)",
+        ),
         (answering(blind, drops=True), "off", None),
     ],
 )
-def test_a_server_that_does_not_see_stops_the_session_with_the_reason(answer: Callable[[Request], Answer], check: str, says: str | None) -> None:
+def test_a_server_that_does_not_see_stops_the_session_with_the_reason(
+    answer: Callable[[Request], Answer], check: str, says: str | None
+) -> None:
     with listening(answer) as tap:
         agent = agent_at(tap, vision_check=check)
         if says is None:
@@ -271,7 +325,12 @@ def test_no_trial_begins_where_pictures_are_dropped_and_the_session_goes_on_once
         assert len(tap.requests) == 4
         assert {line["trial"] for line in read_transcript(session.folder)} == {"0"}
     with listening(answering(sees(192))) as tap:
-        agent = ChatAgent("eyes", agent_at(tap)._settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(max_retries=0, cache=tmp_path / "cache"))
+        agent = ChatAgent(
+            "eyes",
+            agent_at(tap)._settings,
+            Endpoint(tap.base_url, key_variable=None),
+            RequestLimits(max_retries=0, cache=tmp_path / "cache"),
+        )
         Runner(reopen(session.folder), agent).run()
         assert len(pictures(tap.requests[1].body)) == 1, "looked again"
     found = read_session(session.folder)["apparatus"]["vision"]
@@ -300,6 +359,11 @@ def test_a_session_that_goes_on_does_not_pay_for_the_check_again(tmp_path: Path)
 def test_the_cache_does_not_answer_for_a_servers_eyes(tmp_path: Path) -> None:
     for _ in range(2):
         with listening(answering(sees(192))) as tap:
-            agent = ChatAgent("eyes", ChatSettings(view="image", image_px=192), Endpoint(tap.base_url, key_variable=None), RequestLimits(cache=tmp_path))
+            agent = ChatAgent(
+                "eyes",
+                ChatSettings(view="image", image_px=192),
+                Endpoint(tap.base_url, key_variable=None),
+                RequestLimits(cache=tmp_path),
+            )
             take(agent, look=True)
             assert len(tap.requests) == 4

@@ -1,4 +1,5 @@
-"""What a request may hold beside what SpanLab knows of: from the command line and from files, recorded, and without a secret in anything that is written."""
+"""What a request may hold beside what SpanLab knows of: from the command line and from files,
+recorded, and without a secret in anything that is written."""
 
 from __future__ import annotations
 
@@ -23,19 +24,29 @@ def three(request: Request) -> Answer:
     return 200, "application/json", completion("3", "m", 10)
 
 
-def test_what_is_given_on_the_command_line_and_in_files_goes_out_and_is_recorded(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_is_given_on_the_command_line_and_in_files_goes_out_and_is_recorded(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("LAB_KEY", SECRET)
     (tmp_path / "told.txt").write_text("Remember all of it.\n", encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(
-        "about: ours\nsettings:\n  preamble: You are tired.\n  top_k: 5\n  stop: [END]\n  extra_headers: {X-Lab-Key: $LAB_KEY, X-Project: memory}\n"
-        "instructions: {vsr: told.txt}\n",
+        "about: ours\nsettings:\n  preamble: You are tired.\n  top_k: 5\n  stop: [END]\n  extra_headers: {X-Lab-Key:"
+        " $LAB_KEY, X-Project: memory}\ninstructions: {vsr: told.txt}\n",
         encoding="utf-8",
     )
     with listening(three) as tap:
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
-        options = [f"preset={tmp_path / 'mine.yaml'}", "top_k=7", 'stop=["\\n", END]', "extra_body={mirostat: 2, nested: {deep: [1]}}", "presence_penalty=0.5"]
+        options = [
+            f"preset={tmp_path / 'mine.yaml'}",
+            "top_k=7",
+            'stop=["\\n", END]',
+            "extra_body={mirostat: 2, nested: {deep: [1]}}",
+            "presence_penalty=0.5",
+        ]
         chat = [word for option in options for word in ("--chat", option)]
-        status, out, err = run("replay", "vsr", "--agent", "chat:m", "--trials", "1", "--data", tmp_path / "data", *chat)
+        status, out, err = run(
+            "replay", "vsr", "--agent", "chat:m", "--trials", "1", "--data", tmp_path / "data", *chat
+        )
     assert status == 0, err
     body, headers = tap.requests[0].body, tap.requests[0].headers
     assert {name: body[name] for name in ("top_k", "stop", "mirostat", "nested", "presence_penalty")} == {
@@ -52,19 +63,29 @@ def test_what_is_given_on_the_command_line_and_in_files_goes_out_and_is_recorded
     assert settings["extra_headers"] == {"X-Lab-Key": "$LAB_KEY", "X-Project": "memory"}
     assert settings["extra_body"] == {"mirostat": 2, "nested": {"deep": [1]}}
     assert settings["instructions"] == {"vsr": "Remember all of it."}
-    assert SECRET not in out + err + "".join(path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file())
+    assert SECRET not in out + err + "".join(
+        path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()
+    )
 
 
-def test_what_a_server_repeats_of_a_secret_header_is_hidden(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_a_server_repeats_of_a_secret_header_is_hidden(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("LAB_KEY", SECRET)
 
     def repeats(request: Request) -> Answer:
-        return 403, "application/json", json.dumps({"error": {"message": f"no use with {request.headers['x-lab-key']}"}}).encode()
+        return (
+            403,
+            "application/json",
+            json.dumps({"error": {"message": f"no use with {request.headers['x-lab-key']}"}}).encode(),
+        )
 
     with listening(repeats) as tap:
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
         chat = ["--chat", "extra_headers={X-Lab-Key: $LAB_KEY}"]
-        status, out, err = run("replay", "vsr", "--agent", "chat:m", "--trials", "1", "--data", tmp_path / "data", *chat)
+        status, out, err = run(
+            "replay", "vsr", "--agent", "chat:m", "--trials", "1", "--data", tmp_path / "data", *chat
+        )
     assert status != 0
     assert "[hidden]" in out + err
     assert SECRET not in out + err
@@ -73,7 +94,10 @@ def test_what_a_server_repeats_of_a_secret_header_is_hidden(run: Run, monkeypatc
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"extra_headers": {"Authorization": "Bearer abcdef"}}, "looks like a secret: put it into an environment variable"),
+        (
+            {"extra_headers": {"Authorization": "Bearer abcdef"}},
+            "looks like a secret: put it into an environment variable",
+        ),
         ({"extra_headers": {"X-Lab-Key": "abcdef"}}, "looks like a secret"),
         ({"extra_headers": {"X-Note": "sk-abcdef0123"}}, "looks like a secret"),
         ({"extra_headers": {"X-Note": "$A sk-abcdef0123"}}, "beside a variable"),
@@ -96,10 +120,23 @@ def test_what_cannot_go_out_is_told_without_its_value(values: dict[str, Any], sa
     assert "abcdef" not in str(caught.value)
 
 
-def test_a_variable_that_is_not_set_is_told_before_anything_begins(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_variable_that_is_not_set_is_told_before_anything_begins(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.delenv("LAB_KEY", raising=False)
-    _, out, err = run("replay", "vsr", "--agent", "chat:m", "--trials", "1", "--data", tmp_path / "data", "--chat", "extra_headers={X-Lab-Key: $LAB_KEY}")
+    _, out, err = run(
+        "replay",
+        "vsr",
+        "--agent",
+        "chat:m",
+        "--trials",
+        "1",
+        "--data",
+        tmp_path / "data",
+        "--chat",
+        "extra_headers={X-Lab-Key: $LAB_KEY}",
+    )
     assert "set the environment variable LAB_KEY" in out + err
     assert not (tmp_path / "data").exists()
 
@@ -123,17 +160,22 @@ def test_a_faulty_preset_is_told_in_a_sentence(tmp_path: Path, text: str, said: 
     assert said.split(",")[0] in str(caught.value)
 
 
-def test_what_other_editors_write_is_read_and_files_that_a_preset_names_lie_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From Windows: a byte order mark, its line ends, a name in capitals, umlauts; and the program runs in another folder."""
+def test_what_other_editors_write_is_read_and_files_that_a_preset_names_lie_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From Windows: a byte order mark, its line ends, a name in capitals, umlauts; and the program
+    runs in another folder."""
     folder = tmp_path / "Müde Studentin"
     folder.mkdir()
     (folder / "PERSONA.YAML").write_bytes(
         b"\xef\xbb\xbf"
-        + "about: müde\r\nsettings:\r\n  preamble: |\r\n    Du bist müde.\r\n    Antworte kurz.\r\n  likelihoods: echo\r\n  template: plain.jinja\r\n"
-        "  instructions:\r\n    vsr: Anleitung.TXT\r\n    cd: Vergleiche.\r\n".encode()
+        + "about: müde\r\nsettings:\r\n  preamble: |\r\n    Du bist müde.\r\n    Antworte kurz.\r\n  likelihoods:"
+        " echo\r\n  template: plain.jinja\r\n  instructions:\r\n    vsr: Anleitung.TXT\r\n    cd: Vergleiche.\r\n".encode()  # noqa: E501
     )
     (folder / "Anleitung.TXT").write_bytes(b"\xef\xbb\xbf" + "Merke dir alles.\r\nAchte auf die Größe.\r\n".encode())
-    (folder / "plain.jinja").write_bytes(b"\xef\xbb\xbf{% for message in messages %}{{ message.content }}\r\n{% endfor %}\r\n")
+    (folder / "plain.jinja").write_bytes(
+        b"\xef\xbb\xbf{% for message in messages %}{{ message.content }}\r\n{% endfor %}\r\n"
+    )
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     settings = ChatSettings.read({"preset": str(folder / "PERSONA.YAML")})
@@ -141,13 +183,26 @@ def test_what_other_editors_write_is_read_and_files_that_a_preset_names_lie_besi
     assert settings.instructions == {"vsr": "Merke dir alles.\nAchte auf die Größe.", "cd": "Vergleiche."}
     assert settings.template == "{% for message in messages %}{{ message.content }}\n{% endfor %}"
     beside = ChatSettings.read({"instructions": {"vsr": str(folder / "Anleitung.TXT")}})
-    assert beside.instructions == {"vsr": "Merke dir alles.\nAchte auf die Größe."}, "the text of a file, and never its name"
-    again = ChatSettings.read({"preset": str(folder / "PERSONA.YAML"), "instructions": None, "stop": None, "extra_body": None, "extra_headers": None})
+    assert beside.instructions == {"vsr": "Merke dir alles.\nAchte auf die Größe."}, (
+        "the text of a file, and never its name"
+    )
+    again = ChatSettings.read(
+        {
+            "preset": str(folder / "PERSONA.YAML"),
+            "instructions": None,
+            "stop": None,
+            "extra_body": None,
+            "extra_headers": None,
+        }
+    )
     assert not again.instructions
 
 
 def test_a_preset_in_the_encoding_of_an_old_editor_is_told_in_a_sentence(tmp_path: Path) -> None:
-    for content in ("settings: {preamble: Du bist müde}".encode("cp1252"), "settings: {preamble: Du bist müde}".encode("utf-16")):
+    for content in (
+        "settings: {preamble: Du bist müde}".encode("cp1252"),
+        "settings: {preamble: Du bist müde}".encode("utf-16"),
+    ):
         (tmp_path / "mine.yaml").write_bytes(content)
         with pytest.raises(SpanLabError, match=r"mine\.yaml.*UTF-8"):
             ChatSettings.read({"preset": str(tmp_path / "mine.yaml")})

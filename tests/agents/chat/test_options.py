@@ -1,4 +1,5 @@
-"""Options in another order or with other signs: what is sent and read, and that neither has to do with what is right."""
+"""Options in another order or with other signs: what is sent and read, and that neither has to do
+with what is right."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import ResponseKind, compile_trial, list_paradigms, load_paradigm
 
 CD, VERBAL, VSR = load_paradigm("cd"), load_paradigm("nback_verbal"), load_paradigm("vsr")
-TRIALS = [compile_trial(CD, {"set_size": 2, "retention_steps": 6, "feature": "colour"}, seed=seed, generator="corrected") for seed in range(12)]
+TRIALS = [
+    compile_trial(CD, {"set_size": 2, "retention_steps": 6, "feature": "colour"}, seed=seed, generator="corrected")
+    for seed in range(12)
+]
 BLOCK = compile_trial(VERBAL, {"n": 2, "lures": "none", "block_length": 24}, seed=1, generator="corrected")
 
 
@@ -43,15 +47,26 @@ def test_instructions_and_question_name_the_options_as_chosen(chosen: dict[str, 
 
 
 def test_answers_are_recorded_as_the_paradigm_has_them() -> None:
-    for reply, value in {"A": "different", "b": "same", "B.": "same", "same": "same", "A (different)": "different", "Answer: B": "same"}.items():
-        _, (answer,) = hold(TRIALS[0], CD, settings(option_signs="letters", option_order="reversed"), lambda *_, reply=reply: reply)
+    for reply, value in {
+        "A": "different",
+        "b": "same",
+        "B.": "same",
+        "same": "same",
+        "A (different)": "different",
+        "Answer: B": "same",
+    }.items():
+        _, (answer,) = hold(
+            TRIALS[0], CD, settings(option_signs="letters", option_order="reversed"), lambda *_, reply=reply: reply
+        )
         assert answer.value == value, reply
         assert answer.raw == reply
 
 
 @pytest.mark.parametrize("reply", ["A (same)", "B different", "A or B", "C", "3", ""])
 def test_what_is_no_option_or_two_is_no_answer(reply: str) -> None:
-    _, (answer,) = hold(TRIALS[0], CD, settings(option_signs="letters", option_order="reversed", reask=0), lambda *_: reply)
+    _, (answer,) = hold(
+        TRIALS[0], CD, settings(option_signs="letters", option_order="reversed", reask=0), lambda *_: reply
+    )
     assert answer.outcome == "invalid"
 
 
@@ -61,10 +76,14 @@ def test_a_model_sees_its_answers_as_it_wrote_them() -> None:
     assert {content for role, content in turns(requests[-1]) if role == "assistant"} == {"A"}
 
 
-@pytest.mark.parametrize("chosen", [{"option_order": "reversed"}, {"option_signs": "letters"}, {"option_signs": "digits", "option_order": "rotated"}])
+@pytest.mark.parametrize(
+    "chosen",
+    [{"option_order": "reversed"}, {"option_signs": "letters"}, {"option_signs": "digits", "option_order": "rotated"}],
+)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_no_order_and_no_sign_depends_on_what_is_right(name: str, chosen: dict[str, Any]) -> None:
-    """Of questions with the same options the written ones are the same in all trials; other questions stay as they are."""
+    """Of questions with the same options the written ones are the same in all trials; other
+    questions stay as they are."""
     paradigm, written = load_paradigm(name), {}
     for seed in range(6):
         trial = compile_trial(paradigm, paradigm.combinations()[0], seed=seed, generator="corrected")
@@ -78,12 +97,20 @@ def test_no_order_and_no_sign_depends_on_what_is_right(name: str, chosen: dict[s
 
 def test_defaults_change_nothing() -> None:
     assert as_written(kind_of(TRIALS[0]), settings()) is kind_of(TRIALS[0])
-    number = next(step.percept.ask.kind for step in compile_trial(VSR, {"list_length": 2}, seed=1, generator="corrected").steps if step.percept.ask is not None)
+    number = next(
+        step.percept.ask.kind
+        for step in compile_trial(VSR, {"list_length": 2}, seed=1, generator="corrected").steps
+        if step.percept.ask is not None
+    )
     assert as_written(number, settings(option_signs="letters", option_order="reversed")) is number
 
 
 def test_settings_of_options_that_nothing_asks_for_are_refused() -> None:
-    number = next(step.percept.ask.kind for step in compile_trial(VSR, {"list_length": 2}, seed=1, generator="corrected").steps if step.percept.ask is not None)
+    number = next(
+        step.percept.ask.kind
+        for step in compile_trial(VSR, {"list_length": 2}, seed=1, generator="corrected").steps
+        if step.percept.ask is not None
+    )
     with pytest.raises(SpanLabError, match="these trials ask none"):
         ChatAgent("m", settings(option_signs="letters"), HERE).check_questions([number])
     ChatAgent("m", settings(option_signs="letters"), HERE).check_questions([kind_of(TRIALS[0])])
@@ -95,5 +122,7 @@ def test_settings_of_options_that_nothing_asks_for_are_refused() -> None:
 def test_letters_can_be_read_by_their_first_character() -> None:
     agent = ChatAgent("m", settings(extraction="first_character", option_signs="letters"), HERE)
     agent.check_questions([kind_of(TRIALS[0])])
-    _, (answer,) = hold(TRIALS[0], CD, settings(extraction="first_character", option_signs="letters"), lambda *_: "Because")
+    _, (answer,) = hold(
+        TRIALS[0], CD, settings(extraction="first_character", option_signs="letters"), lambda *_: "Because"
+    )
     assert answer.value == "different", "that is how this way of reading is meant"

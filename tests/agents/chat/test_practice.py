@@ -1,4 +1,5 @@
-"""Practice, memory and examples of chat models: as people have them, declared, rebuilt after an interruption, and never with an answer of the session's own."""
+"""Practice, memory and examples of chat models: as people have them, declared, rebuilt after an
+interruption, and never with an answer of the session's own."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ def test_practice_is_that_of_people_and_every_conversation_begins_with_it(tmp_pa
     assert info["agent_settings"]["practice"] == "feedback"
     rows = read_responses(session.folder)
     (over,) = [event for event in read_events(session.folder) if event["event"] == "practice"]
-    assert rows["practice"].sum() == practice.trials * over["rounds"] == practice.trials * practice.at_most, "always the same answer does not pass"
+    assert rows["practice"].sum() == practice.trials * over["rounds"] == practice.trials * practice.at_most, (
+        "always the same answer does not pass"
+    )
     assert not over["passed"]
     assert set(rows.loc[rows["practice"], "seed"]).isdisjoint(rows.loc[~rows["practice"], "seed"])
     # what was said after each trial is how many of the answers were right, and nothing else
@@ -48,10 +51,14 @@ def test_practice_is_that_of_people_and_every_conversation_begins_with_it(tmp_pa
     assert ["0 of 1 correct." in text for text in last[3::2]][: len(said)] == [not one for one in said]
     assert last[1].startswith("We begin with some practice. You will be told how you did.")
     assert sum("Let us practise once more." in text for text in last) == practice.at_most - 1
-    begun = [messages for messages in asked if any("Now the real trials begin." in words(message) for message in messages)]
+    begun = [
+        messages for messages in asked if any("Now the real trials begin." in words(message) for message in messages)
+    ]
     assert len(begun) == len(FEW)
     opening = begun[0][: 2 * len(said) + 1]
-    assert all(messages[: len(opening)] == opening for messages in begun), "each with the same practice, and with no trial of another"
+    assert all(messages[: len(opening)] == opening for messages in begun), (
+        "each with the same practice, and with no trial of another"
+    )
     assert {len(messages) for messages in begun} == {len(opening) + 1}
 
 
@@ -75,25 +82,38 @@ def test_one_conversation_goes_on_over_the_trials_of_a_block(tmp_path: Path) -> 
         assert sum("A new trial begins." in words(message) for message in block[-1]) == 2
         assert sum(message["role"] == "system" for message in block[-1]) == 1
     lines = [line for line in read_transcript(session.folder) if "reply" in line]
-    assert [line.get("past") for line in lines[::3]] == [None, 7, 13, None, 7, 13], "what was kept before is not kept again"
+    assert [line.get("past") for line in lines[::3]] == [None, 7, 13, None, 7, 13], (
+        "what was kept before is not kept again"
+    )
     assert all(len(line["sent"]) <= 2 for line in lines)
     assert [Transcript(session.folder).talk(key).past for key in ("1", "2", "4")] == [0, 7, 0]
 
 
 @pytest.mark.parametrize("delivery", ["merged", "separate", "acknowledged"])
 @pytest.mark.parametrize("role", ["system", "user"])
-def test_a_window_leaves_out_the_first_trials_and_nothing_that_has_to_be_known(tmp_path: Path, delivery: str, role: str) -> None:
-    plan = plan_session(NBACK, seed=4, levels={"n": [1, 2], "lures": ["none"], "block_length": [24]}, trials=4, design=SessionDesign())
-    plan = [replace(planned, block=1, levels={**planned.levels, "n": n}) for planned, n in zip(plan, [1, 2, 2, 2], strict=True)]
+def test_a_window_leaves_out_the_first_trials_and_nothing_that_has_to_be_known(
+    tmp_path: Path, delivery: str, role: str
+) -> None:
+    plan = plan_session(
+        NBACK, seed=4, levels={"n": [1, 2], "lures": ["none"], "block_length": [24]}, trials=4, design=SessionDesign()
+    )
+    plan = [
+        replace(planned, block=1, levels={**planned.levels, "n": n})
+        for planned, n in zip(plan, [1, 2, 2, 2], strict=True)
+    ]
     settings = {"conversation": "session", "conversation_window": 1, "delivery": delivery, "instructions_as": role}
     _, asked = take(tmp_path, NBACK, plan, steady("m", "-"), settings)
     whole = ["\n".join(words(message) for message in messages) for messages in asked[23::24]]
     for number, text in enumerate(whole):
         assert text.count("A new trial begins.") == (number > 0) + (number > 1), "the one before brings its own"
-        replies = [message for message in asked[23 + 24 * number] if message["role"] == "assistant" and words(message) != "ok"]
+        replies = [
+            message for message in asked[23 + 24 * number] if message["role"] == "assistant" and words(message) != "ok"
+        ]
         assert len(replies) == 23 + 24 * (number > 0)
     last = asked[-1]
-    assert NBACK.instructions_in("en", plan[-1].levels).strip() in words(last[0]), "the instructions go out with those of the trials that stay"
+    assert NBACK.instructions_in("en", plan[-1].levels).strip() in words(last[0]), (
+        "the instructions go out with those of the trials that stay"
+    )
     assert "\n".join(map(words, last)).count(NBACK.instructions_in("en", plan[-1].levels).strip()) == 1
     if delivery != "separate":
         assert all(one["role"] != other["role"] for one, other in itertools.pairwise(last))
@@ -106,7 +126,14 @@ def test_a_window_leaves_out_the_first_trials_and_nothing_that_has_to_be_known(t
         {"practice": "feedback"},
         {"conversation": "session"},
         {"practice": "feedback", "conversation": "session", "conversation_window": 2, "examples": 2},
-        {"practice": "feedback", "conversation": "session", "delivery": "acknowledged", "instructions_as": "user", "view": "both", "image_px": 96}
+        {
+            "practice": "feedback",
+            "conversation": "session",
+            "delivery": "acknowledged",
+            "instructions_as": "user",
+            "view": "both",
+            "image_px": 96,
+        }
         | {"vision_check": "off"},
     ],
     ids=["practice", "session", "all", "pictures"],
@@ -123,10 +150,16 @@ def test_after_interruptions_the_conversation_is_the_same(tmp_path: Path, settin
 
 def test_examples_are_trials_of_their_own_with_the_right_answers(tmp_path: Path) -> None:
     plan = plan_session(VSR, seed=4, levels={"list_length": [2, 3]}, trials=4, design=SessionDesign())
-    session, asked = take(tmp_path, VSR, plan, steady("1"), {"examples": 2, "view": "both", "image_px": 96, "vision_check": "off"})
+    session, asked = take(
+        tmp_path, VSR, plan, steady("1"), {"examples": 2, "view": "both", "image_px": 96, "vision_check": "off"}
+    )
     for planned in plan:
         length = planned.levels["list_length"]
-        found = [messages for messages in asked if len(messages) == 2 + 2 * 2 * length and words(messages[1]).count("row by row") > length]
+        found = [
+            messages
+            for messages in asked
+            if len(messages) == 2 + 2 * 2 * length and words(messages[1]).count("row by row") > length
+        ]
         assert found
     first = asked[0]
     assert words(first[1]).startswith("Some examples with the right answers come first.")
@@ -141,13 +174,30 @@ PROTOCOLS: list[dict[str, Any]] = [
     {"practice": "feedback"},
     {"conversation": "session"},
     {"practice": "feedback", "conversation": "session", "conversation_window": 2, "examples": 1},
-    {"practice": "feedback", "conversation": "session", "examples": 2, "view": "both", "image_px": 96, "vision_check": "off", "history": "extracted"},
+    {
+        "practice": "feedback",
+        "conversation": "session",
+        "examples": 2,
+        "view": "both",
+        "image_px": 96,
+        "vision_check": "off",
+        "history": "extracted",
+    },
     {"notepad": True, "retention_load": 60, "interference": 2},
     {"practice": "feedback", "conversation": "session", "retention_load": 60, "interference": 1},
 ]
 
 
-SPANS = ["digit_span", "corsi", "operation_span", "symmetry_span", "running_span", "sternberg", "delayed_match", "continuous_colour"]
+SPANS = [
+    "digit_span",
+    "corsi",
+    "operation_span",
+    "symmetry_span",
+    "running_span",
+    "sternberg",
+    "delayed_match",
+    "continuous_colour",
+]
 MANY = [
     *itertools.product(["cd", "vsr", "sts", "cs", "nback_verbal", "sfr"], PROTOCOLS[:4]),
     *itertools.product([*SPANS, "answers"], PROTOCOLS[1:3]),
@@ -200,10 +250,15 @@ def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> No
     own = {list_of(planned.compile(CD, "corrected")) for planned in plan}
     apart = UnseenTrials(CD, "corrected", 4, plan)
     shown = plan[0]
-    assert apart.practice(replace(shown, practice=True)).seed != shown.seed, "a trial with a list of the session's own gives way to another"
+    assert apart.practice(replace(shown, practice=True)).seed != shown.seed, (
+        "a trial with a list of the session's own gives way to another"
+    )
     examples = apart.examples(plan[0].levels, 5)
     assert len({example.name for example in examples}) == 5
-    words_of = [tuple(sorted(percept.for_machine.stimulus.words() for percept in example.percepts if percept.ask is None)) for example in examples]
+    words_of = [
+        tuple(sorted(percept.for_machine.stimulus.words() for percept in example.percepts if percept.ask is None))
+        for example in examples
+    ]
     assert own.isdisjoint(words_of)
     assert not apart.shared
     few = plan_session(VSR, seed=4, levels={"list_length": [2]}, trials=80, design=SessionDesign())
@@ -229,7 +284,10 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
         agent = ChatAgent("m", ChatSettings.read(settings), Endpoint("http://127.0.0.1:9/v1", key_variable=None))
         foreseen = estimate_session(agent, SessionOutlook(agent, CD, FEW, Wanted(seed=4)), said.append)["estimate"]
         _, asked = take(tmp_path / str(len(settings)), CD, FEW, lambda messages: solve(messages[-1:]), settings)
-        taken = sum(sent([Message(message["role"], (Text(words(message)),)) for message in messages], counter)[0] for messages in asked)
+        taken = sum(
+            sent([Message(message["role"], (Text(words(message)),)) for message in messages], counter)[0]
+            for messages in asked
+        )
         assert foreseen["requests"] == len(asked)
         assert foreseen["prompt_tokens"] == pytest.approx(taken, rel=0.05)
         assert ("round of practice, of at most 3" in said[0]) == ("practice" in settings)
@@ -239,7 +297,9 @@ def test_settings_that_do_not_go_together_and_paradigms_without_practice_are_tol
     with pytest.raises(SpanLabError, match="conversation_window needs conversation=session"):
         ChatSettings.read({"conversation_window": 3})
     bare = replace(VSR, practice=None)
-    agent = ChatAgent("m", ChatSettings.read({"practice": "feedback"}), Endpoint("http://127.0.0.1:9/v1", key_variable=None))
+    agent = ChatAgent(
+        "m", ChatSettings.read({"practice": "feedback"}), Endpoint("http://127.0.0.1:9/v1", key_variable=None)
+    )
     with pytest.raises(SpanLabError, match="has no practice"):
         begin(tmp_path, bare, agent, plan_session(VSR, seed=4, trials=2, design=SessionDesign()), Wanted(seed=4))
 
@@ -248,7 +308,13 @@ def test_the_report_says_what_practice_and_memory_people_and_models_had(tmp_path
     from spanlab.analysis.data.sessions import gather
     from spanlab.analysis.report.text import _protocols
 
-    take(tmp_path / "data", CD, FEW, steady("same"), {"practice": "feedback", "conversation": "session", "conversation_window": 3})
+    take(
+        tmp_path / "data",
+        CD,
+        FEW,
+        steady("same"),
+        {"practice": "feedback", "conversation": "session", "conversation_window": 3},
+    )
     take(tmp_path / "data", CD, FEW, steady("same"), {"examples": 2}, seed=5)
     facts = list(gather([tmp_path / "data"]).sessions)
     (note,) = _protocols(facts)
@@ -260,14 +326,24 @@ def test_the_report_says_what_practice_and_memory_people_and_models_had(tmp_path
     assert note.warning
     assert "people had practice with feedback and one sitting" in note.text.lower()
     alike = "practice with feedback and one conversation for each block"
-    for protocol, differs in ((alike, False), (f"{alike}, of 4 trials", True), ("practice with feedback and a conversation of its own for each trial", True)):
+    for protocol, differs in (
+        (alike, False),
+        (f"{alike}, of 4 trials", True),
+        ("practice with feedback and a conversation of its own for each trial", True),
+    ):
         (note,) = _protocols([replace(facts[1], protocol=protocol), person])
-        assert note.warning == differs, "people remember all their trials, so a model that begins anew differs from them"
+        assert note.warning == differs, (
+            "people remember all their trials, so a model that begins anew differs from them"
+        )
     (note,) = _protocols([replace(facts[1], protocol=alike.replace(" and ", ", 2 worked examples and ")), person])
     assert note.warning, "people had no worked examples"
     labelled = [replace(facts[0], label="geübt, repeat 2"), replace(facts[1], label="repeat 1"), person]
     (note,) = _protocols(labelled)
-    assert any(f"chat:m (geübt) had {one.protocol}" in note.text for one in labelled), "which of a model's settings had what"
+    assert any(f"chat:m (geübt) had {one.protocol}" in note.text for one in labelled), (
+        "which of a model's settings had what"
+    )
     assert any(f"chat:m had {one.protocol}" in note.text for one in labelled), "repeats are alike"
     (note,) = _protocols(facts, {one.name: f"chat:m #{number}" for number, one in enumerate(facts)})
-    assert all(f"chat:m #{number} had {one.protocol}" in note.text for number, one in enumerate(facts)), "settings without names are called as in figures"
+    assert all(f"chat:m #{number} had {one.protocol}" in note.text for number, one in enumerate(facts)), (
+        "settings without names are called as in figures"
+    )

@@ -19,9 +19,10 @@ from spanlab.sessions import begin, read_session
 
 #: as its authors print it, with {N} and {WHAT} for what changes
 PRINTED = (
-    "Instruction: as a language model, you are asked to perform a {N}-back task. A letter will be presented on every trial. Your task is to respond with 'm' "
-    "whenever the letter presented is the same as {WHAT}, and '-' whenever the letter presented is different from {WHAT}. A strict rule is that you must not "
-    "output anything other than 'm' or '-'. Now begins the task."
+    "Instruction: as a language model, you are asked to perform a {N}-back task. A letter will be presented on every"
+    " trial. Your task is to respond with 'm' whenever the letter presented is the same as {WHAT}, and '-' whenever the"
+    " letter presented is different from {WHAT}. A strict rule is that you must not output anything other than 'm' or"
+    " '-'. Now begins the task."
 )
 WHAT = ("the previous letter", "the letter two trials ago", "the letter three trials ago")
 OTHER, BASE, REASONING = "published-other-models", "published-base", "published-reasoning"
@@ -64,7 +65,10 @@ def test_the_instruction_for_other_models_is_the_printed_one_as_a_user_message_o
     requests, answers = hold(trial, VERBAL, ChatSettings.read({"preset": OTHER}), lambda *_: "-")
     printed = PRINTED.replace("{N}", str(n)).replace("{WHAT}", WHAT[n - 1])
     letters = stimuli(trial)
-    assert turns(requests[0]) == [("user", printed), ("user", letters[0])], "no system message, and the first letter is a second message of the user"
+    assert turns(requests[0]) == [
+        ("user", printed),
+        ("user", letters[0]),
+    ], "no system message, and the first letter is a second message of the user"
     expected: list[tuple[str, Any]] = [("user", printed)]
     for letter in letters:
         expected += [("user", letter), ("assistant", "-")]
@@ -82,7 +86,11 @@ def test_other_models_are_asked_once_more_and_then_the_answer_is_invalid() -> No
         ("m", "first_character", "answered"),
         (None, "unread", "invalid"),
     ]
-    assert [text for role, text in turns(requests[-1]) if role == "assistant"][:3] == ["m", "M", "no"], "only the extracted symbol stays of what could be read"
+    assert [text for role, text in turns(requests[-1]) if role == "assistant"][:3] == [
+        "m",
+        "M",
+        "no",
+    ], "only the extracted symbol stays of what could be read"
     assert turns(requests[2])[-1][0] == "user"
     assert "try again" in turns(requests[2])[-1][1]
 
@@ -117,7 +125,9 @@ def test_their_instructions_are_for_every_level_and_their_grids_are_those_that_a
             text = brief(trial, paradigm, settings).instructions
             told.add(text)
             assert "{=" not in text
-            assert (preset == OTHER) == (text == PRINTED.replace("{N}", str(levels["n"])).replace("{WHAT}", WHAT[levels["n"] - 1])), "that text is nowhere else"
+            assert (preset == OTHER) == (
+                text == PRINTED.replace("{N}", str(levels["n"])).replace("{WHAT}", WHAT[levels["n"] - 1])
+            ), "that text is nowhere else"
             grids = [line for line in text.splitlines() if line.startswith("```")]
             assert {len(grid) for grid in grids} <= {len(stimuli(trial)[0])}
             for step in trial.steps:
@@ -130,7 +140,10 @@ def test_their_instructions_are_for_every_level_and_their_grids_are_those_that_a
 def test_other_paradigms_are_refused_in_a_sentence_before_there_is_a_session(preset: str, tmp_path: Path) -> None:
     vsr = load_paradigm("vsr")
     agent = ChatAgent("m", ChatSettings.read({"preset": preset}), HERE)
-    with pytest.raises(SpanLabError, match=rf"the preset '{preset}' has instructions for nback.* only, not for vsr; choose another preset") as caught:
+    with pytest.raises(
+        SpanLabError,
+        match=rf"the preset '{preset}' has instructions for nback.* only, not for vsr; choose another preset",
+    ) as caught:
         begin(tmp_path, vsr, agent, plan_session(vsr, seed=1, trials=1, design=SessionDesign()), Wanted(seed=1))
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
@@ -144,7 +157,13 @@ def test_every_n_back_paradigm_has_a_published_protocol() -> None:
 
 def test_a_session_records_the_instructions_that_were_given(tmp_path: Path) -> None:
     agent = ChatAgent("m", ChatSettings.read({"preset": OTHER}), HERE)
-    session = begin(tmp_path, VERBAL, agent, plan_session(VERBAL, seed=1, trials=1, levels={"n": 2}, design=SessionDesign()), Wanted(seed=1))
+    session = begin(
+        tmp_path,
+        VERBAL,
+        agent,
+        plan_session(VERBAL, seed=1, trials=1, levels={"n": 2}, design=SessionDesign()),
+        Wanted(seed=1),
+    )
     info = read_session(session.folder)
     assert info["instructions"].startswith("Instruction: as a language model, you are asked to perform a 2-back task.")
     assert info["agent_settings"]["preset"] == OTHER
@@ -159,7 +178,9 @@ def test_instructions_of_ones_own_with_a_wrong_gap_are_told(tmp_path: Path) -> N
     start("{=n} back")
     with pytest.raises(SpanLabError, match=r"chat:m: the instructions for nback_verbal.*'m'"):
         start("{=m} back")
-    with pytest.raises(SpanLabError, match="the chat settings have instructions for nback_verbal only, not for nback_spatial"):
+    with pytest.raises(
+        SpanLabError, match="the chat settings have instructions for nback_verbal only, not for nback_spatial"
+    ):
         ChatSettings.read({"instructions": {"nback_verbal": "x"}}).wording_for("nback_spatial")
     assert ChatSettings().wording_for("nback_spatial") is None
     assert context(block(), VERBAL).instructions.startswith("This is a 2-back task.")

@@ -1,4 +1,5 @@
-"""How a trial is put to a chat model: roles, deliveries, histories, reasons, in every combination; no prompt holds more than percepts and own replies."""
+"""How a trial is put to a chat model: roles, deliveries, histories, reasons, in every combination;
+no prompt holds more than percepts and own replies."""
 
 from __future__ import annotations
 
@@ -65,7 +66,13 @@ def test_separate_delivery_makes_a_message_of_every_step() -> None:
     requests, _ = hold(TRIAL, VSR, settings(delivery="separate"), lambda *_: "3")
     roles = [role for role, _ in turns(requests[0])]
     assert roles == ["system", "user", "user", "user", "user"], "three patterns, and the array with its question"
-    assert [QUESTION in content for _, content in turns(requests[0])] == [True, False, False, False, True], "the legend and the question"
+    assert [QUESTION in content for _, content in turns(requests[0])] == [
+        True,
+        False,
+        False,
+        False,
+        True,
+    ], "the legend and the question"
 
 
 def test_acknowledged_delivery_lets_roles_alternate() -> None:
@@ -73,7 +80,13 @@ def test_acknowledged_delivery_lets_roles_alternate() -> None:
     assert turns(requests[0])[0][0] == "system"
     rest = turns(requests[-1])[1:]
     assert all(one[0] != other[0] for one, other in pairwise(rest))
-    assert [content for role, content in rest if role == "assistant"] == ["go on", "go on", "go on", "3", "3"], "not after a reply"
+    assert [content for role, content in rest if role == "assistant"] == [
+        "go on",
+        "go on",
+        "go on",
+        "3",
+        "3",
+    ], "not after a reply"
 
 
 @pytest.mark.parametrize("role", ["system", "developer", "user"])
@@ -84,7 +97,11 @@ def test_instructions_have_the_role_that_was_chosen(role: str, delivery: str) ->
     told = context(BLOCK, VERBAL).instructions.strip()
     assert first[0][0] == role
     assert first[0][1].startswith(told)
-    expected = {"merged": ["user"], "separate": ["user", "user"], "acknowledged": ["user", "assistant", "user"]}[delivery] if role == "user" else [role, "user"]
+    expected = (
+        {"merged": ["user"], "separate": ["user", "user"], "acknowledged": ["user", "assistant", "user"]}[delivery]
+        if role == "user"
+        else [role, "user"]
+    )
     assert [one for one, _ in first] == expected
 
 
@@ -94,9 +111,10 @@ def test_bare_wording_sends_nothing_but_instructions_and_stimuli() -> None:
     assert turns(requests[-1])[0] == ("system", context(BLOCK, VERBAL).instructions.strip())
     assert [content for role, content in turns(requests[-1]) if role == "user"] == LETTERS
     again, _ = hold(BLOCK, VERBAL, settings(wording="bare", reask=1), lambda _, number: "hm" if number == 1 else "m")
-    assert turns(again[1])[-2:] == [("assistant", "hm"), ("user", "That could not be read as an answer. Answer with one of: m, -.")], (
-        "a question put again is put"
-    )
+    assert turns(again[1])[-2:] == [
+        ("assistant", "hm"),
+        ("user", "That could not be read as an answer. Answer with one of: m, -."),
+    ], "a question put again is put"
 
 
 # History and reasons
@@ -126,10 +144,17 @@ def test_what_the_model_sees_again_of_its_reply(chosen: dict[str, Any], remember
 
 def test_a_reply_that_cannot_be_read_stays_in_the_history_as_it_was() -> None:
     requests, answers = hold(
-        TRIAL, VSR, settings(history="extracted", reask=2), lambda _, number: f"Perhaps 1, perhaps 2 ({number})." if number < 3 else "It is 4."
+        TRIAL,
+        VSR,
+        settings(history="extracted", reask=2),
+        lambda _, number: f"Perhaps 1, perhaps 2 ({number})." if number < 3 else "It is 4.",
     )
     assert (answers[0].value, answers[0].notes["attempts"]) == (3, 3)
-    assert [content for role, content in turns(requests[-1]) if role == "assistant"][:3] == ["Perhaps 1, perhaps 2 (1).", "Perhaps 1, perhaps 2 (2).", "4"]
+    assert [content for role, content in turns(requests[-1]) if role == "assistant"][:3] == [
+        "Perhaps 1, perhaps 2 (1).",
+        "Perhaps 1, perhaps 2 (2).",
+        "4",
+    ]
 
 
 def test_thoughts_are_neither_read_nor_remembered() -> None:
@@ -140,7 +165,11 @@ def test_thoughts_are_neither_read_nor_remembered() -> None:
     assert [answer.value for answer in answers] == [6, 6, 6]
     assert [content for role, content in turns(requests[-1]) if role == "assistant"] == ["7", "7"]
     kept, read = hold(TRIAL, VSR, settings(strip_think=False, reask=0), think)
-    assert [answer.value for answer in read] == [6, 6, 6], "thoughts that stay are read over, too: the answer is the last line"
+    assert [answer.value for answer in read] == [
+        6,
+        6,
+        6,
+    ], "thoughts that stay are read over, too: the answer is the last line"
     assert "<think>" in wordings(kept[-1])
 
 
@@ -173,7 +202,9 @@ def test_warm_up_questions_are_asked_like_all_others_and_marked() -> None:
 def test_constrained_answers_and_probabilities_are_asked_for_when_they_are_wanted() -> None:
     requests, _ = hold(TRIAL, VSR, settings(), lambda *_: "1")
     assert requests[0].options == {}
-    requests, answers = hold(TRIAL, VSR, settings(constrained="json", seed=3, temperature=0), lambda *_: '{"answer": "4"}')
+    requests, answers = hold(
+        TRIAL, VSR, settings(constrained="json", seed=3, temperature=0), lambda *_: '{"answer": "4"}'
+    )
     assert {"seed", "temperature", "response_format"} == set(requests[0].options)
     assert requests[0].options["response_format"]["type"] == "json_schema"
     assert [(answer.value, answer.notes["extraction"]) for answer in answers] == [(3, "constrained")] * 3
@@ -193,7 +224,13 @@ def test_every_setting_that_shapes_a_reply_is_part_of_what_identifies_a_request(
         identity(say="4"),
         *(
             identity(**{name: value})
-            for name, value in [("temperature", 0), ("seed", 1), ("view", "image"), ("preamble", "Hello."), ("instructions_as", "user")]
+            for name, value in [
+                ("temperature", 0),
+                ("seed", 1),
+                ("view", "image"),
+                ("preamble", "Hello."),
+                ("instructions_as", "user"),
+            ]
         ),
         identity(view="image", image_px=96),
         identity(view="image", image_detail="low"),
@@ -204,7 +241,9 @@ def test_every_setting_that_shapes_a_reply_is_part_of_what_identifies_a_request(
 
 
 def test_a_conversation_only_grows() -> None:
-    requests, _ = hold(BLOCK, VERBAL, settings(view="both", image_px=96, reask=1), lambda _, number: "" if number % 3 == 0 else "m")
+    requests, _ = hold(
+        BLOCK, VERBAL, settings(view="both", image_px=96, reask=1), lambda _, number: "" if number % 3 == 0 else "m"
+    )
     for one, other in pairwise(requests):
         assert other.messages[: len(one.messages)] == one.messages
         assert len(other.messages) > len(one.messages)
@@ -216,7 +255,9 @@ def test_own_work_grows_with_a_conversation_and_not_with_its_square(monkeypatch:
 
     hashed: list[int] = []
     original = conversation.chained
-    monkeypatch.setattr(conversation, "chained", lambda before, value: hashed.append(len(json.dumps(value))) or original(before, value))
+    monkeypatch.setattr(
+        conversation, "chained", lambda before, value: hashed.append(len(json.dumps(value))) or original(before, value)
+    )
     hold(BLOCK, VERBAL, settings(), lambda *_: "m")
     half = sum(hashed) / 2
     hashed.clear()
@@ -237,7 +278,9 @@ def test_own_work_grows_with_a_conversation_and_not_with_its_square(monkeypatch:
 )
 @pytest.mark.slow
 def test_whatever_a_model_says_the_conversation_can_be_sent(replies: list[str], role: str, **chosen: str) -> None:
-    requests, answers = hold(TRIAL, VSR, settings(instructions_as=role, reask=2, **chosen), lambda _, number: replies[number - 1])
+    requests, answers = hold(
+        TRIAL, VSR, settings(instructions_as=role, reask=2, **chosen), lambda _, number: replies[number - 1]
+    )
     assert len(answers) == 3
     assert all((answer.value is None) == (answer.outcome == "invalid") for answer in answers)
     for one, other in pairwise(requests):
@@ -248,7 +291,9 @@ def test_whatever_a_model_says_the_conversation_can_be_sent(replies: list[str], 
     if chosen["delivery"] != "separate":
         assert all(one[0] != other[0] for one, other in pairwise(last)), "roles alternate"
     shown = [part for _, content in last for part in content.split("\n\n")]
-    assert [word for word in shown if word.startswith("A 6 x 6 grid")] == [step.percept.for_machine.stimulus.words().strip("\n") for step in TRIAL.steps[:3]]
+    assert [word for word in shown if word.startswith("A 6 x 6 grid")] == [
+        step.percept.for_machine.stimulus.words().strip("\n") for step in TRIAL.steps[:3]
+    ]
 
 
 def test_settings_that_cannot_go_together_are_told() -> None:
@@ -265,8 +310,9 @@ def test_settings_that_cannot_go_together_are_told() -> None:
 def test_a_questionnaire_is_not_given_without_its_questions(tmp_path: Path) -> None:
     path = tmp_path / "after.yaml"
     path.write_text(
-        "paradigm: after\nversion: 1\ntitle: Afterwards\nquestionnaire: true\ninstructions: {en: Please answer.}\ntimeline:\n"
-        "  - {phase: effort, show: {blank: {}}, ask: {rating: {from: 1, to: 7}, prompt: {en: Did you try hard?}}}\n",
+        "paradigm: after\nversion: 1\ntitle: Afterwards\nquestionnaire: true\ninstructions: {en: Please"
+        " answer.}\ntimeline:\n  - {phase: effort, show: {blank: {}}, ask: {rating: {from: 1, to: 7}, prompt: {en: Did"
+        " you try hard?}}}\n",
         encoding="utf-8",
     )
     paradigm = load_paradigm(str(path))
@@ -288,7 +334,9 @@ def every_protocol() -> list[dict[str, Any]]:
 
 def bytes_of(requests: Sequence[Request]) -> bytes:
     """All that goes out, and by which it is known again."""
-    return json.dumps([[sent(request), dict(request.options), request.identity] for request in requests], sort_keys=True).encode()
+    return json.dumps(
+        [[sent(request), dict(request.options), request.identity] for request in requests], sort_keys=True
+    ).encode()
 
 
 def protocols(paradigm: Paradigm, full: bool) -> list[ChatSettings]:
@@ -296,11 +344,14 @@ def protocols(paradigm: Paradigm, full: bool) -> list[ChatSettings]:
     if not full:
         start = PARADIGMS.index(paradigm.name)
         chosen = chosen[start :: len(PARADIGMS)] + [
-            one for one in chosen if one["view"] == "both" and one["wording"] == "full" and one["instructions_as"] == "user"
+            one
+            for one in chosen
+            if one["view"] == "both" and one["wording"] == "full" and one["instructions_as"] == "user"
         ]
     made = [settings(**one, image_px=96, reask=1) for one in chosen]
     made += [
-        settings(option_order=order, option_signs=signs, reask=1) for order, signs in (("reversed", "words"), ("rotated", "letters"), ("declared", "digits"))
+        settings(option_order=order, option_signs=signs, reask=1)
+        for order, signs in (("reversed", "words"), ("rotated", "letters"), ("declared", "digits"))
     ]
     named = [settings(preset=name, image_px=96, reask=1, view=view) for name in presets() for view in ("words", "both")]
     return made + [one for one in named if not one.instructions or paradigm.name in one.instructions]
@@ -371,5 +422,7 @@ def test_nothing_of_the_truth_can_be_reached_from_an_episode(name: str) -> None:
         return episode
 
     found = reachable(asyncio.run(run()))
-    assert any(isinstance(one, Request) or hasattr(one, "stored") for one in found), "the walk goes deep enough to see messages"
+    assert any(isinstance(one, Request) or hasattr(one, "stored") for one in found), (
+        "the walk goes deep enough to see messages"
+    )
     assert not [one for one in found if isinstance(one, (Truth, Step, Trial, Paradigm))]

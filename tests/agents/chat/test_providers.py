@@ -1,4 +1,5 @@
-"""Where chat models are served: named providers, a file of one's own, and keys that show up nowhere."""
+"""Where chat models are served: named providers, a file of one's own, and keys that show up
+nowhere."""
 
 from __future__ import annotations
 
@@ -22,7 +23,11 @@ from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError
 
 KEY = "sk-this-Key-must-not-be-seen-4711"
-LOCAL = {"ollama": "http://localhost:11434/v1", "vllm": "http://localhost:8000/v1", "llama.cpp": "http://localhost:8080/v1"}
+LOCAL = {
+    "ollama": "http://localhost:11434/v1",
+    "vllm": "http://localhost:8000/v1",
+    "llama.cpp": "http://localhost:8080/v1",
+}
 REMOTE = {
     "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
     "openai-responses": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
@@ -34,7 +39,14 @@ REMOTE = {
 
 @pytest.fixture(autouse=True)
 def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", FILE_VARIABLE):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "GEMINI_API_KEY",
+        "OPENROUTER_API_KEY",
+        "ANTHROPIC_API_KEY",
+        FILE_VARIABLE,
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
@@ -54,7 +66,7 @@ def wrong(path: Path, text: str) -> str:
     return str(caught.value)
 
 
-# those that ship ------------------------------------------------------------------------------------------------------------------------------------------
+# those that ship ----------------------------------------------------------------------------------
 
 
 def test_those_that_ship() -> None:
@@ -63,7 +75,9 @@ def test_those_that_ship() -> None:
     assert {name: known[name].base_url for name in LOCAL} == LOCAL
     assert all(known[name].key_variable is None for name in LOCAL)
     assert known["gemini"].default_model == "gemini-3-flash-preview"
-    assert not any(one.prices or one.limits.model_dump(exclude_none=True) for one in known.values()), "what changes is not shipped"
+    assert not any(one.prices or one.limits.model_dump(exclude_none=True) for one in known.values()), (
+        "what changes is not shipped"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +106,9 @@ def test_a_misspelt_provider_is_told(detail: str) -> None:
 
 
 def test_a_provider_that_is_not_known_and_one_without_a_default_model() -> None:
-    with pytest.raises(SpanLabError, match="there are openai, openai-responses, anthropic, gemini, openrouter, ollama, vllm"):
+    with pytest.raises(
+        SpanLabError, match="there are openai, openai-responses, anthropic, gemini, openrouter, ollama, vllm"
+    ):
         serving("@nowhere")
     with pytest.raises(SpanLabError, match="openai has no default model: name one, such as chat:MODEL@openai"):
         serving("@openai")
@@ -103,7 +119,10 @@ def test_an_agent_is_named_by_model_and_provider_and_says_so(monkeypatch: pytest
     agent = make_agent("chat:@gemini")
     assert isinstance(agent, ChatAgent)
     assert agent.name == "chat:gemini-3-flash-preview@gemini"
-    assert agent.settings() | {"provider": "gemini", "endpoint": REMOTE["gemini"][0], "model": "gemini-3-flash-preview"} == agent.settings()
+    assert (
+        agent.settings() | {"provider": "gemini", "endpoint": REMOTE["gemini"][0], "model": "gemini-3-flash-preview"}
+        == agent.settings()
+    )
 
 
 @pytest.mark.parametrize("name", REMOTE)
@@ -125,7 +144,7 @@ def test_openai_takes_the_longest_reply_under_its_own_name(monkeypatch: pytest.M
     assert field("chat:x@ollama") == "max_tokens"
 
 
-# a file of one's own --------------------------------------------------------------------------------------------------------------------------------------
+# a file of one's own ------------------------------------------------------------------------------
 
 
 def test_a_file_adds_and_changes_key_by_key(own: Path) -> None:
@@ -180,13 +199,34 @@ def test_a_file_that_was_named_must_be_there(own: Path) -> None:
         ("providers:\n  Lab: {}", ["mine.yaml:2 providers > Lab", "small letters"]),
         ("providers:\n  lab: http://x/v1", ["mine.yaml:2 providers > lab", "expected keys with values"]),
         ("providers:\n  lab:\n    default_model: x", ["mine.yaml:2 providers > lab", "'base_url' is missing"]),
-        ("providers:\n  lab:\n    base_url: ftp://x", ["mine.yaml:3 providers > lab > base_url", "expected a web address"]),
-        ("providers:\n  gemini:\n    default_modell: x", ["mine.yaml:3 providers > gemini > default_modell", "did you mean 'default_model'"]),
-        ("providers:\n  gemini:\n    limits:\n      concurrency: 0", ["mine.yaml:4", "limits > concurrency", "a number from 1"]),
-        ("providers:\n  gemini:\n    prices:\n      a: {input: -1, output: 2}", ["mine.yaml:4", "prices > a > input", "a number from 0"]),
-        ("providers:\n  gemini:\n    prices:\n      a: {input: 1}", ["mine.yaml:4", "prices > a", "'output' is missing"]),
-        ("providers:\n  gemini:\n    max_tokens_field: tokens", ["mine.yaml:3", "max_tokens_field", "max_completion_tokens"]),
-        ("providers:\n  gemini: {default_model: a, default_model: b}", ["mine.yaml:2", "duplicate key 'default_model'"]),
+        (
+            "providers:\n  lab:\n    base_url: ftp://x",
+            ["mine.yaml:3 providers > lab > base_url", "expected a web address"],
+        ),
+        (
+            "providers:\n  gemini:\n    default_modell: x",
+            ["mine.yaml:3 providers > gemini > default_modell", "did you mean 'default_model'"],
+        ),
+        (
+            "providers:\n  gemini:\n    limits:\n      concurrency: 0",
+            ["mine.yaml:4", "limits > concurrency", "a number from 1"],
+        ),
+        (
+            "providers:\n  gemini:\n    prices:\n      a: {input: -1, output: 2}",
+            ["mine.yaml:4", "prices > a > input", "a number from 0"],
+        ),
+        (
+            "providers:\n  gemini:\n    prices:\n      a: {input: 1}",
+            ["mine.yaml:4", "prices > a", "'output' is missing"],
+        ),
+        (
+            "providers:\n  gemini:\n    max_tokens_field: tokens",
+            ["mine.yaml:3", "max_tokens_field", "max_completion_tokens"],
+        ),
+        (
+            "providers:\n  gemini: {default_model: a, default_model: b}",
+            ["mine.yaml:2", "duplicate key 'default_model'"],
+        ),
         ("providers:\n  gemini:\n    default_model: [x", ["mine.yaml", "not valid YAML"]),
     ],
 )
@@ -197,7 +237,11 @@ def test_what_is_wrong_is_told_with_file_line_and_key(own: Path, text: str, said
 
 def test_everything_that_is_wrong_is_told_at_once_in_order(own: Path) -> None:
     lines = wrong(own, "providers:\n  a: {}\n  b: {base_url: x}\n  c: 3\n").splitlines()
-    assert [next(number for number in ("2", "3", "4") if f"mine.yaml:{number}" in line) for line in lines] == ["2", "3", "4"]
+    assert [next(number for number in ("2", "3", "4") if f"mine.yaml:{number}" in line) for line in lines] == [
+        "2",
+        "3",
+        "4",
+    ]
 
 
 @given(st.text(max_size=200) | st.text(alphabet="providers:{}[] \n-'\"!&*abc1.", max_size=120))
@@ -209,11 +253,19 @@ def test_no_file_brings_anything_but_sentences(text: str) -> None:
         _over(shipped(), parse(text, "mine.yaml"))
 
 
-# keys -----------------------------------------------------------------------------------------------------------------------------------------------------
+# keys ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "line", [f"api_key: {KEY}", f"key: {KEY}", f"API-KEY: {KEY}", f"token: {KEY}", f"key_variable: {KEY}", f"base_url: https://me:{KEY}@x.example/v1"]
+    "line",
+    [
+        f"api_key: {KEY}",
+        f"key: {KEY}",
+        f"API-KEY: {KEY}",
+        f"token: {KEY}",
+        f"key_variable: {KEY}",
+        f"base_url: https://me:{KEY}@x.example/v1",
+    ],
 )
 def test_a_key_in_the_file_is_refused_and_not_repeated(own: Path, line: str) -> None:
     message = wrong(own, f"providers:\n  gemini:\n    {line}\n")
@@ -223,7 +275,8 @@ def test_a_key_in_the_file_is_refused_and_not_repeated(own: Path, line: str) -> 
 
 
 def _endings(error: BaseException) -> str:
-    """Everything that a traceback could show of an exception, its variables too, from the first call on."""
+    """Everything that a traceback could show of an exception, its variables too, from the first
+    call on."""
     within = error.__traceback__.tb_next if error.__traceback__ is not None else None
     told = "".join(traceback.TracebackException(type(error), error, within, capture_locals=True).format())
     assert "endpoint.py" in told
@@ -244,7 +297,15 @@ def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = make_agent("chat:@gemini")
     assert isinstance(agent, ChatAgent)
     assert served.endpoint.has_key
-    for one in (served, served.endpoint, served.provider, agent.settings(), agent.apparatus(), agent.spending.summary(), agent.request_limits):
+    for one in (
+        served,
+        served.endpoint,
+        served.provider,
+        agent.settings(),
+        agent.apparatus(),
+        agent.spending.summary(),
+        agent.request_limits,
+    ):
         assert KEY not in repr(one)
         assert KEY.encode() not in pickle.dumps(one)
     assert KEY not in repr(vars(agent))
@@ -263,10 +324,17 @@ def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
         (400, "This model's maximum context length is 8192 tokens.", None, "too long for the model 'm'"),
         (500, "Requested tokens (3000) exceed context window of 2048", None, "too long for the model 'm'"),
         (404, "models/m is not found", None, "knows no model 'm'"),
-        (400, "temperature must be 1", None, "refused the request with status 400 (temperature must be 1); change the chat settings or the model"),
+        (
+            400,
+            "temperature must be 1",
+            None,
+            "refused the request with status 400 (temperature must be 1); change the chat settings or the model",
+        ),
     ],
 )
-def test_what_asking_again_cannot_mend_is_told_as_that(monkeypatch: pytest.MonkeyPatch, status: int, message: str, code: Any, said: str) -> None:
+def test_what_asking_again_cannot_mend_is_told_as_that(
+    monkeypatch: pytest.MonkeyPatch, status: int, message: str, code: Any, said: str
+) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
     body = json.dumps({"error": {"message": message, "code": code}}).encode()
     told = explain_answer(status, body, serving("m@gemini").endpoint, "m", 1, comes_back=False)
@@ -285,19 +353,31 @@ def _echoing(status: int) -> Any:
             return (
                 200,
                 "application/json",
-                json.dumps({"id": "x", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode(),
+                json.dumps(
+                    {"id": "x", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+                ).encode(),
             )
-        return status, "application/json", json.dumps({"error": {"message": f"{key} is not good, {key.removeprefix('Bearer ')}", "code": None}}).encode()
+        return (
+            status,
+            "application/json",
+            json.dumps(
+                {"error": {"message": f"{key} is not good, {key.removeprefix('Bearer ')}", "code": None}}
+            ).encode(),
+        )
 
     return answer
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404])
-def test_nothing_that_is_printed_or_written_holds_the_key(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: Path, status: int) -> None:
+def test_nothing_that_is_printed_or_written_holds_the_key(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: Path, status: int
+) -> None:
     monkeypatch.setenv("LAB_KEY", KEY)
     with listening(_echoing(status)) as tap:
         own.write_text(f"providers: {{lab: {{base_url: '{tap.base_url}', key_variable: LAB_KEY}}}}", encoding="utf-8")
-        code, out, err = run("replay", "vsr", "--trials", "1", "--agent", "chat:m@lab", "--cache", "cache", "--care", "max_retries=0")
+        code, out, err = run(
+            "replay", "vsr", "--trials", "1", "--agent", "chat:m@lab", "--cache", "cache", "--care", "max_retries=0"
+        )
     assert tap.requests
     assert tap.requests[0].headers["authorization"] == f"Bearer {KEY}", "the server gets it"
     assert (code == 0) == (status == 200), err
@@ -309,7 +389,9 @@ def test_nothing_that_is_printed_or_written_holds_the_key(run: Run, monkeypatch:
 
 def test_the_table_of_providers_says_whether_a_key_is_set(run: Run, monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
-    own.write_text("providers: {lab: {base_url: 'http://localhost:1/v1', limits: {requests_per_minute: 60}}}", encoding="utf-8")
+    own.write_text(
+        "providers: {lab: {base_url: 'http://localhost:1/v1', limits: {requests_per_minute: 60}}}", encoding="utf-8"
+    )
     code, out, _ = run("providers")
     assert code == 0
     assert KEY not in out

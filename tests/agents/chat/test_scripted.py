@@ -1,4 +1,5 @@
-"""The scripted server of the demonstration: its curves can be foretold, it sees words only, and it goes when its owner goes."""
+"""The scripted server of the demonstration: its curves can be foretold, it sees words only, and it
+goes when its owner goes."""
 
 from __future__ import annotations
 
@@ -49,7 +50,11 @@ def _answers(server: ScriptedServer, paradigm: Paradigm, trials: list[Trial]) ->
 @pytest.mark.slow
 def test_it_gives_a_valid_answer_to_every_question_of_every_level(server: ScriptedServer, name: str) -> None:
     paradigm = load_paradigm(name)
-    trials = [compile_trial(paradigm, levels, seed=seed, generator="corrected") for levels in paradigm.combinations() for seed in range(2)]
+    trials = [
+        compile_trial(paradigm, levels, seed=seed, generator="corrected")
+        for levels in paradigm.combinations()
+        for seed in range(2)
+    ]
     for trial, answers in zip(trials, _answers(server, paradigm, trials), strict=True):
         assert [answer.outcome for answer in answers] == ["answered"] * trial.asks
         correct = [step.truth.answer for step in trial.steps if step.percept.ask is not None]
@@ -105,7 +110,10 @@ def test_it_does_not_outlive_a_program_that_is_killed() -> None:
 
 @pytest.mark.slow
 def test_what_prevents_it_is_said_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(SpanLabError, match=r"did not start: .*rule\[0\]"), ScriptedServer([{"name": "x", "when": {"unheard_of": 1}}], cache=real_cache()):
+    with (
+        pytest.raises(SpanLabError, match=r"did not start: .*rule\[0\]"),
+        ScriptedServer([{"name": "x", "when": {"unheard_of": 1}}], cache=real_cache()),
+    ):
         pass
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -114,7 +122,9 @@ def test_what_prevents_it_is_said_in_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_installation_without_network_is_said_in_one_sentence_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_without_network_is_said_in_one_sentence_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)

@@ -1,4 +1,5 @@
-"""Whole sessions of a chat agent: several trials at once, an endpoint that fails half way, and the same table in the end."""
+"""Whole sessions of a chat agent: several trials at once, an endpoint that fails half way, and the
+same table in the end."""
 
 from __future__ import annotations
 
@@ -42,7 +43,12 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def _agent(base_url: str, concurrency: int) -> ChatAgent:
-    return ChatAgent(MODEL, ChatSettings(label=LABEL), Endpoint(base_url, key_variable=None), RequestLimits(concurrency=concurrency, max_retries=0))
+    return ChatAgent(
+        MODEL,
+        ChatSettings(label=LABEL),
+        Endpoint(base_url, key_variable=None),
+        RequestLimits(concurrency=concurrency, max_retries=0),
+    )
 
 
 def _table(folder: Path) -> pd.DataFrame:
@@ -100,7 +106,9 @@ def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_fligh
     # those under way were heard and kept, so that nothing is asked again but what was refused
     assert len(tap.requests) == sum("begun" in line for line in lines) == ASKS + refused(lines)
     assert stops <= refused(lines) <= stops * concurrency
-    assert [event["paid_twice_at_most"] for event in read_events(session.folder) if event["event"] == "resumed"] == [0] * stops, "nobody pays for a refusal"
+    assert [event["paid_twice_at_most"] for event in read_events(session.folder) if event["event"] == "resumed"] == [
+        0
+    ] * stops, "nobody pays for a refusal"
 
 
 # A process that is stopped in the middle
@@ -124,13 +132,15 @@ try:
     Runner(session, agent, say=lambda sentence: print(sentence, flush=True)).run()
 except KeyboardInterrupt:
     sys.exit(130)
-"""
+"""  # noqa: E501
 
 
 def _start(server: Stub, data: Path, blocks: int, concurrency: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", _PROGRAM, str(data), server.base_url, str(blocks), str(concurrency)]
     hung_up = getattr(signal, "SIGHUP", None)
-    before = None if hung_up is None else signal.signal(hung_up, signal.SIG_DFL)  # whoever runs these tests may ignore it (nohup), and children inherit that
+    before = (
+        None if hung_up is None else signal.signal(hung_up, signal.SIG_DFL)
+    )  # whoever runs these tests may ignore it (nohup), and children inherit that
     try:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     finally:
@@ -148,10 +158,17 @@ def _when_answered(server: Stub, number: int, process: subprocess.Popen[str], wh
 
 
 def _nback_agent(server: Stub, concurrency: int) -> ChatAgent:
-    return ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), RequestLimits(concurrency=concurrency))
+    return ChatAgent(
+        "any",
+        ChatSettings(reask=0),
+        Endpoint(server.base_url, key_variable=None),
+        RequestLimits(concurrency=concurrency),
+    )
 
 
-def _run(data: Path, server: Stub, blocks: int, concurrency: int, progress: Callable[[int, int], None] | None = None) -> Path:
+def _run(
+    data: Path, server: Stub, blocks: int, concurrency: int, progress: Callable[[int, int], None] | None = None
+) -> Path:
     """The same session in this process."""
     agent = _nback_agent(server, concurrency)
     plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign())
@@ -185,7 +202,9 @@ def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int]
     lines = read_transcript(folder)
     kept = [(line["trial"], line["ask"]) for line in lines if "reply" in line]
     assert len(kept) == len(set(kept)) == 24 * blocks, "every reply once"
-    assert answered - 24 * blocks <= paid_twice_at_most(lines) <= killed * concurrency, "only requests in flight were repeated, and all of them are counted"
+    assert answered - 24 * blocks <= paid_twice_at_most(lines) <= killed * concurrency, (
+        "only requests in flight were repeated, and all of them are counted"
+    )
 
 
 @pytest.mark.slow
@@ -280,7 +299,9 @@ def _forget_events(folder: Path) -> None:
 def _go_on(folder: Path) -> int:
     """Finish a session; how many requests that takes."""
     with stub(answers=ANSWERS) as server:
-        agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), RequestLimits(concurrency=2))
+        agent = ChatAgent(
+            "any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), RequestLimits(concurrency=2)
+        )
         Runner(reopen(folder), agent).run()
         return server.stats()["requests"]
 
@@ -292,7 +313,12 @@ def test_sessions_that_have_their_replies_among_the_events_go_on(half: tuple[Pat
     assert 20 < len(lines) < 72
     with (folder / "events.jsonl").open("a") as file:
         for line in lines:
-            reply = {"event": "reply", "trial": line["trial"], "attempt": line["attempt"], "reply": {"request": line["request"], "reply": line["reply"]}}
+            reply = {
+                "event": "reply",
+                "trial": line["trial"],
+                "attempt": line["attempt"],
+                "reply": {"request": line["request"], "reply": line["reply"]},
+            }
             file.write(json.dumps(reply) + "\n")
     (folder / TRANSCRIPTS).unlink()
     assert _go_on(folder) == 72 - len(lines)
@@ -327,7 +353,9 @@ def test_a_damaged_transcript_is_named(half: tuple[Path, pd.DataFrame], old: str
     file = folder / TRANSCRIPTS
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new, 1))
-    with pytest.raises(SpanLabError, match=rf"transcripts.jsonl:\d+ is damaged.*{says}|transcripts.jsonl:\d+ is damaged; {says}"):
+    with pytest.raises(
+        SpanLabError, match=rf"transcripts.jsonl:\d+ is damaged.*{says}|transcripts.jsonl:\d+ is damaged; {says}"
+    ):
         _go_on(folder)
 
 

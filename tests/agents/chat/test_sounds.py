@@ -1,4 +1,5 @@
-"""Sounds for chat models: in words, or as sounds where the settings say that the model takes them, and checked before the first trial."""
+"""Sounds for chat models: in words, or as sounds where the settings say that the model takes them,
+and checked before the first trial."""
 
 from __future__ import annotations
 
@@ -52,7 +53,10 @@ def samples(wav: bytes) -> np.ndarray:
 
 
 def texts(messages: Any) -> str:
-    contents = [[{"text": message["content"]}] if isinstance(message["content"], str) else message["content"] for message in messages]
+    contents = [
+        [{"text": message["content"]}] if isinstance(message["content"], str) else message["content"]
+        for message in messages
+    ]
     return " ".join(part.get("text", "") for parts in contents for part in parts)
 
 
@@ -87,13 +91,17 @@ def test_readers_of_words_and_those_who_hear_are_always_right(tones: Path) -> No
 def test_pictures_and_sounds_go_out_together(tones: Path) -> None:
     trial = compile_trial(paradigm := load_paradigm(tones), {"list_length": 2}, 1)
     ((_, messages, _),) = converse(trial, paradigm, by_ear, ChatSettings(view="image", sounds="audio"))
-    parts = [part["type"] for message in messages if isinstance(message["content"], list) for part in message["content"]]
+    parts = [
+        part["type"] for message in messages if isinstance(message["content"], list) for part in message["content"]
+    ]
     assert parts.count("image_url") == parts.count("input_audio") == 3
 
 
 def test_who_reads_words_is_refused_where_there_are_none(tmp_path: Path) -> None:
     silent = load_paradigm(write_tones(tmp_path / "silent", TONES.replace(', words: "sound {=one + 1}"', "")))
-    with pytest.raises(SpanLabError, match=r"a sound without words, and this model reads what is heard: .*--chat sounds=audio"):
+    with pytest.raises(
+        SpanLabError, match=r"a sound without words, and this model reads what is heard: .*--chat sounds=audio"
+    ):
         start(tmp_path / "data", silent, ChatAgent("reader", endpoint=HERE), 2)
     assert not (tmp_path / "data").exists()
     start(tmp_path / "data", silent, ChatAgent("hearer", ChatSettings.read(AUDIO), HERE), 2)
@@ -113,20 +121,28 @@ def answering(per_sound: int | None = 10, refuses: bool = False) -> Callable[[Re
         sounds = len(sounds_in(request.body["messages"]))
         if sounds and refuses:
             return 400, "application/json", b'{"error": {"message": "audio input is not supported"}}'
-        usage = {} if per_sound is None else {"usage": {"prompt_tokens": 20 + per_sound * sounds, "completion_tokens": 1, "total_tokens": 0}}
+        usage = (
+            {}
+            if per_sound is None
+            else {"usage": {"prompt_tokens": 20 + per_sound * sounds, "completion_tokens": 1, "total_tokens": 0}}
+        )
         reply = "old" if len(request.body["messages"]) > 1 else "yes"
         message = {"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
         return (
             200,
             "application/json",
-            json.dumps({"id": "1", "object": "chat.completion", "created": 0, "model": "ears", "choices": [message], **usage}).encode(),
+            json.dumps(
+                {"id": "1", "object": "chat.completion", "created": 0, "model": "ears", "choices": [message], **usage}
+            ).encode(),
         )
 
     return answer
 
 
 def agent_at(url: str, **settings: Any) -> ChatAgent:
-    return ChatAgent("ears", ChatSettings.read({**AUDIO, **settings}), Endpoint(url, key_variable=None), RequestLimits(max_retries=0))
+    return ChatAgent(
+        "ears", ChatSettings.read({**AUDIO, **settings}), Endpoint(url, key_variable=None), RequestLimits(max_retries=0)
+    )
 
 
 def test_a_session_by_ear_is_recorded_by_hashes_and_goes_on(tmp_path: Path, tones: Path) -> None:
@@ -142,8 +158,16 @@ def test_a_session_by_ear_is_recorded_by_hashes_and_goes_on(tmp_path: Path, tone
     assert len(read_responses(session.folder)) == 2
     assert "UklGR" not in (session.folder / "transcripts.jsonl").read_text(), "no sound is kept"
     lines = [line for line in read_transcript(session.folder) if line["trial"] == "1"]
-    hashes = [part["sound"]["sha256"] for line in lines for message in line.get("sent", []) for part in message["parts"] if "sound" in part]
-    assert hashes in [[hashlib.sha256(wav).hexdigest() for wav in sounds_in(body)] for body in bodies[2:]], "trials go at once, in any order"
+    hashes = [
+        part["sound"]["sha256"]
+        for line in lines
+        for message in line.get("sent", [])
+        for part in message["parts"]
+        if "sound" in part
+    ]
+    assert hashes in [[hashlib.sha256(wav).hexdigest() for wav in sounds_in(body)] for body in bodies[2:]], (
+        "trials go at once, in any order"
+    )
     assert [*reopen(session.folder).plan] == plan
 
 
@@ -151,12 +175,20 @@ def test_a_session_by_ear_is_recorded_by_hashes_and_goes_on(tmp_path: Path, tone
     ("answer", "says"),
     [
         (answering(0), "silently drops sounds: .* set sounds to words"),
-        (answering(None), "does not count tokens, so it is unknown whether sounds reach the model; .* set hearing_check to off"),
+        (
+            answering(None),
+            "does not count tokens, so it is unknown whether sounds reach the model; .* set hearing_check to off",
+        ),
         (answering(40_000), "the text of a sound's file to read"),
-        (answering(refuses=True), r"audio input is not supported.*\(this was a request with a sound; without one there was a reply\)"),
+        (
+            answering(refuses=True),
+            r"audio input is not supported.*\(this was a request with a sound; without one there was a reply\)",
+        ),
     ],
 )
-def test_a_server_that_does_not_hear_stops_the_session_with_the_reason(answer: Callable[[Request], Answer], says: str) -> None:
+def test_a_server_that_does_not_hear_stops_the_session_with_the_reason(
+    answer: Callable[[Request], Answer], says: str
+) -> None:
     with listening(answer) as tap:
         with pytest.raises(SpanLabError, match=says):
             asyncio.run(_set_up(agent_at(tap.base_url)))

@@ -1,4 +1,5 @@
-"""Conversations put together from what was kept: to the letter and to the pixel what the server was sent."""
+"""Conversations put together from what was kept: to the letter and to the pixel what the server was
+sent."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def _completion(text: str, **message: Any) -> Answer:
     body = {
         "id": "x",
         "model": "served-1",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": "stop"}],
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": "stop"}
+        ],
         "usage": {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13},
     }
     return 200, "application/json", json.dumps(body).encode()
@@ -47,7 +50,12 @@ def saying(text: Callable[[Request], str] | str, **message: Any) -> Iterator[Tap
 
 
 def _agent(url: str, **settings: Any) -> ChatAgent:
-    return ChatAgent("m", ChatSettings.read({"conversation_header": "x-talk", **settings}), Endpoint(url, None), RequestLimits(max_retries=0, concurrency=2))
+    return ChatAgent(
+        "m",
+        ChatSettings.read({"conversation_header": "x-talk", **settings}),
+        Endpoint(url, None),
+        RequestLimits(max_retries=0, concurrency=2),
+    )
 
 
 def _session(data: Path, url: str, paradigm: str = "vsr", trials: int = 2, **settings: Any) -> Session:
@@ -63,11 +71,17 @@ def _flat(message: Mapping[str, Any]) -> list[str | bytes]:
     content = message["content"]
     if isinstance(content, str):
         return [content]
-    return [part["text"] if part["type"] == "text" else base64.b64decode(part["image_url"]["url"].removeprefix("data:image/png;base64,")) for part in content]
+    return [
+        part["text"]
+        if part["type"] == "text"
+        else base64.b64decode(part["image_url"]["url"].removeprefix("data:image/png;base64,"))
+        for part in content
+    ]
 
 
 def _retold(talk: Talk) -> list[tuple[str, list[str | bytes]]]:
-    """All messages that the server has seen in a conversation but its last reply, from the transcript alone."""
+    """All messages that the server has seen in a conversation but its last reply, from the
+    transcript alone."""
     messages: list[tuple[str, list[str | bytes]]] = []
     for turn, last in zip(talk.turns, [*[False] * (len(talk.turns) - 1), True], strict=True):
         for said in turn.sent:
@@ -101,7 +115,9 @@ def _longest(tap: Tap) -> dict[str, list[tuple[str, list[str | bytes]]]]:
 _FEW = {"vsr", "sfr", "cs", "nback_verbal_feedback", "nback_spatial", "smu"}
 
 
-@pytest.mark.parametrize("paradigm", [pytest.param(name, marks=[] if name in _FEW else pytest.mark.slow) for name in list_paradigms()])
+@pytest.mark.parametrize(
+    "paradigm", [pytest.param(name, marks=[] if name in _FEW else pytest.mark.slow) for name in list_paradigms()]
+)
 @pytest.mark.sampled(2)
 def test_a_conversation_is_retold_to_the_letter_and_to_the_pixel(paradigm: str, tmp_path: Path) -> None:
     with saying("1") as tap:
@@ -129,13 +145,19 @@ def test_a_conversation_is_retold_whatever_the_protocol(settings: dict[str, Any]
     with saying(lambda request: next(replies)) as tap:
         session = _session(tmp_path, tap.base_url, "vsr", 2, **{**PICTURES, **settings})
     read = Transcript(session.folder)
-    assert sorted((_retold(read.talk(key)) for key in read.trials), key=repr) == sorted(_longest(tap).values(), key=repr)
+    assert sorted((_retold(read.talk(key)) for key in read.trials), key=repr) == sorted(
+        _longest(tap).values(), key=repr
+    )
 
 
 def test_the_margin_says_what_became_of_each_answer(tmp_path: Path) -> None:
     loaded = load_paradigm("vsr")
     trial = plan_session(loaded, 3, SessionDesign(), trials=1)[0].compile(loaded, "corrected")
-    correct = [step.percept.ask.kind.write(step.truth.answer) for step in trial.steps if step.percept.ask is not None and step.truth.answer is not None]
+    correct = [
+        step.percept.ask.kind.write(step.truth.answer)
+        for step in trial.steps
+        if step.percept.ask is not None and step.truth.answer is not None
+    ]
     wrong = "1" if correct[1] != "1" else "2"
     replies = iter([correct[0], wrong, "none", "still none", *correct[3:]])
     with saying(lambda request: next(replies)) as tap:
@@ -179,7 +201,13 @@ def test_a_picture_that_is_not_the_one_that_was_sent_is_marked(tmp_path: Path) -
     first["sha256"] = "0" * 64
     path.write_text("\n".join([*lines[:number], json.dumps(line), *lines[number + 1 :]]) + "\n", encoding="utf-8")
     read = Transcript(session.folder)
-    drawn = [part.same for turn in read.talk("1").turns for said in turn.sent for part in said.parts if isinstance(part, SentPicture)]
+    drawn = [
+        part.same
+        for turn in read.talk("1").turns
+        for said in turn.sent
+        for part in said.parts
+        if isinstance(part, SentPicture)
+    ]
     assert drawn.count(False) == 1
     assert "cannot be redrawn as it was" in as_text(read, read.talk("1"))
     assert "not the picture that was sent" in write_page(read, ["1"], tmp_path / "page.html").read_text("utf-8")
@@ -253,7 +281,9 @@ def test_the_command_says_what_is_not_there(run: Run, tmp_path: Path) -> None:
     assert "is not a session" in complaint(*run("transcript", "nowhere"))
     with saying("1") as tap:
         session = _session(tmp_path / "data", tap.base_url, trials=2)
-    assert "has no conversation of trial 9: there are 1 to 2" in complaint(*run("transcript", session.folder, "--trial", "9"))
+    assert "has no conversation of trial 9: there are 1 to 2" in complaint(
+        *run("transcript", session.folder, "--trial", "9")
+    )
     code, out, _ = run("transcript", session.folder, "--trial", "2")
     assert code == 0
     assert "trial 2" in out
@@ -266,7 +296,9 @@ def test_a_session_of_an_older_version_shows_its_replies(tmp_path: Path) -> None
     with saying("1") as tap:
         session = _session(tmp_path, tap.base_url, trials=1)
     lines = [json.loads(line) for line in (session.folder / "transcripts.jsonl").read_text("utf-8").splitlines()]
-    replies = [{"request": line["request"], "reply": {**line["reply"], "retries": 0}} for line in lines if "reply" in line]
+    replies = [
+        {"request": line["request"], "reply": {**line["reply"], "retries": 0}} for line in lines if "reply" in line
+    ]
     events = read_events(session.folder)
     old = [{"event": "reply", "trial": "1", "attempt": 1, "reply": reply} for reply in replies]
     text = "".join(json.dumps(event) + "\n" for event in [*events[:2], *old, *events[2:]])
@@ -284,7 +316,9 @@ def test_each_chat_session_has_a_page_of_its_own(tmp_path: Path) -> None:
         for folder in ("data", "data", "more"):  # the last has the name of the first
             _session(tmp_path / folder, tap.base_url, trials=1)
     (tmp_path / "empty").mkdir()
-    pages = report_pages([tmp_path / "data", tmp_path / "more", tmp_path / "data", tmp_path / "empty"], tmp_path / "report")
+    pages = report_pages(
+        [tmp_path / "data", tmp_path / "more", tmp_path / "data", tmp_path / "empty"], tmp_path / "report"
+    )
     assert len({one["href"] for one in pages}) == len(pages) == 3
     for one in pages:
         assert 'href="../report.html"' in (tmp_path / "report" / one["href"]).read_text("utf-8")

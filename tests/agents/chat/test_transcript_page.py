@@ -1,4 +1,5 @@
-"""Pages of conversations: the raw request of every reply, replies by what became of them, and several pages where there are many."""
+"""Pages of conversations: the raw request of every reply, replies by what became of them, and
+several pages where there are many."""
 
 from __future__ import annotations
 
@@ -25,14 +26,17 @@ REPLIES = ["3", "</script><b>nobody knows</b>", "none of them", "7", "<!-- <scri
 
 
 def told_in_turn(folder: Path, trials: int = 4, **settings: Any) -> tuple[Any, list[dict[str, Any]]]:
-    """A session whose replies come in turn, some of them unreadable; and every request that it sent."""
+    """A session whose replies come in turn, some of them unreadable; and every request that it
+    sent."""
     numbers = itertools.count()
 
     def say(request: Request) -> Answer:
         return 200, "application/json", completion(REPLIES[next(numbers) % len(REPLIES)], "m", 10)
 
     with listening(say) as tap:
-        agent = ChatAgent("m", ChatSettings.read(settings), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
+        agent = ChatAgent(
+            "m", ChatSettings.read(settings), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1)
+        )
         session = take(folder, load_paradigm("vsr"), agent, trials, 4, {"list_length": [2]})
     return session, [request.body for request in tap.requests]
 
@@ -43,7 +47,14 @@ def raw_requests(page: str) -> list[dict[str, Any]]:
     for text in re.findall(r'<script type="application/json" class="raw">(.*?)</script>', page, re.DOTALL):
         raw = json.loads(text)
         for one in raw["requests"]:
-            found.append({"messages": raw["messages"][: one["messages"]], "model": raw["model"], **one["options"], "past": raw["past"]})
+            found.append(
+                {
+                    "messages": raw["messages"][: one["messages"]],
+                    "model": raw["model"],
+                    **one["options"],
+                    "past": raw["past"],
+                }
+            )
     return found
 
 
@@ -54,7 +65,9 @@ def test_the_requests_that_a_page_shows_are_those_that_were_sent(tmp_path: Path)
     page = write_page(read, read.trials, tmp_path / "page.html").read_text("utf-8")
     assert [{name: value for name, value in one.items() if name != "past"} for one in raw_requests(page)] == sent
     assert "<b>nobody" not in page, "a reply ends no script and begins no element"
-    whole, sent = told_in_turn(tmp_path / "whole", conversation="session", view="both", image_px=96, vision_check="off", constrained="json")
+    whole, sent = told_in_turn(
+        tmp_path / "whole", conversation="session", view="both", image_px=96, vision_check="off", constrained="json"
+    )
     read = Transcript(whole.folder)
     page = write_page(read, read.trials, tmp_path / "whole.html").read_text("utf-8")
     assert "4 trials, in one conversation for each block, as the model saw them" in page
@@ -92,7 +105,9 @@ def test_replies_can_be_shown_by_what_became_of_them(tmp_path: Path) -> None:
     assert kinds == counts
 
 
-def test_above_a_thousand_replies_there_are_several_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_above_a_thousand_replies_there_are_several_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
     session, _ = told_in_turn(tmp_path / "data", trials=6)
     monkeypatch.setattr("spanlab.sessions.transcripts.pages._MOST_REPLIES", 7)
     status, out, err = run("transcript", session.folder, "-o", tmp_path / "page.html")
@@ -102,11 +117,18 @@ def test_above_a_thousand_replies_there_are_several_pages(tmp_path: Path, monkey
     pages = sorted(tmp_path.glob("page*.html"))
     texts = {path.name: path.read_text("utf-8") for path in pages}
     assert {"page.html", "page-2.html"} < set(texts)
-    trials = [re.findall(r'<section id="trial-(\w+)"', texts[name]) for name in ["page.html", *sorted(set(texts) - {"page.html"})]]
+    trials = [
+        re.findall(r'<section id="trial-(\w+)"', texts[name])
+        for name in ["page.html", *sorted(set(texts) - {"page.html"})]
+    ]
     assert [key for part in trials for key in part] == read.trials, "every conversation once, whole and in order"
     assert all(sum(read.replies(key) for key in part) <= 7 for part in trials)
-    # each page says of all of them how many replies of each kind they have, so that a filter leads to the next one
-    told = [[json.loads(html.unescape(counts)) for counts in re.findall(r'data-counts="([^"]*)"', texts[name])] for name in texts]
+    # each page says of all of them how many replies of each kind they have, so that a filter leads
+    # to the next one
+    told = [
+        [json.loads(html.unescape(counts)) for counts in re.findall(r'data-counts="([^"]*)"', texts[name])]
+        for name in texts
+    ]
     assert all(one == told[0] for one in told)
     whole = write_page(read, read.trials[:1], tmp_path / "one.html").read_text("utf-8")
     assert 'data-counts="' not in whole, "one page says nothing of others"
@@ -115,7 +137,10 @@ def test_above_a_thousand_replies_there_are_several_pages(tmp_path: Path, monkey
         some = [turn for key in part for turn in turns[key]]
         unread = sum(turn.again or turn.mark == "unread" for turn in some)
         kinds = {"all": len(some), "wrong": sum(turn.mark in ("wrong", "partly") for turn in some), "unread": unread}
-        assert counts == {**{kind: count for kind, count in kinds.items() if count}, **({"invalid": counts["invalid"]} if "invalid" in counts else {})}
+        assert counts == {
+            **{kind: count for kind, count in kinds.items() if count},
+            **({"invalid": counts["invalid"]} if "invalid" in counts else {}),
+        }
     assert all(read.outcomes(key) == [(turn.mark, turn.again) for turn in turns[key]] for key in read.trials)
     assert 'href="page-2.html"' in texts["page.html"]
     assert 'href="page.html"' in texts["page-2.html"]

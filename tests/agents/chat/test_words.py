@@ -38,14 +38,20 @@ def _read(name: str, generator: Generator, trials: int) -> list[tuple[bool, str]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_a_reader_of_the_words_scores_100_percent(name: str) -> None:
-    wrong = [which for right, which in _read(name, "corrected", BLOCKS if name.startswith("nback") else TRIALS) if not right]
+    wrong = [
+        which for right, which in _read(name, "corrected", BLOCKS if name.startswith("nback") else TRIALS) if not right
+    ]
     assert not wrong
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_a_reader_of_the_words_scores_100_percent_in_every_condition(name: str) -> None:
-    wrong = [which for right, which in _read(name, "corrected", max(100, len(load_paradigm(name).combinations()))) if not right]
+    wrong = [
+        which
+        for right, which in _read(name, "corrected", max(100, len(load_paradigm(name).combinations())))
+        if not right
+    ]
     assert not wrong
 
 
@@ -68,7 +74,13 @@ def test_nothing_but_instructions_legend_words_and_questions_is_sent(name: str) 
     kinds = list(brief.asks)
     words = [step.percept.for_machine.stimulus.words() for step in trial.steps if step.percept.model_step]
     questions = [step.percept.ask.kind.question() for step in trial.steps if step.percept.ask is not None]
-    allowed = {ChatSettings().preamble, brief.instructions.strip(), *(kind.legend("words") for kind in kinds), *words, *questions}
+    allowed = {
+        ChatSettings().preamble,
+        brief.instructions.strip(),
+        *(kind.legend("words") for kind in kinds),
+        *words,
+        *questions,
+    }
     for message in last:
         assert set(message) == {"role", "content"}
         if message["role"] == "assistant":
@@ -78,7 +90,9 @@ def test_nothing_but_instructions_legend_words_and_questions_is_sent(name: str) 
             left = left.replace(part, "")
         assert left.strip() == "", left
     sent = "\n\n".join(message["content"] for message in last if message["role"] == "user").split("\n\n")
-    assert sum(part == questions[0] for part in sent) == sum(question == questions[0] for question in questions), "asked exactly when the timeline asks"
+    assert sum(part == questions[0] for part in sent) == sum(question == questions[0] for question in questions), (
+        "asked exactly when the timeline asks"
+    )
     assert [message["role"] for message in last[1::2]] == ["user"] * len(last[1::2]), "roles alternate"
 
 

@@ -33,7 +33,17 @@ def sheet(ask: Ask) -> AnswerSheet:
 
 
 @pytest.mark.parametrize(
-    ("hz", "ms", "frames"), [(60, 1550, 93), (60, 750, 45), (60, 8, 1), (60, 0, 1), (60, 25, 2), (144, 100, 14), (59.94, 1550, 93), (120, 8.4, 1)]
+    ("hz", "ms", "frames"),
+    [
+        (60, 1550, 93),
+        (60, 750, 45),
+        (60, 8, 1),
+        (60, 0, 1),
+        (60, 25, 2),
+        (144, 100, 14),
+        (59.94, 1550, 93),
+        (120, 8.4, 1),
+    ],
 )
 def test_the_nearest_whole_frame(hz: float, ms: float, frames: int) -> None:
     assert FrameGrid(hz).frames(ms) == frames
@@ -73,8 +83,15 @@ def test_borders_belong_to_one_region_only() -> None:
 
 
 def test_the_first_answer_counts_or_the_last() -> None:
-    first, last = sheet(Ask(NINE, ends="on_time", window_ms=1000)), sheet(Ask(NINE, ends="on_time", window_ms=1000, counts="last"))
-    assert [first.take(key(name, ms)) for name, ms in (("x", 50), ("2", 100), ("3", 200))] == ["nothing", "answer", "extra"]
+    first, last = (
+        sheet(Ask(NINE, ends="on_time", window_ms=1000)),
+        sheet(Ask(NINE, ends="on_time", window_ms=1000, counts="last")),
+    )
+    assert [first.take(key(name, ms)) for name, ms in (("x", 50), ("2", 100), ("3", 200))] == [
+        "nothing",
+        "answer",
+        "extra",
+    ]
     assert [last.take(key(name, ms)) for name, ms in (("2", 100), ("3", 200))] == ["answer", "answer"]
     assert (first.answer(), last.answer()) == (1, 2)
     assert [press["does"] for press in first.presses] == ["nothing", "answer", "extra"]
@@ -92,7 +109,14 @@ def test_late_presses_are_recorded_or_ignored_but_never_answers() -> None:
 def test_cells_are_marked_unmarked_and_confirmed() -> None:
     one = sheet(Ask(PAIR))
     centre = {cell: (12 + 24 * (cell % 4), 12 + 24 * (cell // 4)) for cell in range(16)}
-    steps = [click(*centre[5], 100), click(*centre[0], 200), click(*centre[9], 300), click(*centre[5], 400), key("return", 450), click(*centre[9], 500)]
+    steps = [
+        click(*centre[5], 100),
+        click(*centre[0], 200),
+        click(*centre[9], 300),
+        click(*centre[5], 400),
+        key("return", 450),
+        click(*centre[9], 500),
+    ]
     assert [one.take(press) for press in steps] == ["mark", "mark", "full", "unmark", "not yet", "mark"]
     assert one.may_finish
     assert not one.complete
@@ -136,9 +160,15 @@ def test_text_has_even_sides_so_that_it_lies_on_whole_pixels() -> None:
 @pytest.mark.slow
 def test_long_pages_are_broken_and_lose_nothing() -> None:
     text = "\n\n".join([f"# Heading {n}\n\n" + f"word{n} " * 40 for n in range(8)] + ["x" * 5 + " and so on" * 400])
-    sheets = [[block for block in sheet_ if isinstance(block, TextBlock)] for sheet_ in paginate(blocks(PageContent(text, "Title"), 20), 600, 500)]
+    sheets = [
+        [block for block in sheet_ if isinstance(block, TextBlock)]
+        for sheet_ in paginate(blocks(PageContent(text, "Title"), 20), 600, 500)
+    ]
     assert len(sheets) > 3
-    assert " ".join(" ".join(block.text for block in sheet_) for sheet_ in sheets).split() == ("Title " + text.replace("# ", "")).split()
+    assert (
+        " ".join(" ".join(block.text for block in sheet_) for sheet_ in sheets).split()
+        == ("Title " + text.replace("# ", "")).split()
+    )
     for sheet_ in sheets:
         assert set_text(tuple(sheet_), 600, "left").height <= 500
         assert not sheet_[-1].text.startswith("Heading")  # a heading stays with what follows

@@ -1,7 +1,8 @@
-"""A battery of six paradigms and a quiz, as a laboratory takes it: by keys and clicks, with a kill, an unplugged keyboard, a pause and somebody who withdraws,
-and with the monitor running beside.
+"""A battery of six paradigms and a quiz, as a laboratory takes it: by keys and clicks, with a kill,
+an unplugged keyboard, a pause and somebody who withdraws, and with the monitor running beside.
 
-``SPANLAB_PICTURES=FOLDER pytest -m slow tests/agents/human/test_battery.py`` keeps pictures of everything that was met.
+``SPANLAB_PICTURES=FOLDER pytest -m slow tests/agents/human/test_battery.py`` keeps pictures of
+everything that was met.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ instructions:
   de: Es folgen fünf kurze Aufgaben. Dazwischen dürfen Sie ruhen. Bitte schreiben Sie nichts auf. Dazu kommen zwei Fragen.
 translations: {de: {"yes": ja, "no": nein}}
 quiz: {pass: 1, attempts: 3, otherwise: leave}
-"""
+"""  # noqa: E501
 QUESTIONS = """
 paradigm: how_it_was
 version: 1
@@ -68,7 +69,7 @@ instructions: {en: Please answer some questions about the tasks., de: Bitte bean
 translations: {de: {not at all: gar nicht, very much: sehr, "yes": ja, "no": nein, wide awake: hellwach, falling asleep: am Einschlafen}}
 questionnaire: true
 attention_checks: [check]
-"""
+"""  # noqa: E501
 STUDY = """
 study: battery
 title: Five tasks of memory
@@ -123,14 +124,29 @@ class Laboratory:
         return folder
 
     def begins(self, incident: str, stage: str, *arguments: str) -> subprocess.Popen[str]:
-        words = [sys.executable, str(BATTERY), str(self.pictures()), incident, stage, "run", "study.yaml", "--data", "data", *arguments]
-        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=self.environment)
+        words = [
+            sys.executable,
+            str(BATTERY),
+            str(self.pictures()),
+            incident,
+            stage,
+            "run",
+            "study.yaml",
+            "--data",
+            "data",
+            *arguments,
+        ]
+        return subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=self.environment
+        )
 
     def ends(self, process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
         """Status of the program, what was met, and what the assistant was told."""
         out, err = process.communicate(timeout=10 * HANGS_S)
         assert "Traceback" not in err, err
-        told: dict[str, Any] = json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"stages": [], "status": None}
+        told: dict[str, Any] = (
+            json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"stages": [], "status": None}
+        )
         return process.returncode, told, err
 
     def takes(self, incident: str, stage: str, *arguments: str) -> tuple[int, dict[str, Any], str]:
@@ -169,16 +185,23 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
     assert question_of(order[2]).replace(" ", "-") in seen
     assert not seen & {"consent", "before-we-begin", "visual-serial-recall"}, "what is finished is not asked again"
     # and the rest is taken while somebody looks at the monitor.
-    process = lab.begins("pause", "how_it_was check", *shlex.split(how.split(": spanlab run study.yaml --data data ")[1]))
+    process = lab.begins(
+        "pause", "how_it_was check", *shlex.split(how.split(": spanlab run study.yaml --data data ")[1])
+    )
     looks = list(_looks(lab, process))
     status, met, said = lab.ends(process)
     assert (status, met["status"]) == (0, 0)
     assert any(" running " in look for look in looks)
     assert met["stages"][-1] == "Thank you"
-    assert met["stages"][met["stages"].index("pause") :][:2] == ["pause", "how_it_was check"], "a pause cuts no questionnaire off"
+    assert met["stages"][met["stages"].index("pause") :][:2] == [
+        "pause",
+        "how_it_was check",
+    ], "a pause cuts no questionnaire off"
 
     # The second one leaves at the last questions, and withdraws.
-    status, met, said = lab.takes("leave", "how_it_was effort", "--participant", "P02", "--session", "1", "--field", "age=33")
+    status, met, said = lab.takes(
+        "leave", "how_it_was effort", "--participant", "P02", "--session", "1", "--field", "age=33"
+    )
     assert (status, met["status"]) == (0, 1)
     assert "Practice" in met["stages"]
     assert met["stages"].index("Before we begin") < met["stages"].index("Visual Serial Recall")
@@ -211,7 +234,15 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
     responses = responses[~responses["practice"]]
     for who, of_person in responses.groupby("participant"):
         trials = of_person.groupby("paradigm")["trial"].nunique().to_dict()
-        assert trials == {"understood": 1, "vsr": 2, "nback_verbal": 1, "digit_span": 2, "continuous_colour": 3, "cd": 3, "how_it_was": 1}, who
+        assert trials == {
+            "understood": 1,
+            "vsr": 2,
+            "nback_verbal": 1,
+            "digit_span": 2,
+            "continuous_colour": 3,
+            "cd": 3,
+            "how_it_was": 1,
+        }, who
         asked = of_person[of_person["paradigm"] != "nback_verbal"]
         assert set(asked["outcome"]) == {"answered"}
     events = [event["event"] for folder in folders for event in read_events(folder)]
@@ -222,7 +253,8 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
 
 
 def _looks(lab: Laboratory, process: subprocess.Popen[str]) -> Iterator[str]:
-    """What the monitor shows until it has shown the session twice; each look is a program that takes the processor from the session."""
+    """What the monitor shows until it has shown the session twice; each look is a program that
+    takes the processor from the session."""
     running = 0
     while process.poll() is None and running < 2:
         yield (look := lab.says("monitor", "study.yaml", "--data", "data", "--once"))

@@ -1,4 +1,5 @@
-"""Time at the window, on a virtual clock: every display lasts for its frames, a press in the window counts, and what came late is owned up to."""
+"""Time at the window, on a virtual clock: every display lasts for its frames, a press in the window
+counts, and what came late is owned up to."""
 
 from __future__ import annotations
 
@@ -33,32 +34,41 @@ def somebody(seed: int) -> Person:
     def person(ask: Ask) -> tuple[Any, float] | None:
         if ask.window_ms is None:
             return ask.kind.guess(random), float(random.uniform(0.3, 1))
-        return None if random.rand() < 0.3 else (ask.kind.guess(random), float(random.uniform(0.1, ask.window_ms / 1000)))
+        return (
+            None if random.rand() < 0.3 else (ask.kind.guess(random), float(random.uniform(0.1, ask.window_ms / 1000)))
+        )
 
     return person
 
 
 def timed(told: list[Any]) -> Iterator[tuple[Shown, int]]:
-    """Displays that had a time to last and were not ended by an answer, and the refreshes that were waited for an answer that decides what comes."""
+    """Displays that had a time to last and were not ended by an answer, and the refreshes that were
+    waited for an answer that decides what comes."""
     for percept, response, shown, notes in told:
         for number, one in enumerate(shown):
             last = number == len(shown) - 1
-            cut = last and percept.ask is not None and percept.ask.ends == "on_answer" and response.outcome == "answered"
+            cut = (
+                last and percept.ask is not None and percept.ask.ends == "on_answer" and response.outcome == "answered"
+            )
             if one.planned_frames is not None and not cut:
                 yield one, notes.get("waited_frames", 0) if last else 0
 
 
 @pytest.fixture(scope="module", autouse=True)
 def others_are_set_aside() -> Iterator[None]:
-    """Garbage is collected between trials, as in the laboratory; what the tests before these have left behind is not looked through each time."""
+    """Garbage is collected between trials, as in the laboratory; what the tests before these have
+    left behind is not looked through each time."""
     gc.collect()
     gc.freeze()
     yield
     gc.unfreeze()
 
 
-def off_plan(hz: float, vsync: bool, conditions: int, names: Sequence[str] = tuple(list_paradigms())) -> tuple[int, list[Any]]:
-    """How many timed displays paradigms of the library have in some conditions, and those that did not last for their frames."""
+def off_plan(
+    hz: float, vsync: bool, conditions: int, names: Sequence[str] = tuple(list_paradigms())
+) -> tuple[int, list[Any]]:
+    """How many timed displays paradigms of the library have in some conditions, and those that did
+    not last for their frames."""
     stage, count, off = VirtualStage(VirtualWindow(hz, vsync, jitter=0.001)), 0, []
     for name in names:
         paradigm = load_paradigm(name)
@@ -66,7 +76,10 @@ def off_plan(hz: float, vsync: bool, conditions: int, names: Sequence[str] = tup
             for one, waited in timed(play(stage, compile_trial(paradigm, levels, 1), somebody(count))):
                 count += 1
                 assert one.dropped_frames == 0
-                if one.shown_frames - waited != one.planned_frames or abs(one.shown_ms - one.shown_frames * 1000 / hz) > 2:
+                if (
+                    one.shown_frames - waited != one.planned_frames
+                    or abs(one.shown_ms - one.shown_frames * 1000 / hz) > 2
+                ):
                     off.append((name, one))
     return count, off
 
@@ -85,14 +98,26 @@ def test_ten_thousand_displays_of_all_paradigms_last_for_their_frames() -> None:
 
 
 def trial(*percepts: Percept) -> Trial:
-    return Trial("test", 1, "corrected", {}, 1, "test", 1, 1, tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)))
+    return Trial(
+        "test",
+        1,
+        "corrected",
+        {},
+        1,
+        "test",
+        1,
+        1,
+        tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)),
+    )
 
 
 def feedback(*percepts: Percept) -> Trial:
     """The last of the percepts depends on the answer, so it is not announced."""
     made = trial(*percepts)
     *first, last = made.steps
-    given = Step(last.index, last.percept, last.truth, feedback=dict.fromkeys(("right", "wrong", "missed"), last.percept))
+    given = Step(
+        last.index, last.percept, last.truth, feedback=dict.fromkeys(("right", "wrong", "missed"), last.percept)
+    )
     return Trial("test", 1, "corrected", {}, 1, "test", 1, 1, (*first, given))
 
 
@@ -102,7 +127,9 @@ def feedback(*percepts: Percept) -> Trial:
     hz=st.sampled_from([60.0, 59.94, 75.0, 120.0, 144.0]),
     vsync=st.booleans(),
     window=st.sampled_from([100.0, 105.0, 203.0, 300.0]),
-    offset=st.floats(-12, 12).filter(lambda ms: abs(ms) > 1e-6),  # at the very moment of the end, the last digit of a number decides
+    offset=st.floats(-12, 12).filter(
+        lambda ms: abs(ms) > 1e-6
+    ),  # at the very moment of the end, the last digit of a number decides
     where=st.sampled_from(["announced", "last", "feedback"]),
     ends=st.sampled_from(["on_answer", "on_time"]),
     jitter=st.sampled_from([0.0, 0.001, 0.004]),
@@ -114,7 +141,11 @@ def test_a_press_in_the_window_counts_and_one_after_it_does_not(
     """Around the very moment at which the window closes, whatever the frames do meanwhile."""
     asked = Percept("probe", (Display(BLANK, window),), Ask(NINE, ends=ends, window_ms=window))
     following = Percept("next", (Display(CROSS, 400.0),), None)
-    made = {"announced": trial(asked, following), "last": trial(following, asked), "feedback": feedback(asked, following)}[where]
+    made = {
+        "announced": trial(asked, following),
+        "last": trial(following, asked),
+        "feedback": feedback(asked, following),
+    }[where]
     stage = VirtualStage(VirtualWindow(hz, vsync, jitter=jitter, seed=seed))
     told = play(stage, made, lambda ask: (4, (window + offset) / 1000))
     (response, notes), *others = [(response, notes) for percept, response, _, notes in told if percept.ask is not None]
@@ -130,10 +161,14 @@ def test_a_press_in_the_window_counts_and_one_after_it_does_not(
     assert "passed_on_too_late" not in notes
 
 
-@pytest.mark.parametrize(("name", "levels"), [("sts", {"switch_probability": 0}), ("cd", {"feature": "colour", "set_size": 2, "retention_steps": 0})])
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [("sts", {"switch_probability": 0}), ("cd", {"feature": "colour", "set_size": 2, "retention_steps": 0})],
+)
 @pytest.mark.parametrize("ms", [-60.0, 60.0])
 def test_deadlines_of_the_speeded_paradigms(name: str, levels: dict[str, Any], ms: float) -> None:
-    """A press 60 ms before the window closes answers; 60 ms after it, it neither answers nor ends anything, and what comes next goes on as planned."""
+    """A press 60 ms before the window closes answers; 60 ms after it, it neither answers nor ends
+    anything, and what comes next goes on as planned."""
     taken = compile_trial(load_paradigm(name), levels, seed=3)
     first = next(step.percept.ask for step in taken.steps if step.percept.ask is not None)
     window = {"sts": 1500.0, "cd": 2000.0}[name]
@@ -175,7 +210,11 @@ def test_a_press_that_is_passed_on_too_late_is_told_as_such() -> None:
 def test_questions_last_for_their_frames_and_wait_a_refresh_only_for_feedback(where: str, answers: bool) -> None:
     asked = Percept("probe", (Display(CROSS, 100.0), Display(BLANK, 400.0)), Ask(NINE, ends="on_time", window_ms=500.0))
     following = Percept("next", (Display(CROSS, 400.0),), None)
-    made = {"announced": trial(asked, following), "last": trial(following, asked), "feedback": feedback(asked, following)}[where]
+    made = {
+        "announced": trial(asked, following),
+        "last": trial(following, asked),
+        "feedback": feedback(asked, following),
+    }[where]
     told = play(VirtualStage(VirtualWindow(60)), made, lambda ask: (4, 0.25) if answers else None)
     shown, notes = next((shown, notes) for percept, _, shown, notes in told if percept.ask is not None)
     waited = int(where == "feedback" and not answers)
@@ -186,7 +225,10 @@ def test_questions_last_for_their_frames_and_wait_a_refresh_only_for_feedback(wh
 def test_a_window_that_is_longer_than_the_displays_is_the_plan_of_the_last_one() -> None:
     asked = Percept("probe", (Display(CROSS, 100.0), Display(BLANK, 100.0)), Ask(NINE, window_ms=500.0))
     (told,) = play(VirtualStage(VirtualWindow(60)), trial(asked), lambda ask: None)
-    assert [(one.planned_ms, one.planned_frames, one.shown_frames) for one in told[2]] == [(100.0, 6, 6), (400.0, 24, 24)]
+    assert [(one.planned_ms, one.planned_frames, one.shown_frames) for one in told[2]] == [
+        (100.0, 6, 6),
+        (400.0, 24, 24),
+    ]
 
 
 @pytest.mark.parametrize("vsync", [True, False])
@@ -194,13 +236,17 @@ def test_late_frames_are_owned_up_to_and_nothing_adds_up(vsync: bool) -> None:
     """Every 37th flip comes late by one to three refreshes."""
     window = VirtualWindow(60, vsync, jitter=0.002, late=lambda flip: 1 + flip % 3 if flip % 37 == 0 else 0)
     stage = VirtualStage(window)
-    displays = [Percept("test", (Display(CROSS if number % 2 else BLANK, 50.0 + 17 * (number % 9)),)) for number in range(400)]
+    displays = [
+        Percept("test", (Display(CROSS if number % 2 else BLANK, 50.0 + 17 * (number % 9)),)) for number in range(400)
+    ]
     shown = [one for _, _, some, _ in play(stage, trial(*displays), lambda ask: None) for one in some]
     assert sum(one.dropped_frames for one in shown) > 50
     refreshes = 0
     for one in shown:
         assert 0 <= one.shown_frames - (one.planned_frames or 0) <= one.dropped_frames
-        assert abs(one.onset_ms - shown[0].onset_ms - refreshes * 1000 / 60) < 5  # as many refreshes as were counted, to the last
+        assert (
+            abs(one.onset_ms - shown[0].onset_ms - refreshes * 1000 / 60) < 5
+        )  # as many refreshes as were counted, to the last
         refreshes += one.shown_frames
     # a late frame inside a display is caught up with; only one at its end lengthens it
     assert sum(one.shown_frames != one.planned_frames for one in shown) < sum(one.dropped_frames > 0 for one in shown)
@@ -208,13 +254,18 @@ def test_late_frames_are_owned_up_to_and_nothing_adds_up(vsync: bool) -> None:
 
 @pytest.mark.parametrize("vsync", [True, False])
 @pytest.mark.parametrize(("wanted", "takes"), [(1000, 0.0), (800, 0.0), (1000, 0.7), (250, 0.2), (500, 1.3)])
-def test_the_interval_before_a_trial_is_on_record_and_lasts_as_planned_or_as_long_as_it_took(vsync: bool, wanted: float, takes: float) -> None:
-    """From the first frame of the empty screen to that of the trial; ``takes`` (s) is how long it takes to make the trial ready."""
+def test_the_interval_before_a_trial_is_on_record_and_lasts_as_planned_or_as_long_as_it_took(
+    vsync: bool, wanted: float, takes: float
+) -> None:
+    """From the first frame of the empty screen to that of the trial; ``takes`` (s) is how long it
+    takes to make the trial ready."""
     stage = VirtualStage(VirtualWindow(60, vsync, jitter=0.001))
     trial = compile_trial(load_paradigm("vsr"), {"list_length": 2}, 1)
     frame = 1000 / 60
     for _ in range(3):
-        between_trials.show(stage, PageContent(""), "en", seconds=wanted / 1000, meanwhile=lambda: stage.window.sleep(takes))
+        between_trials.show(
+            stage, PageContent(""), "en", seconds=wanted / 1000, meanwhile=lambda: stage.window.sleep(takes)
+        )
         first, *others = [notes for _, _, _, notes in play(stage, trial, somebody(1))]
         if takes * 1000 < wanted - 2 * frame:
             assert abs(first["interval_ms"] - wanted) < frame / 2 + 2
@@ -227,7 +278,8 @@ def test_the_interval_before_a_trial_is_on_record_and_lasts_as_planned_or_as_lon
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_bound_of_a_time_stamp_holds_where_flips_wait_for_the_screen(seed: int) -> None:
-    """Stamps are late by up to 30 ms in one flip of ten, and the rate is known to one part in ten thousand: no picture came on before the bound says."""
+    """Stamps are late by up to 30 ms in one flip of ten, and the rate is known to one part in ten
+    thousand: no picture came on before the bound says."""
     random, period, true = RandomState(seed), 1 / 60, 1 / 60 * 1.0001
     refreshes, refresh, bounds = Refreshes(period), 0, []
     for _ in range(2000):

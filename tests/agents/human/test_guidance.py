@@ -1,4 +1,5 @@
-"""Words that guide people: what is asked, how to answer, what is right in worked examples (and nowhere else), and how one's own answers in practice were."""
+"""Words that guide people: what is asked, how to answer, what is right in worked examples (and
+nowhere else), and how one's own answers in practice were."""
 
 from __future__ import annotations
 
@@ -26,7 +27,17 @@ from spanlab.agents.human.participant import Participant
 from spanlab.agents.human.stage import Stage, letter_beside
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.core.locale import ordinal, sentence
-from spanlab.paradigms import AnswerKeys, Ask, Percept, Prompt, Truth, compile_trial, fingerprint, list_paradigms, load_paradigm
+from spanlab.paradigms import (
+    AnswerKeys,
+    Ask,
+    Percept,
+    Prompt,
+    Truth,
+    compile_trial,
+    fingerprint,
+    list_paradigms,
+    load_paradigm,
+)
 from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.preview.example import example_displays, worked_answers
 from spanlab.paradigms.responses import Choice, Rating
@@ -41,20 +52,25 @@ def model(**settings: Any) -> ChatAgent:
     return ChatAgent("any", ChatSettings(**settings), Endpoint("http://127.0.0.1:9", key_variable=None))
 
 
-# -- what is asked -----------------------------------------------------------------------------------------------------------------------------------
+# -- what is asked ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_question_says_what_is_asked_and_nothing_of_what_is_drawn(name: str) -> None:
-    """The same words for all trials with the same levels: they can follow from levels and counts alone."""
+    """The same words for all trials with the same levels: they can follow from levels and counts
+    alone."""
     paradigm = load_paradigm(name)
     combinations = paradigm.combinations()
     for combination in combinations[:: max(1, len(combinations) // 3)]:
         levels = resolve_levels(paradigm, combination, 1)
         told = []
         for seed in (1, 2, 3):
-            asks = [step.percept.ask for step in compile_trial(paradigm, levels, seed).steps if step.percept.ask is not None]
-            told.append([tuple(ask.prompt.text_in(language) for language in LANGUAGES) if ask.prompt else None for ask in asks])
+            asks = [
+                step.percept.ask for step in compile_trial(paradigm, levels, seed).steps if step.percept.ask is not None
+            ]
+            told.append(
+                [tuple(ask.prompt.text_in(language) for language in LANGUAGES) if ask.prompt else None for ask in asks]
+            )
         assert None not in told[0]
         assert all(english != german and "{" not in english + german for english, german in told[0])
         few = min(map(len, told))  # how many there are may differ, as in task switching
@@ -62,9 +78,17 @@ def test_every_question_says_what_is_asked_and_nothing_of_what_is_drawn(name: st
 
 
 def test_a_prompt_counts_as_people_do() -> None:
-    asks = [step.percept.ask for step in compile_trial(load_paradigm("vsr"), {"list_length": 3}, 1).steps if step.percept.ask is not None]
+    asks = [
+        step.percept.ask
+        for step in compile_trial(load_paradigm("vsr"), {"list_length": 3}, 1).steps
+        if step.percept.ask is not None
+    ]
     prompts = [ask.prompt for ask in asks if ask.prompt is not None]
-    assert [prompt.text_in("en") for prompt in prompts] == ["Which pattern came first?", "Which pattern came second?", "Which pattern came third?"]
+    assert [prompt.text_in("en") for prompt in prompts] == [
+        "Which pattern came first?",
+        "Which pattern came second?",
+        "Which pattern came third?",
+    ]
     assert prompts[2].text_in("de") == "Welches Muster kam als drittes?"
     assert prompts[0].text_in("fr") == "Which pattern came first?"
     assert (ordinal(21, "en"), ordinal(21, "de")) == ("number 21", "21te")
@@ -92,9 +116,18 @@ def test_a_prompt_cannot_tell_what_is_drawn(tmp_path: Path, prompt: str, says: s
     with pytest.raises(ParadigmError, match=r"prompt") as error:
         load(tmp_path, text(LOOP.replace("PROMPT", prompt), draw="secret: {permutation: {of: 9, take: 2}}"))
     assert says in str(error.value)
-    good = load(tmp_path, text(LOOP.replace("PROMPT", "'Item {position} of {=2}, round {=number}?'"), draw="secret: {permutation: {of: 9, take: 2}}"))
+    good = load(
+        tmp_path,
+        text(
+            LOOP.replace("PROMPT", "'Item {position} of {=2}, round {=number}?'"),
+            draw="secret: {permutation: {of: 9, take: 2}}",
+        ),
+    )
     asks = [step.percept.ask for step in compile_trial(good, {}, 1).steps]
-    assert [ask.prompt.text_in("de") for ask in asks if ask is not None and ask.prompt is not None] == ["Item 1 of 2, round 1?", "Item 2 of 2, round 2?"]
+    assert [ask.prompt.text_in("de") for ask in asks if ask is not None and ask.prompt is not None] == [
+        "Item 1 of 2, round 1?",
+        "Item 2 of 2, round 2?",
+    ]
 
 
 @pytest.mark.parametrize("frames", ["[1, 2, 3, 4]", "[[1, 2, 3]]", "7"])
@@ -103,7 +136,9 @@ def test_what_is_no_area_cannot_be_framed(tmp_path: Path, frames: str) -> None:
     with pytest.raises(ParadigmError, match=r"expected a list of areas, each as \[x0, y0, x1, y1\]"):
         example_displays(load(tmp_path, text(probe.replace("FRAMES", frames))), "en", {})
     good = load(tmp_path, text(probe.replace("FRAMES", "[[1, 2, 3, 4.5]]")))
-    assert [question.why.frames for display in example_displays(good, "en", {}) for question in display.questions] == [((1, 2, 3, 4.5),)]
+    assert [question.why.frames for display in example_displays(good, "en", {}) for question in display.questions] == [
+        ((1, 2, 3, 4.5),)
+    ]
 
 
 def test_counting_needs_a_loop(tmp_path: Path) -> None:
@@ -121,7 +156,7 @@ def test_words_for_people_are_no_part_of_what_a_trial_is_known_by(tmp_path: Path
     assert (with_words.trial_id, fingerprint(with_words)) == (without.trial_id, fingerprint(without))
 
 
-# -- what is right, in examples alone ----------------------------------------------------------------------------------------------------------------
+# -- what is right, in examples alone --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", list_paradigms())
@@ -130,7 +165,9 @@ def test_worked_examples_show_right_answers_and_agree_with_the_trial(name: str) 
     paradigm = load_paradigm(name)
     levels = resolve_levels(paradigm, paradigm.combinations()[-1], 1)
     for language in LANGUAGES:
-        questions = [question for display in example_displays(paradigm, language, levels) for question in display.questions]
+        questions = [
+            question for display in example_displays(paradigm, language, levels) for question in display.questions
+        ]
         assert questions
         told = " ".join(worked_answers(example_displays(paradigm, language, levels), language))
         assert "{" not in told
@@ -160,13 +197,16 @@ def test_models_are_asked_in_the_words_of_people_where_the_settings_say_so() -> 
     conversation = Conversation(context, ChatSettings(prompts=True))
     assert ask.prompt is not None
     conversation.ask(ask.kind, ask.prompt.text_in(conversation.language))
-    assert conversation.request({}).messages[-1].stored()["parts"][-1]["text"] == "Welches Muster kam als erstes? Answer with one number from 1 to 9."
+    assert (
+        conversation.request({}).messages[-1].stored()["parts"][-1]["text"]
+        == "Welches Muster kam als erstes? Answer with one number from 1 to 9."
+    )
     assert "prompts" in ChatSettings.later()
     with pytest.raises(SpanLabError, match="with wording bare, questions have no text"):
         ChatSettings.read({"prompts": True, "wording": "bare"})
 
 
-# -- how to answer -----------------------------------------------------------------------------------------------------------------------------------
+# -- how to answer ---------------------------------------------------------------------------------
 
 
 class Pictures:
@@ -189,13 +229,24 @@ class Pictures:
     def draw(self, picture: Any, x: float, y: float, turned: float = 0.0) -> None:
         self.drawn.append((picture.key, y))
         wide, high = picture.size
-        self.low, self.high, self.wide = min(self.low, y - high / 2), max(self.high, y + high / 2), max(self.wide, abs(x) + wide / 2)
+        self.low, self.high, self.wide = (
+            min(self.low, y - high / 2),
+            max(self.high, y + high / 2),
+            max(self.wide, abs(x) + wide / 2),
+        )
 
 
 def surface_of(
-    name: str, levels: dict[str, Any], language: str = "en", size: tuple[int, int] = (1024, 768), canvas: int = 500, letter: int = 18
+    name: str,
+    levels: dict[str, Any],
+    language: str = "en",
+    size: tuple[int, int] = (1024, 768),
+    canvas: int = 500,
+    letter: int = 18,
 ) -> tuple[SurfaceView, Pictures, AnswerSheet]:
-    asks = [step.percept.ask for step in compile_trial(load_paradigm(name), levels, 1).steps if step.percept.ask is not None]
+    asks = [
+        step.percept.ask for step in compile_trial(load_paradigm(name), levels, 1).steps if step.percept.ask is not None
+    ]
     ask = max(asks, key=lambda ask: len(ask.kind.legend("participant", language)))
     pictures = Pictures()
     view = SurfaceView(SimpleNamespace(size=size), pictures, canvas, letter)  # type: ignore[arg-type]
@@ -210,15 +261,31 @@ def test_the_button_says_what_is_missing() -> None:
         view.draw(sheet, 1, (-9999, -9999), 0.0)
         sheet.take(Press("click", 1.0, x=region.x0 + 1, y=region.y0 + 1))
     view.draw(sheet, 1, (-9999, -9999), 0.0)
-    said = [key[2] for key, *_ in (one for one in pictures.drawn if isinstance(one, tuple) and isinstance(one[0], tuple)) if key[0] == "done"]
-    assert said == ["Mark 3 more (guess if unsure)", "Mark 2 more (guess if unsure)", "Mark 1 more (guess if unsure)", "Done"]
+    said = [
+        key[2]
+        for key, *_ in (one for one in pictures.drawn if isinstance(one, tuple) and isinstance(one[0], tuple))
+        if key[0] == "done"
+    ]
+    assert said == [
+        "Mark 3 more (guess if unsure)",
+        "Mark 2 more (guess if unsure)",
+        "Mark 1 more (guess if unsure)",
+        "Done",
+    ]
 
 
 def test_the_question_stands_above_the_canvas_and_the_rest_below() -> None:
-    for name, levels in (("sfr", {"list_length": 3}), ("vsr", {"list_length": 3}), ("nback_verbal", {"n": 1, "lures": "none"})):
+    for name, levels in (
+        ("sfr", {"list_length": 3}),
+        ("vsr", {"list_length": 3}),
+        ("nback_verbal", {"n": 1, "lures": "none"}),
+    ):
         view, pictures, sheet = surface_of(name, levels, "de")
         view.draw(sheet, 2, (-9999, -9999), 0.0)
-        places = {key[0][0] if isinstance(key[0], tuple) else key[0]: y for key, y in (one for one in pictures.drawn if not isinstance(one[0], str))}
+        places = {
+            key[0][0] if isinstance(key[0], tuple) else key[0]: y
+            for key, y in (one for one in pictures.drawn if not isinstance(one[0], str))
+        }
         assert places["prompt"] > view.canvas_px / 2 > 0 > places["legend"]
         assert "which" not in places
 
@@ -227,7 +294,9 @@ def test_legends_say_what_each_key_means() -> None:
     paradigm = load_paradigm("nback_verbal")
     assert "m = match, - = no match" in legend(paradigm, {"n": 1, "lures": "none"}, "en")
     assert "m = Treffer, - = kein Treffer" in legend(paradigm, {"n": 1, "lures": "none"}, "de")
-    assert "number of its place, counted row by row from the top left (1 to 9). On a number pad" in legend(load_paradigm("vsr"), {"list_length": 3}, "en")
+    assert "number of its place, counted row by row from the top left (1 to 9). On a number pad" in legend(
+        load_paradigm("vsr"), {"list_length": 3}, "en"
+    )
 
 
 def legend(paradigm: Any, levels: dict[str, Any], language: str) -> str:
@@ -244,21 +313,35 @@ def test_it_is_said_that_the_first_press_counts_where_it_does(name: str, languag
         if (ask := step.percept.ask) is not None:
             several = ask.kind.surface().several
             assert (ask.kind.finality(ask.counts, language) == "") == several
-            assert not several or sentence("legend.sequence_done", language).partition(":")[0] in ask.kind.legend("participant", language)
+            assert not several or sentence("legend.sequence_done", language).partition(":")[0] in ask.kind.legend(
+                "participant", language
+            )
 
 
 def test_whether_an_answer_can_be_changed_follows_from_how_it_is_given() -> None:
-    keys, places = Choice.model_validate({"options": ("yes", "no"), "keys": ("f", "j")}), Choice.model_validate({"options": 9, "layout": "3x3"})
+    keys, places = (
+        Choice.model_validate({"options": ("yes", "no"), "keys": ("f", "j")}),
+        Choice.model_validate({"options": 9, "layout": "3x3"}),
+    )
     assert keys.finality("first") == "The first key that you press is your answer; you cannot change it."
     assert places.finality("first") == "Your first click or key press is your answer; you cannot change it."
-    assert Choice.model_validate({"options": 16, "layout": "4x4"}).finality("first") == "Your first click is your answer; you cannot change it."
+    assert (
+        Choice.model_validate({"options": 16, "layout": "4x4"}).finality("first")
+        == "Your first click is your answer; you cannot change it."
+    )
     assert keys.finality("last") == "You can change your answer until the time is over; the last one counts."
-    dial = next(step.percept.ask for step in compile_trial(load_paradigm("continuous_colour"), {"set_size": 1}, 1).steps if step.percept.ask is not None)
+    dial = next(
+        step.percept.ask
+        for step in compile_trial(load_paradigm("continuous_colour"), {"set_size": 1}, 1).steps
+        if step.percept.ask is not None
+    )
     assert dial.kind.finality("first").startswith("A click is your answer at once.")
 
 
 @pytest.mark.parametrize(("name", "says"), [("cs", 2), ("operation_span", 1), ("smu", 1), ("corsi", 0)])
-def test_instructions_say_once_for_each_way_to_answer_that_it_cannot_be_changed(name: str, says: int, tmp_path: Path) -> None:
+def test_instructions_say_once_for_each_way_to_answer_that_it_cannot_be_changed(
+    name: str, says: int, tmp_path: Path
+) -> None:
     agent = AtTheWindow(lambda percept, number: Response(None, 500.0, 99, "invalid"))
     take(tmp_path, load_paradigm(name), agent, 1)
     instructions = next(page for page in agent.pages if "How to answer" in page)
@@ -290,7 +373,12 @@ def test_the_largest_canvas_leaves_room_for_question_and_legend(size: tuple[int,
 def test_only_questions_of_a_questionnaire_that_keys_alone_answer_have_buttons() -> None:
     view = SurfaceView(SimpleNamespace(size=(1280, 1024)), Pictures(), 712, 24)  # type: ignore[arg-type]
     words = tuple(f"a rather long answer, the {number}th" for number in range(1, 9))
-    for options, buttons in ((("yes", "no"), 2), (("never", "seldom", "often", "always", "not said"), 5), (words[:4], 4), (words, 0)):
+    for options, buttons in (
+        (("yes", "no"), 2),
+        (("never", "seldom", "often", "always", "not said"), 5),
+        (words[:4], 4),
+        (words, 0),
+    ):
         surface = view.with_buttons(Choice.model_validate({"options": options}))
         assert (0 if surface is None else len(surface.regions)) == buttons
         for region in surface.regions if surface is not None else ():
@@ -307,7 +395,9 @@ SCREENS = [(1280, 1024), (1920, 1080), (1024, 768), (800, 600)]
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", ["corsi", "digit_span", "operation_span", "running_span", "sfr", "smu", "continuous_colour"])
+@pytest.mark.parametrize(
+    "name", ["corsi", "digit_span", "operation_span", "running_span", "sfr", "smu", "continuous_colour"]
+)
 def test_nothing_around_a_question_touches_the_edge_of_the_window(name: str, language: str) -> None:
     levels = load_paradigm(name).combinations()[-1]
     for size in SCREENS:
@@ -321,9 +411,12 @@ def test_nothing_around_a_question_touches_the_edge_of_the_window(name: str, lan
 
 
 def test_letters_become_smaller_where_the_canvas_leaves_little_room() -> None:
-    """A canvas of 14 degrees on a screen of 1280 x 1024 pixels; its legend in two lines, below a button, has room all the same."""
+    """A canvas of 14 degrees on a screen of 1280 x 1024 pixels; its legend in two lines, below a
+    button, has room all the same."""
     size, canvas = (1280, 1024), 728
-    view, pictures, sheet = surface_of("corsi", {"direction": "backward", "list_length": 3}, "de", size, canvas, letter_beside(26, size[1], canvas))
+    view, pictures, sheet = surface_of(
+        "corsi", {"direction": "backward", "list_length": 3}, "de", size, canvas, letter_beside(26, size[1], canvas)
+    )
     view.draw(sheet, 1, (-9999, -9999), 0.0)
     assert size[1] / 2 + pictures.low > 0.4 * view.letter_px
     assert letter_beside(20, 1024, 500) == 20
@@ -335,7 +428,7 @@ def test_degrees_hold_where_the_screen_was_measured() -> None:
     assert Participant(WindowOptions(size_deg=8)).settings()["canvas_deg"] == 8
 
 
-# -- what became of one's answers --------------------------------------------------------------------------------------------------------------------
+# -- what became of one's answers ------------------------------------------------------------------
 
 
 class Noting(AtTheWindow):
@@ -352,20 +445,25 @@ class Noting(AtTheWindow):
 
 def test_practice_tells_which_of_ones_own_marks_were_right_and_which_were_missed(tmp_path: Path) -> None:
     paradigm = load_paradigm("sfr")
-    agent = Noting(lambda percept, number: Response((0, 1, 2)[: percept.ask.kind.take] if percept.ask is not None else None, 500.0))  # type: ignore[attr-defined]
+    agent = Noting(
+        lambda percept, number: Response((0, 1, 2)[: percept.ask.kind.take] if percept.ask is not None else None, 500.0)
+    )  # type: ignore[attr-defined]
     take(tmp_path, paradigm, agent, 1, levels={"list_length": 3}, practice=True)
     pictured = [example for text, example in agent.brought if "correct" in text and example]
     assert pictured
     for displays in pictured:
-        ((own),) = [display.marks for display in displays]
+        (own,) = [display.marks for display in displays]
         assert sorted(mark.value for mark in own if mark.verdict != "missed") == [0, 1, 2]
         assert all(mark.number is None and mark.verdict in ("right", "wrong", "missed") for mark in own)
         assert sum(mark.verdict == "missed" for mark in own) == sum(mark.verdict == "wrong" for mark in own)
         assert not any(display.questions for display in displays)
 
 
-def _told(name: str, answers: Callable[[Any], list[Any]], language: str = "en", **levels: Any) -> tuple[str, list[Any], list[Any]]:
-    """What somebody learns who gives these answers to a practice trial, the pictures, and the right answers."""
+def _told(
+    name: str, answers: Callable[[Any], list[Any]], language: str = "en", **levels: Any
+) -> tuple[str, list[Any], list[Any]]:
+    """What somebody learns who gives these answers to a practice trial, the pictures, and the right
+    answers."""
     steps = compile_trial(load_paradigm(name), levels, 1).steps
     asked = [step for step in steps if step.percept.ask is not None]
     right = [step.truth.answer for step in asked]
@@ -378,9 +476,15 @@ def _told(name: str, answers: Callable[[Any], list[Any]], language: str = "en", 
 
 
 def test_a_recalled_list_is_shown_back_in_its_order_with_what_each_item_should_have_been() -> None:
-    told, pictured, (right,) = _told("digit_span", lambda right: [(right[0][1], None, right[0][2])], list_length=3, direction="forward")
+    told, pictured, (right,) = _told(
+        "digit_span", lambda right: [(right[0][1], None, right[0][2])], list_length=3, direction="forward"
+    )
     first, second, third = right
-    assert told == f"1 of 3 correct.\n\nYour answer, in order: {second} (should be {first}) · nothing (should be {second}) · {third} (right)."
+    assert (
+        told
+        == f"1 of 3 correct.\n\nYour answer, in order: {second} (should be {first}) · nothing (should be {second}) ·"
+        f" {third} (right)."
+    )
     assert not pictured, "nothing is ticked on the keypad, which has another order"
     told, _, _ = _told("digit_span", lambda right: [(*right[0], "1")], "de", list_length=3, direction="forward")
     assert told.endswith(f"{right[2]} (richtig) · 1 (eins zu viel).")
@@ -393,14 +497,19 @@ def test_blocks_are_drawn_on_their_board_with_their_numbers_and_what_came_elsewh
         return [(right[0][1], right[0][0], next(block for block in range(9) if block not in right[0]))]
 
     told, (yours, correct), (right,) = _told("corsi", swapped, direction="forward", list_length=3)
-    assert told.endswith("Number 1: was shown, but it is number 2 · Number 2: was shown, but it is number 1 · Number 3: was not shown")
+    assert told.endswith(
+        "Number 1: was shown, but it is number 2 · Number 2: was shown, but it is number 1 · Number 3: was not shown"
+    )
     assert [(mark.verdict, mark.number) for mark in yours.marks] == [("elsewhere", 1), ("elsewhere", 2), ("wrong", 3)]
     assert [mark.value for mark in yours.marks] == list(swapped([right])[0])
     assert yours.stimulus.name == correct.stimulus.name == "blocks"
     assert [question.answer for question in correct.questions] == [right]
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", ("remembered: 1 of 3", "in between: 2 of 3")), ("de", ("Gemerkt: 1 von 3", "entschieden: 2 von 3"))])
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", ("remembered: 1 of 3", "in between: 2 of 3")), ("de", ("Gemerkt: 1 von 3", "entschieden: 2 von 3"))],
+)
 def test_storage_and_processing_are_told_apart(language: str, words: tuple[str, str]) -> None:
     def answers(right: list[Any]) -> list[Any]:
         *decisions, letters = right
@@ -414,9 +523,13 @@ def test_storage_and_processing_are_told_apart(language: str, words: tuple[str, 
     assert not pictured
 
 
-@pytest.mark.parametrize(("off", "words"), [(40, "40° away from the right one."), (0, "exactly right."), (-100, "100° away from the right one.")])
+@pytest.mark.parametrize(
+    ("off", "words"),
+    [(40, "40° away from the right one."), (0, "exactly right."), (-100, "100° away from the right one.")],
+)
 def test_an_answer_on_a_wheel_is_shown_beside_the_right_one_with_its_distance(off: int, words: str) -> None:
-    """Up to 45° count as right in this paradigm, and nobody is told that such an answer was all correct."""
+    """Up to 45° count as right in this paradigm, and nobody is told that such an answer was all
+    correct."""
     told, (yours, correct), (right,) = _told("continuous_colour", lambda right: [(right[0] + off) % 360], set_size=1)
     assert told == f"Your answer is {words}"
     assert [mark.value for mark in yours.marks] == [(right + off) % 360]
@@ -437,7 +550,12 @@ def test_a_missed_cell_has_an_empty_frame() -> None:
         return [(*right[0][:2], next(cell for cell in range(100) if cell not in right[0]))]
 
     _, (yours,), (right,) = _told("sfr", swapped, list_length=3)
-    assert {mark.value: mark.verdict for mark in yours.marks} == {right[0]: "right", right[1]: "right", right[2]: "missed", swapped([right])[0][2]: "wrong"}
+    assert {mark.value: mark.verdict for mark in yours.marks} == {
+        right[0]: "right",
+        right[1]: "right",
+        right[2]: "missed",
+        swapped([right])[0][2]: "wrong",
+    }
     assert "empty frame: missed" in heading((yours,), "en")
     _, (yours,), _ = _told("sfr", lambda right: right, list_length=3)
     assert "missed" not in heading((yours,), "en")
@@ -454,9 +572,16 @@ def test_practice_tells_answer_by_answer(tmp_path: Path) -> None:
 
 def test_percepts_of_people_and_machines_have_the_same_prompt() -> None:
     """It is a part of what is asked, and whoever is asked may read it."""
-    percept = next(step.percept for step in compile_trial(load_paradigm("cd"), {"feature": "gap", "set_size": 2}, 1).steps if step.percept.ask is not None)
+    percept = next(
+        step.percept
+        for step in compile_trial(load_paradigm("cd"), {"feature": "gap", "set_size": 2}, 1).steps
+        if step.percept.ask is not None
+    )
     assert isinstance(percept, Percept)
     assert percept.ask is not None
     assert percept.ask.prompt == Prompt(
-        (("en", "Is everything the same as before, or is something different?"), ("de", "Ist alles wie vorher, oder ist etwas anders?"))
+        (
+            ("en", "Is everything the same as before, or is something different?"),
+            ("de", "Ist alles wie vorher, oder ist etwas anders?"),
+        )
     )

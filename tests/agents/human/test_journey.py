@@ -1,6 +1,8 @@
-"""From the dialog to the last page: a person's session of a study, with real keys and clicks in real windows, left three times and gone on with.
+"""From the dialog to the last page: a person's session of a study, with real keys and clicks in
+real windows, left three times and gone on with.
 
-``SPANLAB_PICTURES=docs/images/lab pytest -m slow tests/agents/human/test_journey.py`` keeps the pictures of the documentation.
+``SPANLAB_PICTURES=docs/images/lab pytest -m slow tests/agents/human/test_journey.py`` keeps the
+pictures of the documentation.
 """
 
 from __future__ import annotations
@@ -43,10 +45,21 @@ consent:
 debrief: {en: You have seen how many patterns and places can be held in mind at once. Thank you for your help!}
 fields: [age]
 """
-#: where the participant leaves, in turn: an instruction page, a question of the practice, the first break
+#: where the participant leaves, in turn: an instruction page, a question of the practice, the first
+#: break
 LEAVES = ("Visual Serial Recall", "vsr probe", "Break")
 #: stages whose pictures the documentation has
-KEPT = ("dialog complains", "Consent", "Visual Serial Recall", "sfr probe", "cd probe", "cs distractor", "cs probe", "Break", "pause")
+KEPT = (
+    "dialog complains",
+    "Consent",
+    "Visual Serial Recall",
+    "sfr probe",
+    "cd probe",
+    "cs distractor",
+    "cs probe",
+    "Break",
+    "pause",
+)
 
 
 @pytest.fixture
@@ -56,7 +69,9 @@ def display() -> Iterator[str]:
         yield server.display
 
 
-def travel(folder: Path, pictures: Path, display: str, leave_at: str, arguments: list[str]) -> tuple[dict[str, Any], str]:
+def travel(
+    folder: Path, pictures: Path, display: str, leave_at: str, arguments: list[str]
+) -> tuple[dict[str, Any], str]:
     """One leg of the journey: what was met, and what the assistant was told."""
     pictures.mkdir()
     environment = {**one_thread(), "DISPLAY": display}
@@ -84,7 +99,10 @@ def test_from_the_dialog_to_the_last_page(tmp_path: Path, display: str) -> None:
             assert told["status"] == 1
             assert told["stages"][-2:] == [leave_at, "pause"]
             *_, what, how = complaints.strip().splitlines()
-            assert what == "the participant left the session; every finished trial is saved, and the session can be resumed"
+            assert (
+                what
+                == "the participant left the session; every finished trial is saved, and the session can be resumed"
+            )
             start, arguments = how.split(": spanlab ")[0], shlex.split(how.split(": spanlab ")[1])
             assert start in ("No trial is finished yet. Continue with", "The finished trials are safe. Continue with")
     assert told["status"] == 0
@@ -117,4 +135,6 @@ def _keep(pictures: dict[str, Path]) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         for name in (stage.lower().replace(" ", "-") for stage in KEPT):
             picture = Image.open(pictures[name])
-            picture.crop(picture.getbbox()).quantize(64, dither=Image.Dither.NONE).save(Path(folder) / f"{name}.png", optimize=True)
+            picture.crop(picture.getbbox()).quantize(64, dither=Image.Dither.NONE).save(
+                Path(folder) / f"{name}.png", optimize=True
+            )

@@ -1,4 +1,5 @@
-"""Which key means which answer: sides that are swapped or counterbalanced, keys of one's own. Without a screen."""
+"""Which key means which answer: sides that are swapped or counterbalanced, keys of one's own.
+Without a screen."""
 
 from __future__ import annotations
 
@@ -19,12 +20,29 @@ from spanlab.agents.human.input.buttons import BoxAddress, open_box, read_box
 from spanlab.agents.human.input.keymap import named
 from spanlab.agents.oracles import IdealAgent
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import AnswerKeys, Ask, ResponseKind, compile_trial, list_paradigms, load_paradigm, plan_session, session_design
+from spanlab.paradigms import (
+    AnswerKeys,
+    Ask,
+    ResponseKind,
+    compile_trial,
+    list_paradigms,
+    load_paradigm,
+    plan_session,
+    session_design,
+)
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.paradigms.responses.keys import KEY_NAMES, is_key, key_label
 from spanlab.paradigms.responses.text import TypedText
 from spanlab.sessions import Request, begin
-from spanlab.sessions.key_mapping import KeySetting, answer_keys, check_answerable, check_buttons, check_keys, key_request, key_setting
+from spanlab.sessions.key_mapping import (
+    KeySetting,
+    answer_keys,
+    check_answerable,
+    check_buttons,
+    check_keys,
+    key_request,
+    key_setting,
+)
 from spanlab.sessions.record.reader import read_responses, read_session
 
 SAME = Choice.model_validate({"options": ["same", "different"], "keys": ["f", "j"]})
@@ -96,7 +114,9 @@ def test_whatever_the_keys_the_answers_stay_what_they_are(swapped: bool, name: s
                 assert set(means(kind)) == set(means(other))
                 assert set(means(kind).values()) == set(means(other).values())
                 assert other.allows(step.truth.answer)
-                assert other.score(step.truth.answer, step.truth.answer) == kind.score(step.truth.answer, step.truth.answer)  # type: ignore[arg-type]
+                assert other.score(step.truth.answer, step.truth.answer) == kind.score(
+                    step.truth.answer, step.truth.answer
+                )  # type: ignore[arg-type]
 
 
 def test_every_other_participant_has_the_sides_swapped() -> None:
@@ -112,12 +132,17 @@ def test_every_other_participant_has_the_sides_swapped() -> None:
 @given(st.integers(1, 12), st.integers(0, 20))
 def test_every_order_of_paradigms_comes_with_both_sides_equally_often(orders: int, rounds: int) -> None:
     setting = KeySetting(sides="counterbalanced")
-    met = [(number % orders, key_request(setting, "", number + 1, orders)["swapped"]) for number in range(rounds * orders * 2)]
+    met = [
+        (number % orders, key_request(setting, "", number + 1, orders)["swapped"])
+        for number in range(rounds * orders * 2)
+    ]
     assert {met.count(pair) for pair in met} <= {rounds}
 
 
 def test_the_setting_is_a_word_or_has_parts() -> None:
-    assert key_setting("swapped", ["same=s", "-=n", "1=button_1"]) == KeySetting(sides="swapped", own={"same": "s", "-": "n", "1": "button_1"})
+    assert key_setting("swapped", ["same=s", "-=n", "1=button_1"]) == KeySetting(
+        sides="swapped", own={"same": "s", "-": "n", "1": "button_1"}
+    )
     for sides, pairs, told in (
         ("sideways", (), "standard, swapped or counterbalanced"),
         ("standard", ("same",), "ANSWER=KEY"),
@@ -132,7 +157,9 @@ def test_the_setting_is_a_word_or_has_parts() -> None:
 def test_keys_are_named_by_the_signs_on_them() -> None:
     signs = {"y": "yY", "minus": "-_", "slash": "/?", "2": "é2", "6": "-6", "": "ßẞ"}
     assert {name: named(*map(ord, both)) for name, both in signs.items()} == {name: name for name in signs}
-    assert named(0xFF51, 0) == named(0x6C6, 0x6E6) == named(0x1008FF13, 0x1008FF13) == ""  # an arrow, a Cyrillic letter, a louder one: by place
+    assert (
+        named(0xFF51, 0) == named(0x6C6, 0x6E6) == named(0x1008FF13, 0x1008FF13) == ""
+    )  # an arrow, a Cyrillic letter, a louder one: by place
 
 
 def test_keys_for_answers_that_nobody_can_give_are_refused() -> None:
@@ -153,7 +180,13 @@ def test_the_record_keeps_the_keys(tmp_path: Path) -> None:
     assert read_session(session.folder)["keys"] == noted
     assert session.answer_keys == answer_keys(noted) == AnswerKeys(True, {"same": "s"})
     with pytest.raises(SpanLabError, match="not an answer to any question"):
-        begin(tmp_path, paradigm, IdealAgent(), plan, Request(extra={"keys": key_request(key_setting(pairs=["yes=s"]), "p1")}))
+        begin(
+            tmp_path,
+            paradigm,
+            IdealAgent(),
+            plan,
+            Request(extra={"keys": key_request(key_setting(pairs=["yes=s"]), "p1")}),
+        )
     from spanlab.sessions import Runner
 
     Runner(session, IdealAgent()).run()
@@ -219,7 +252,10 @@ def test_bytes_of_a_serial_box_are_dated_when_they_arrive() -> None:
     found = box.with_buttons([other])
     assert [press.key for press in found] == ["f", "button_1", "button_2", "button_9"]
     # dated when they arrived, and not when they were asked for
-    assert all(before - 0.001 < press.time < after + 0.001 for press, (before, after) in zip(found[1:], [sent[0], sent[1], sent[3]], strict=True))
+    assert all(
+        before - 0.001 < press.time < after + 0.001
+        for press, (before, after) in zip(found[1:], [sent[0], sent[1], sent[3]], strict=True)
+    )
     box.check()
     os.close(far)
     os.close(near)

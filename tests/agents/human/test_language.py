@@ -1,4 +1,5 @@
-"""In which language people are spoken to around and within the trials, and that machines and the identity of trials know nothing of it."""
+"""In which language people are spoken to around and within the trials, and that machines and the
+identity of trials know nothing of it."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ SAID = {"en": KEYS["en"], "de": {**KEYS["de"], **GERMAN}}
 FEEDBACK = ("nback_verbal_feedback", "nback_spatial_feedback")
 
 
-# -- texts within trials -------------------------------------------------------------------------------------------------------------------------------
+# -- texts within trials ---------------------------------------------------------------------------
 
 
 class Seeing:
@@ -115,7 +116,9 @@ def guess(percept: Percept, number: int) -> Response:
 
 @pytest.mark.parametrize("agent", [AtTheWindow(right), Saying(guess)], ids=["person", "machine"])
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_only_people_are_introduced_with_words_and_nobody_is_handed_other_percepts(tmp_path: Path, agent: Saying, language: str) -> None:
+def test_only_people_are_introduced_with_words_and_nobody_is_handed_other_percepts(
+    tmp_path: Path, agent: Saying, language: str
+) -> None:
     paradigm = load_paradigm(FEEDBACK[0])
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {"n": 1, "lures": "none"}, 1)
     agent.seen.clear()
@@ -131,17 +134,27 @@ def _asked(paradigm: Paradigm) -> ResponseKind:
     return next(step.percept.ask.kind for step in steps if step.percept.ask is not None)
 
 
-def test_answers_are_called_by_their_words_in_the_language_of_the_person_and_recorded_as_they_are(tmp_path: Path) -> None:
+def test_answers_are_called_by_their_words_in_the_language_of_the_person_and_recorded_as_they_are(
+    tmp_path: Path,
+) -> None:
     paradigm = load_paradigm("cd")
     agent = AtTheWindow(guess)
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {"feature": "size"}, 4)
-    session = begin(tmp_path, paradigm, agent, plan, Request(language="de", practice=False, extra={"keys": key_request(KeySetting(sides="swapped"), "p")}))
+    session = begin(
+        tmp_path,
+        paradigm,
+        agent,
+        plan,
+        Request(language="de", practice=False, extra={"keys": key_request(KeySetting(sides="swapped"), "p")}),
+    )
     Runner(session, agent).run()
     assert any("f = anders, j = gleich" in page for page in agent.pages)
     assert not any("same" in page or "different" in page for page in agent.pages)
     assert set(read_responses(session.folder)["correct_answer"]) <= {'"same"', '"different"'}
-    assert {step.ask.kind.answer_names() for _, percepts in agent.seen for step in percepts if step.ask is not None} == {("same", "different")}
-    (context, _) = agent.seen[0]
+    assert {
+        step.ask.kind.answer_names() for _, percepts in agent.seen for step in percepts if step.ask is not None
+    } == {("same", "different")}
+    context, _ = agent.seen[0]
     asked = _asked(paradigm).with_keys(context.keys)
     assert asked.label("same") == "gleich"
     assert asked.surface().keys == (("f", "different"), ("j", "same"))
@@ -153,7 +166,7 @@ def test_machines_are_not_told_how_people_call_answers(tmp_path: Path) -> None:
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {"feature": "size"}, 1)
     session = begin(tmp_path, paradigm, agent, plan, Request(language="de"))
     Runner(session, agent).run()
-    (context, _) = agent.seen[0]
+    context, _ = agent.seen[0]
     assert not context.keys.words
     assert "gleich (same), oder ist etwas anders (different)?" in context.instructions
 
@@ -182,20 +195,33 @@ BASE = "extends: nback_verbal_feedback\nparadigm: own\n"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("translations: {de: {m: Treffer, '-': Treffer}}", "own.yaml:3 translations > de > m: two answers would both be called 'Treffer'"),
+        (
+            "translations: {de: {m: Treffer, '-': Treffer}}",
+            "own.yaml:3 translations > de > m: two answers would both be called 'Treffer'",
+        ),
         (
             "translations: {de: {corect: richtig}}",
             "own.yaml:3 translations > de > corect: the timeline shows no text 'corect', and has no such answer",
         ),
-        ("translations:\n  fr: {correct: juste}", "own.yaml:4 translations > fr: there are no instructions in 'fr'; their languages are en, de"),
-        ("translations: {de: {correct: ' richtig'}}", "own.yaml:3 translations > de > correct: leave out blanks at the ends"),
+        (
+            "translations:\n  fr: {correct: juste}",
+            "own.yaml:4 translations > fr: there are no instructions in 'fr'; their languages are en, de",
+        ),
+        (
+            "translations: {de: {correct: ' richtig'}}",
+            "own.yaml:3 translations > de > correct: leave out blanks at the ends",
+        ),
         ("translations: {de: richtig}", "own.yaml:3 translations > de: expected keys with values"),
         ("translations: {de: {correct: ''}}", "own.yaml:3 translations > de > correct: expected at least 1 characters"),
     ],
 )
 def test_mistakes_in_translations_are_told_with_their_lines(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "own.yaml"
-    own = "timeline: [{phase: x, show: {text: correct}, ask: {choice: {options: [a, b], keys: [a, b]}, answer: a}}]\n" if "corect" in text else ""
+    own = (
+        "timeline: [{phase: x, show: {text: correct}, ask: {choice: {options: [a, b], keys: [a, b]}, answer: a}}]\n"
+        if "corect" in text
+        else ""
+    )
     file.write_text(BASE + text + "\n" + own, encoding="utf-8")
     with pytest.raises(ParadigmError) as caught:
         load_paradigm(str(file))
@@ -205,7 +231,8 @@ def test_mistakes_in_translations_are_told_with_their_lines(tmp_path: Path, text
 def test_inherited_translations_may_be_of_texts_that_ones_own_timeline_has_not(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(
-        BASE + "timeline: [{phase: x, show: {text: 'Hallo'}, ask: {choice: {options: [a, b], keys: [a, b]}, answer: a}}]\ntranslations: {de: {Hallo: Moin}}\n",
+        BASE + "timeline: [{phase: x, show: {text: 'Hallo'}, ask: {choice: {options: [a, b], keys: [a, b]}, answer:"
+        " a}}]\ntranslations: {de: {Hallo: Moin}}\n",
         encoding="utf-8",
     )
     paradigm = load_paradigm(str(file))
@@ -216,7 +243,7 @@ def test_inherited_translations_may_be_of_texts_that_ones_own_timeline_has_not(t
     assert paradigm_from_data(paradigm.data, "own").translations == paradigm.translations
 
 
-# -- the assistant's page ------------------------------------------------------------------------------------------------------------------------------
+# -- the assistant's page --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -252,7 +279,9 @@ def test_the_assistants_page_names_everything_and_says_what_to_do(told: list[tup
     assert page.text.endswith("Press Escape to leave and mend this, or go on: the session's record will mention it.")
 
 
-def test_the_assistants_page_is_german_where_the_session_is_and_the_record_stays_english(told: list[tuple[Any, str]]) -> None:
+def test_the_assistants_page_is_german_where_the_session_is_and_the_record_stays_english(
+    told: list[tuple[Any, str]],
+) -> None:
     said: list[str] = []
     agent = Participant(WindowOptions(display=measured()), say=said.append)
     agent.speak("de")
@@ -270,7 +299,9 @@ def test_the_assistants_page_is_german_where_the_session_is_and_the_record_stays
     assert said[0].startswith("The screen now has 1280 x 1024 pixels")
 
 
-@pytest.mark.parametrize("now", [{"screen": 1}, {"vsync": False, "measured_hz": 900.0}, {"keyboard": "event"}, {"opengl": {"renderer": "x"}}])
+@pytest.mark.parametrize(
+    "now", [{"screen": 1}, {"vsync": False, "measured_hz": 900.0}, {"keyboard": "event"}, {"opengl": {"renderer": "x"}}]
+)
 def test_every_difference_is_told_in_german_too(now: dict[str, Any]) -> None:
     found = FOUND | {"measured_hz": 60.0} | now
     assert len(measured().differences(found, "de")) == len(measured().differences(found)) == 1

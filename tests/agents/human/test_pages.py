@@ -1,4 +1,5 @@
-"""Pages for people, without a window: pictured examples, sheets for screens of any size, themes and palettes, and what a German session says."""
+"""Pages for people, without a window: pictured examples, sheets for screens of any size, themes and
+palettes, and what a German session says."""
 
 from __future__ import annotations
 
@@ -28,7 +29,14 @@ from spanlab.core.locale import sentence
 from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.compile import asking_steps, resolve_levels
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.paradigms.preview.example import MOST, displays_of, example_displays, example_levels, lacking_in_examples, worked_answers
+from spanlab.paradigms.preview.example import (
+    MOST,
+    displays_of,
+    example_displays,
+    example_levels,
+    lacking_in_examples,
+    worked_answers,
+)
 from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.before_trials import NotPassedError
 from spanlab.sessions.record.reader import read_events
@@ -59,16 +67,24 @@ def instructions(name: str, language: str, number: int = 0) -> PageContent:
     asks = [step.percept.ask.kind for step in compile_trial(paradigm, levels, 1).steps if step.percept.ask is not None]
     keys = AnswerKeys(words=paradigm.translations.get(language, {}))
     displays = tuple(
-        replace(display, questions=tuple(replace(question, kind=question.kind.with_keys(keys)) for question in display.questions))
+        replace(
+            display,
+            questions=tuple(replace(question, kind=question.kind.with_keys(keys)) for question in display.questions),
+        )
         for display in example_displays(paradigm, language, levels)
     )
     worked = worked_answers(displays, language)
-    legends = dict.fromkeys(f"{kind.with_keys(keys).legend('participant', language)} {kind.finality('first', language)}".rstrip() for kind in asks)
+    legends = dict.fromkeys(
+        f"{kind.with_keys(keys).legend('participant', language)} {kind.finality('first', language)}".rstrip()
+        for kind in asks
+    )
     after = "\n\n".join([*worked, f"# {sentence('session.how', language)}", *legends])
-    return PageContent(paradigm.instructions_in(language, levels, for_people=True), paradigm.titled(language), "", displays, after)
+    return PageContent(
+        paradigm.instructions_in(language, levels, for_people=True), paradigm.titled(language), "", displays, after
+    )
 
 
-# -- sheets ----------------------------------------------------------------------------------------------------------------------------------------
+# -- sheets ----------------------------------------------------------------------------------------
 
 
 # Of every paradigm one language, by turns; all of them with the slow proofs.
@@ -104,7 +120,11 @@ def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, 
     of_consent = [sentence(f"study.{name}", language) for name in ("agree", "refuse")]
     of_practice = [sentence(f"session.{name}", language) for name in ("practise_again", "regardless", "leave")]
     for labels in (of_consent, of_practice):
-        page = PageContent("Words and more words.\n\n" * 20, "Title", options=tuple(Option(label, f"{label}  (F2)", "f2") for label in labels))
+        page = PageContent(
+            "Words and more words.\n\n" * 20,
+            "Title",
+            options=tuple(Option(label, f"{label}  (F2)", "f2") for label in labels),
+        )
         nothing_is_cut_off(page, window, letter, language)
         *others, last = lay_out(page, language, window, letter)
         assert not any(sheet.buttons for sheet in others)
@@ -133,10 +153,19 @@ def test_any_text_fits_any_window(text: str, width: int, height: int, letter: in
 
 
 def test_keys_and_what_they_mean_stay_on_one_line() -> None:
-    text = "Is it the same letter as the one just before? Right: no match (-). Press one of these keys: m = match, - = no match, f = oben/links. "
+    text = (
+        "Is it the same letter as the one just before? Right: no match (-). Press one of these keys: m = match, - = no"
+        " match, f = oben/links. "
+    )
     for column in range(120, 700, 20):
-        lines = [line for block in blocks(PageContent(text), 16) for line in wrap(block.text, block.size, column, block.weight)]
-        assert not any(re.match(r"\(-|=|\S+ = ?$", line) or re.search(r"(=|^m|\b[mf-])$", line) for line in lines), lines
+        lines = [
+            line
+            for block in blocks(PageContent(text), 16)
+            for line in wrap(block.text, block.size, column, block.weight)
+        ]
+        assert not any(re.match(r"\(-|=|\S+ = ?$", line) or re.search(r"(=|^m|\b[mf-])$", line) for line in lines), (
+            lines
+        )
         assert " ".join(lines).replace("\xa0", " ") == text.strip()
 
 
@@ -161,13 +190,16 @@ def test_items_of_feedback_are_broken_between_them_and_not_within() -> None:
             assert all(line.rstrip().endswith("·") for line in lines[:-1]), lines
             assert " ".join(lines).replace("\xa0", " ") == text
     long = " · ".join(("y z " * 30).strip() for _ in range(3))
-    assert max(width(line, 18) for line in wrap(blocks(PageContent(long), 16)[0].text, 18, 400)) <= 400, "what is too long is broken anywhere"
+    assert max(width(line, 18) for line in wrap(blocks(PageContent(long), 16)[0].text, 18, 400)) <= 400, (
+        "what is too long is broken anywhere"
+    )
 
 
 @pytest.mark.parametrize("window", [(1024, 768), (1280, 1024)])
 @pytest.mark.slow
 def test_answers_at_small_places_are_pictured_large_enough(window: tuple[int, int]) -> None:
-    """A cell of a box in ``smu`` is a twentieth of the canvas; on a sheet with the text its display was 88 pixels wide at 1024 x 768."""
+    """A cell of a box in ``smu`` is a twentieth of the canvas; on a sheet with the text its display
+    was 88 pixels wide at 1024 x 768."""
     paradigm, letter = load_paradigm("smu"), max(14, round(window[1] / 48))
     example = tuple(example_displays(paradigm, "de", {"set_size": 2}))
     assert fine(example)
@@ -191,10 +223,23 @@ def test_a_page_says_how_to_go_back_where_one_can() -> None:
 
 
 def test_captions_of_an_example_have_one_form() -> None:
-    """In a row of small displays, answers with and without the word before them look like two things."""
-    found = [caption for caption, _ in _captions(example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 50) if caption]
+    """In a row of small displays, answers with and without the word before them look like two
+    things."""
+    found = [
+        caption
+        for caption, _ in _captions(
+            example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 50
+        )
+        if caption
+    ]
     assert [caption.partition(" ")[0] for caption in found] == ["1:", "2:", "3:", "4:"]
-    wide = [caption for caption, _ in _captions(example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 300) if caption]
+    wide = [
+        caption
+        for caption, _ in _captions(
+            example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 300
+        )
+        if caption
+    ]
     assert wide == [f"Answer {number}: {answer}" for number, answer in enumerate("---m", start=1)]
 
 
@@ -212,7 +257,7 @@ def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:
     assert (first == np.asarray(picture(displays[0].stimulus.scene(), side))[2:-2, 2:-2]).all()
 
 
-# -- which trial is pictured ---------------------------------------------------------------------------------------------------------------------------
+# -- which trial is pictured -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", list_paradigms())
@@ -223,15 +268,23 @@ def test_examples_come_from_trials_that_no_session_has(name: str) -> None:
         assert 2 <= len(displays) <= MOST
         assert any(display.asks is not None for display in displays)
         chosen = example_levels(paradigm, "de", levels)
-        assert paradigm.instructions_in("de", chosen) == paradigm.instructions_in("de", levels), "the example is of what the text says"
-    seeds = {trial.seed >> 50 for trial in (*plan_session(paradigm, 3, SessionDesign(), trials=5), *plan_practice(paradigm, 3))}
+        assert paradigm.instructions_in("de", chosen) == paradigm.instructions_in("de", levels), (
+            "the example is of what the text says"
+        )
+    seeds = {
+        trial.seed >> 50
+        for trial in (*plan_session(paradigm, 3, SessionDesign(), trials=5), *plan_practice(paradigm, 3))
+    }
     assert 7 not in seeds  # the purpose of examples' seeds
 
 
-@pytest.mark.parametrize("name", [name for name in list_paradigms() if getattr(load_paradigm(name).example, "answer", None) is not None])
+@pytest.mark.parametrize(
+    "name", [name for name in list_paradigms() if getattr(load_paradigm(name).example, "answer", None) is not None]
+)
 @pytest.mark.sampled(3)
 def test_examples_show_what_it_is_about(name: str) -> None:
-    """A change among the bars, a match among the letters, in every condition that has instructions of its own."""
+    """A change among the bars, a match among the letters, in every condition that has instructions
+    of its own."""
     paradigm = load_paradigm(name)
     assert paradigm.example is not None
     told: set[str] = set()
@@ -270,7 +323,8 @@ def test_examples_contain_what_they_declare(name: str) -> None:
 
 @pytest.mark.parametrize("name", list_paradigms())
 def test_examples_picture_every_item_of_their_right_answers(name: str) -> None:
-    """Nothing is left out before the last question of an example, but the noise of an interval, in which nothing is to be remembered."""
+    """Nothing is left out before the last question of an example, but the noise of an interval, in
+    which nothing is to be remembered."""
     paradigm = load_paradigm(name)
     combinations = paradigm.combinations()
     for levels in combinations[:: max(1, len(combinations) // 4)]:
@@ -294,7 +348,9 @@ def test_the_same_step_that_comes_again_is_pictured_again_and_an_interval_is_not
     for seed in range(12):  # markers often move to and fro
         pictured = displays_of(compile_trial(paradigm, {"set_size": 1}, seed), None)
         assert [display.phase for display in pictured].count("update") == 8
-    (board, *_) = corsi = displays_of(compile_trial(load_paradigm("corsi"), {"direction": "forward", "list_length": 3}, 1), None)
+    board, *_ = corsi = displays_of(
+        compile_trial(load_paradigm("corsi"), {"direction": "forward", "list_length": 3}, 1), None
+    )
     assert [display.phase for display in corsi] == ["fixation", "present", "present", "present", "probe"]
     assert board.stimulus == corsi[-1].stimulus
 
@@ -307,7 +363,10 @@ def test_an_arrow_with_dots_is_explained() -> None:
         assert strip is not None
         assert strip.left_out == explained
         bottom = np.asarray(strip.draw(displays, "de"))[strip.height - strip.caption :]
-        assert bool((bottom[:, strip.width // 2 - strip.side : strip.width // 2] != STANDARD.background).any()) == explained
+        assert (
+            bool((bottom[:, strip.width // 2 - strip.side : strip.width // 2] != STANDARD.background).any())
+            == explained
+        )
 
 
 @pytest.mark.parametrize("name", ["vsr", "cs"])
@@ -317,14 +376,21 @@ def test_marks_of_right_answers_hide_nothing_of_what_is_there(name: str) -> None
     levels = {"list_length": 3} if name == "vsr" else {"storage": "spatial", "distractor_domain": "visual", "load": 1}
     for display in example_displays(paradigm, "en", levels):
         for question in display.questions:
-            region = next((region for region in question.kind.surface().regions if region.value == question.answer), None)
+            region = next(
+                (region for region in question.kind.surface().regions if region.value == question.answer), None
+            )
             if region is None:
                 continue
             strip = Strip.within((display,), (400, 460), 20)
             assert strip is not None
-            drawn, plain = np.asarray(strip.draw((display,), "en")), np.asarray(picture(display.stimulus.scene(), strip.side))
+            drawn, plain = (
+                np.asarray(strip.draw((display,), "en")),
+                np.asarray(picture(display.stimulus.scene(), strip.side)),
+            )
             rim, scale = 3.0, strip.side / CANVAS
-            x0, y0, x1, y1 = (round(value * scale) for value in (region.x0 + rim, region.y0 + rim, region.x1 - rim, region.y1 - rim))
+            x0, y0, x1, y1 = (
+                round(value * scale) for value in (region.x0 + rim, region.y0 + rim, region.x1 - rim, region.y1 - rim)
+            )
             assert (drawn[1 + y0 : 1 + y1, 1 + x0 : 1 + x1] == plain[y0:y1, x0:x1]).all()
             assert (drawn[1 : 1 + strip.side, 1 : 1 + strip.side] != plain).any()
 
@@ -362,7 +428,12 @@ def test_no_number_of_a_place_is_called_the_right_answer(name: str) -> None:
     """On a number pad another key lies there."""
     paradigm = load_paradigm(name)
     displays = example_displays(paradigm, "en", resolve_levels(paradigm, paradigm.combinations()[-1], 1))
-    shown = [question.shown_answer("en") for display in displays for question in display.questions if question.kind.surface().regions]
+    shown = [
+        question.shown_answer("en")
+        for display in displays
+        for question in display.questions
+        if question.kind.surface().regions
+    ]
     assert shown
     assert not any(character.isdigit() for text in shown for character in text)
 
@@ -375,25 +446,34 @@ def test_every_pictured_letter_is_explained() -> None:
 
 
 def test_what_is_asked_about_twice_is_pictured_twice() -> None:
-    """A letter that comes again is a match, and the point of the example; a display that stays for several questions shows the answer to each of them."""
+    """A letter that comes again is a match, and the point of the example; a display that stays for
+    several questions shows the answer to each of them."""
     letters = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none", "block_length": 24})
     asked = [display.stimulus for display in letters if display.asks is not None]
     assert len(asked) == 4
     assert any(one == other for one, other in itertools.pairwise(asked))
-    asked_of_places = [display for display in example_displays(load_paradigm("vsr"), "en", {"list_length": 5}) if display.asks is not None]
+    asked_of_places = [
+        display
+        for display in example_displays(load_paradigm("vsr"), "en", {"list_length": 5})
+        if display.asks is not None
+    ]
     assert [len(display.questions) for display in asked_of_places] == [1] * len(asked_of_places)
 
 
 def test_a_file_chooses_its_example(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nexample: {factors: {list_length: 5}, each: 6}\n", encoding="utf-8")
-    (tmp_path / "wrong.yaml").write_text("extends: vsr\nparadigm: wrong\nexample: {factors: {list_length: 15}}\n", encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(
+        "extends: vsr\nparadigm: mine\nexample: {factors: {list_length: 5}, each: 6}\n", encoding="utf-8"
+    )
+    (tmp_path / "wrong.yaml").write_text(
+        "extends: vsr\nparadigm: wrong\nexample: {factors: {list_length: 15}}\n", encoding="utf-8"
+    )
     mine = load_paradigm(tmp_path / "mine.yaml")
     assert len(example_displays(mine, "en", {"list_length": 2})) == 5 + 5  # the patterns, and the questions about them
     with pytest.raises(SpanLabError, match="15 is not a level"):
         load_paradigm(tmp_path / "wrong.yaml")
 
 
-# -- themes and palettes -------------------------------------------------------------------------------------------------------------------------------
+# -- themes and palettes ---------------------------------------------------------------------------
 
 #: How people without one kind of cones see linear RGB (Viénot, Brettel and Mollon, 1999).
 BLINDNESS = {
@@ -414,7 +494,9 @@ def seen(colour: Colour, blindness: str) -> np.ndarray:
 
 def contrast(one: Colour, other: Colour, blindness: str) -> float:
     """The contrast ratio of the WCAG."""
-    light, dark = sorted((float(seen(colour, blindness) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other)), reverse=True)
+    light, dark = sorted(
+        (float(seen(colour, blindness) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other)), reverse=True
+    )
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -475,7 +557,10 @@ def test_palettes_change_red_and_green_for_people_and_nothing_for_machines(name:
 
 
 def test_theme_and_palette_are_recorded_and_checked() -> None:
-    assert {key: Participant().settings()[key] for key in ("theme", "palette")} == {"theme": "standard", "palette": "published"}
+    assert {key: Participant().settings()[key] for key in ("theme", "palette")} == {
+        "theme": "standard",
+        "palette": "published",
+    }
     assert Participant(WindowOptions(theme="dark", palette="safe")).settings()["palette"] == "safe"
     with pytest.raises(SpanLabError, match="themes are standard, dark, light"):
         Participant(WindowOptions(theme="pink"))  # type: ignore[arg-type]
@@ -492,7 +577,7 @@ def test_examples_have_the_colours_of_the_window() -> None:
     assert CANVAS == 96
 
 
-# -- what sessions say ---------------------------------------------------------------------------------------------------------------------------------
+# -- what sessions say -----------------------------------------------------------------------------
 
 
 def german(text: str) -> str:
@@ -507,7 +592,13 @@ def test_german_sessions_speak_german(name: str) -> None:
     assert paradigm.titled("de") != paradigm.titled("en") or name.startswith("nback")
     for number in range(0, len(paradigm.combinations()), max(1, len(paradigm.combinations()) // 6)):
         page = instructions(name, "de", number)
-        answers = {label for display in page.example if display.asks is not None for label in display.asks.answer_names() if len(label) > 1}
+        answers = {
+            label
+            for display in page.example
+            if display.asks is not None
+            for label in display.asks.answer_names()
+            if len(label) > 1
+        }
         for text in (page.title, page.text, page.after):
             assert not ENGLISH.findall(german(text)), text
             assert not [answer for answer in answers if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text)], text
@@ -535,13 +626,15 @@ def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path:
     assert agent.heard == ["de before page 1"]
     assert agent.pages[0].startswith("Visuelle serielle Wiedergabe: Sie sehen")
     assert "So antworten Sie\n\nKlicken Sie darauf." in agent.pages[0]
-    assert agent.pages[0].endswith("Ihr erster Klick oder Tastendruck ist Ihre Antwort; Sie können sie nicht mehr ändern.")
+    assert agent.pages[0].endswith(
+        "Ihr erster Klick oder Tastendruck ist Ihre Antwort; Sie können sie nicht mehr ändern."
+    )
     assert "Welches Muster kam als erstes? Antwort 1: wie markiert." in agent.pages[0]
     assert len(agent.brought[0].example) >= 2
     assert agent.pages[-1].startswith("Vielen Dank")
 
 
-# -- practice and pauses -------------------------------------------------------------------------------------------------------------------------------
+# -- practice and pauses ---------------------------------------------------------------------------
 
 
 def test_practice_that_is_not_passed_is_recorded_and_the_session_goes_on(tmp_path: Path) -> None:
@@ -568,8 +661,16 @@ def test_practice_that_is_not_passed_may_stop_the_session(tmp_path: Path) -> Non
 
 def test_pauses_come_after_so_many_trials_and_tell_how_it_went(tmp_path: Path) -> None:
     agent = Spoken(wrong)
-    session = take(tmp_path, easy(tmp_path), agent, plan_session(easy(tmp_path), 1, easy(tmp_path).designs["human"]), design="human")
-    pauses = [(page, content) for page, content in zip(agent.pages, agent.brought, strict=True) if page.startswith("Pause")]
+    session = take(
+        tmp_path,
+        easy(tmp_path),
+        agent,
+        plan_session(easy(tmp_path), 1, easy(tmp_path).designs["human"]),
+        design="human",
+    )
+    pauses = [
+        (page, content) for page, content in zip(agent.pages, agent.brought, strict=True) if page.startswith("Pause")
+    ]
     assert [page.split(": ")[1][:24] for page, _ in pauses] == ["2 of 5 trials are done. ", "4 of 5 trials are done. "]
     assert all("0 % of your answers were correct" in page for page, _ in pauses)
     assert [content.progress for _, content in pauses] == [0.4, 0.8]
@@ -583,7 +684,9 @@ def test_pauses_come_after_some_minutes(tmp_path: Path, monkeypatch: pytest.Monk
     from spanlab.sessions import participant_flow
 
     (tmp_path / "slow.yaml").write_text(
-        "extends: vsr\nparadigm: slow\ndesigns: {human: {factors: {list_length: [2]}, repetitions: 6, breaks: {minutes: 2}}}\n", encoding="utf-8"
+        "extends: vsr\nparadigm: slow\ndesigns: {human: {factors: {list_length: [2]}, repetitions: 6, breaks: {minutes:"
+        " 2}}}\n",
+        encoding="utf-8",
     )
     seconds = iter(range(0, 10**6, 25))
     monkeypatch.setattr(participant_flow.time, "monotonic", lambda: float(next(seconds)))
@@ -592,10 +695,16 @@ def test_pauses_come_after_some_minutes(tmp_path: Path, monkeypatch: pytest.Monk
     assert [page for page in agent.pages if page.startswith("Pause")]
 
 
-@given(st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=1, max_size=9).filter(lambda rows: any(map(any, rows))))
+@given(
+    st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=1, max_size=9).filter(
+        lambda rows: any(map(any, rows))
+    )
+)
 def test_a_picture_of_one_colour_is_put_together_from_boxes_that_do_not_overlap(rows: list[list[bool]]) -> None:
     there = np.array(rows)
-    image = Image.fromarray(np.where(there[:, :, None], np.array([9, 8, 7, 130]), np.array([1, 2, 3, 0])).astype(np.uint8))
+    image = Image.fromarray(
+        np.where(there[:, :, None], np.array([9, 8, 7, 130]), np.array([1, 2, 3, 0])).astype(np.uint8)
+    )
     boxes, colour = runs(image)
     filled = np.zeros(there.shape, int)
     for x0, y0, x1, y1 in boxes:

@@ -1,4 +1,5 @@
-"""What happens in a session and should not: pauses, other windows, late stamps, late presses. All in a real window, where ``pausing_bench.py`` plays it."""
+"""What happens in a session and should not: pauses, other windows, late stamps, late presses. All
+in a real window, where ``pausing_bench.py`` plays it."""
 
 from __future__ import annotations
 
@@ -25,10 +26,16 @@ BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "pausing_bench
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The session that was played; again where a busy machine has pressed keys later than they were due."""
+    """The session that was played; again where a busy machine has pressed keys later than they were
+    due."""
     played: dict[str, Any] = {}
     for _ in range(6):
-        done = subprocess.run([sys.executable, str(BENCH), str(tmp_path_factory.mktemp("paused"))], capture_output=True, text=True, timeout=3600)
+        done = subprocess.run(
+            [sys.executable, str(BENCH), str(tmp_path_factory.mktemp("paused"))],
+            capture_output=True,
+            text=True,
+            timeout=3600,
+        )
         assert done.returncode == 0, done.stderr[-3000:]
         played = json.loads(done.stdout.splitlines()[-1])
         if played["late_s"] < 0.05:
@@ -42,16 +49,23 @@ def events(folder: Path) -> list[Any]:
 
 
 def steps(events: list[Any], trial: str, attempt: int) -> list[dict[str, Any]]:
-    return [event for event in events if event["event"] == "step" and (event["trial"], event["attempt"]) == (trial, attempt)]
+    return [
+        event for event in events if event["event"] == "step" and (event["trial"], event["attempt"]) == (trial, attempt)
+    ]
 
 
 def test_a_trial_that_was_paused_after_its_first_item_is_replaced(folder: Path, events: list[Any]) -> None:
     cut = [event for event in events if event["event"] == "trial_cut"]
-    assert [(one["trial"], one["attempt"], one["why"], one["phase"]) for one in cut] == [("2", 1, "paused", "present"), ("3", 1, "paused", "probe")]
+    assert [(one["trial"], one["attempt"], one["why"], one["phase"]) for one in cut] == [
+        ("2", 1, "paused", "present"),
+        ("3", 1, "paused", "probe"),
+    ]
     for one in cut:
         (pause,) = one["happened"]["paused"]
         assert pause["for_ms"] > 300
-        assert one["shown"][0]["shown_frames"] < one["shown"][0]["planned_frames"]  # it did not come back after the pause
+        assert (
+            one["shown"][0]["shown_frames"] < one["shown"][0]["planned_frames"]
+        )  # it did not come back after the pause
         starts = [event for event in events if event["event"] == "trial_start" and event["trial"] == one["trial"]]
         assert [start["attempt"] for start in starts] == [1, 2]
         assert starts[0]["levels"] == starts[1]["levels"]
@@ -60,7 +74,9 @@ def test_a_trial_that_was_paused_after_its_first_item_is_replaced(folder: Path, 
     assert not trials_left(read_session(folder), events)
     table = read_responses(folder)
     assert table.groupby("trial").size().tolist() == [2] * TRIALS
-    replaced = next(event for event in events if event["event"] == "trial_start" and (event["trial"], event["attempt"]) == ("2", 2))
+    replaced = next(
+        event for event in events if event["event"] == "trial_start" and (event["trial"], event["attempt"]) == ("2", 2)
+    )
     assert set(table.loc[table["trial"] == 2, "trial_id"]) == {replaced["trial_id"]}
     assert same_trials(folder).plan[1].seed == replaced["seed"]  # others get the trial that counted
 
@@ -77,15 +93,25 @@ def test_a_press_after_the_last_question_of_a_session_is_on_record(events: list[
     last = steps(events, str(TRIALS), 1)[-1]
     assert last["outcome"] == "omitted"
     late = [press for event in events for press in event.get("after_trial", [])]
-    assert [press["key"] for press in late + last["happened"].get("late", [])] == ["5"]  # a busy machine clears the screen late
+    assert [press["key"] for press in late + last["happened"].get("late", [])] == [
+        "5"
+    ]  # a busy machine clears the screen late
     assert all(press["rt_ms"] > 900 for press in late)
 
 
 def test_what_a_trial_went_through_is_in_the_table_of_responses(folder: Path, events: list[Any]) -> None:
     table = read_responses(folder).groupby("trial")[[*TRIAL_TIMING]].first()
-    assert table["trial_paused_ms"].gt(300).tolist() == [True, False, False, False]  # those that were cut off are not in it
+    assert table["trial_paused_ms"].gt(300).tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]  # those that were cut off are not in it
     assert table["trial_unfocused_ms"].gt(50).tolist() == [False, False, True, False]
-    off, dropped = ({str(trial): float(value) for trial, value in table[name].items()} for name in ("trial_off_ms", "trial_dropped_frames"))
+    off, dropped = (
+        {str(trial): float(value) for trial, value in table[name].items()}
+        for name in ("trial_off_ms", "trial_dropped_frames")
+    )
     for trial, attempt in (("2", 2), ("4", 1)):
         timed = [one for step in steps(events, trial, attempt) if "ask" not in step for one in step["shown"]]
         assert len(timed) == 3  # none of which was asked at
@@ -93,7 +119,10 @@ def test_what_a_trial_went_through_is_in_the_table_of_responses(folder: Path, ev
         assert dropped[trial] >= sum(one["dropped_frames"] for one in timed)
     kept, report = apply_exclusions(
         read_responses(folder),
-        [Rule(leave_out="trials", where="trial_paused_ms", above=0), Rule(leave_out="trials", where="trial_unfocused_ms", above=0)],
+        [
+            Rule(leave_out="trials", where="trial_paused_ms", above=0),
+            Rule(leave_out="trials", where="trial_unfocused_ms", above=0),
+        ],
     )
     assert sorted(set(kept["trial"])) == [2, 4]
     assert report.rules["unknown"].tolist() == [0, 0]
@@ -117,10 +146,13 @@ def test_sessions_from_before_get_the_columns_from_their_events(folder: Path, tm
 
 
 def test_a_time_stamp_that_came_late_has_its_bound_on_record(folder: Path, events: list[Any]) -> None:
-    """The processor was away between the flip of one display and its time stamp: the picture came on that much earlier, at most."""
+    """The processor was away between the flip of one display and its time stamp: the picture came
+    on that much earlier, at most."""
     delayed = steps(events, "3", 2)[0]["shown"][0]
     assert delayed["onset_bound_ms"] >= DELAY
-    bounds = [one["onset_bound_ms"] for event in events if event["event"] == "step" for one in event["shown"]]  # not of trials that were cut off
+    bounds = [
+        one["onset_bound_ms"] for event in events if event["event"] == "step" for one in event["shown"]
+    ]  # not of trials that were cut off
     assert min(bounds) < DELAY / 2
     timing = session_timing(folder)
     assert timing is not None

@@ -1,4 +1,5 @@
-"""A thousand presses through the real window, made by another process: none lost, none in the wrong step, and dated as the X server dates them."""
+"""A thousand presses through the real window, made by another process: none lost, none in the wrong
+step, and dated as the X server dates them."""
 
 from __future__ import annotations
 
@@ -19,14 +20,20 @@ BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "answers_bench
 
 def thousand(presses: int) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, str(BENCH), "thousand"], env={**os.environ, "PRESSES": str(presses)}, capture_output=True, text=True, timeout=3600, check=False
+        [sys.executable, str(BENCH), "thousand"],
+        env={**os.environ, "PRESSES": str(presses)},
+        capture_output=True,
+        text=True,
+        timeout=3600,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])["thousand"]
 
 
 def errors(facts: dict[str, Any]) -> dict[str, np.ndarray]:
-    """How far the recorded time of every press lies (ms) from when it was handed to the X server, and from when the server says that it happened.
+    """How far the recorded time of every press lies (ms) from when it was handed to the X server,
+    and from when the server says that it happened.
 
     Every press is found exactly once, in the step during which it was recorded to have happened.
     """
@@ -35,7 +42,8 @@ def errors(facts: dict[str, Any]) -> dict[str, np.ndarray]:
     for step, key, at in facts["told"]:
         told.setdefault(key, []).append((at, step))
         following = onsets[step + 1] if step + 1 < len(onsets) else float("inf")
-        # A question takes answers until its window closes, also on a frame that came a little early.
+        # A question takes answers until its window closes, also on a frame that came a little
+        # early.
         open_until = onsets[step] + facts["window_ms"] / 1000 if facts["asked"][step] else 0.0
         assert onsets[step] <= at < max(following, open_until + 1e-6)
     assert sum(map(len, told.values())) == len(touches)
@@ -50,7 +58,8 @@ def errors(facts: dict[str, Any]) -> dict[str, np.ndarray]:
             found["handed over"].append((at - before) * 1000)
             found["taken"].append((after - before) * 1000)
             found["server"].append(at * 1000 - server)
-            # The server dates to a whole millisecond: what it says to have happened before a step came on is not in that step, but for the delay of a press.
+            # The server dates to a whole millisecond: what it says to have happened before a step
+            # came on is not in that step, but for the delay of a press.
             assert server + 1 > onsets[step] * 1000 - 1 or (at * 1000 - server) > 1
     return {name: np.array(values) for name, values in found.items()}
 
@@ -72,10 +81,13 @@ def test_presses_are_all_there_and_in_their_steps() -> None:
 
 @pytest.mark.slow
 def test_a_thousand_presses_are_dated_to_two_milliseconds() -> None:
-    """The delay of the injector is taken off by comparing with the server's own time of each press (whole ms, which adds up to 1 ms of error)."""
+    """The delay of the injector is taken off by comparing with the server's own time of each press
+    (whole ms, which adds up to 1 ms of error)."""
     facts = thousand(1000)
     found = errors(facts)
-    print({name: [round(float(np.percentile(values, q)), 3) for q in (50, 95, 99, 100)] for name, values in found.items()})
+    print(
+        {name: [round(float(np.percentile(values, q)), 3) for q in (50, 95, 99, 100)] for name, values in found.items()}
+    )
     assert len(found["server"]) == 1000
     assert two_at_once(facts) > 100
     holds = [held for _, _, held in facts["touches"]]

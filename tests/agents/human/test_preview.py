@@ -1,4 +1,5 @@
-"""Stepping through a trial in the window: which displays there are, and keys that go on, back, show the answer and leave."""
+"""Stepping through a trial in the window: which displays there are, and keys that go on, back, show
+the answer and leave."""
 
 from __future__ import annotations
 
@@ -50,18 +51,28 @@ def test_every_display_and_all_feedback_that_may_come(tmp_path_factory: pytest.T
     trial = compile_trial(load_paradigm(str(file)), {"hand": "left"}, seed=1)
     phases = [view.phase for view in views(trial)]
     assert phases == ["fixation", *["probe", "probe", "feedback: right", "feedback: wrong", "feedback: missed"] * 3]
-    assert [view.number for view in views(trial)] == [0, *(n for number in (1, 2, 3) for n in (number, number, 0, 0, 0))]
+    assert [view.number for view in views(trial)] == [
+        0,
+        *(n for number in (1, 2, 3) for n in (number, number, 0, 0, 0)),
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 def test_on_back_answer_and_leave() -> None:
-    done = subprocess.run([sys.executable, "-c", _STEPPING], capture_output=True, text=True, timeout=HANGS_S, env=one_thread())
+    done = subprocess.run(
+        [sys.executable, "-c", _STEPPING], capture_output=True, text=True, timeout=HANGS_S, env=one_thread()
+    )
     assert done.returncode == 0, done.stderr
     seen, left = json.loads(done.stdout.splitlines()[-1])
     trial = compile_trial(load_paradigm("vsr"), {"list_length": 2}, seed=1)
-    first, second = (f"correct: {step.percept.ask.kind.write(step.truth.answer)}" for step in trial.steps if step.percept.ask and step.truth.answer is not None)
-    # A shows the answer to a question, takes it away again, and does nothing where nothing is asked.
+    first, second = (
+        f"correct: {step.percept.ask.kind.write(step.truth.answer)}"
+        for step in trial.steps
+        if step.percept.ask and step.truth.answer is not None
+    )
+    # A shows the answer to a question, takes it away again, and does nothing where nothing is
+    # asked.
     assert [(number, answer) for number, _, answer in seen] == [
         (0, ""),
         (1, ""),

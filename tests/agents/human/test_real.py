@@ -1,4 +1,5 @@
-"""Answers as people give them, in the real window: every sort of question of every paradigm, deadlines, fingers, the signal to begin recall."""
+"""Answers as people give them, in the real window: every sort of question of every paradigm,
+deadlines, fingers, the signal to begin recall."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> No
         assert response["outcome"] == "answered", fact
         assert response["value"] == fact["told"], fact
         for press in response["raw"]["presses"]:
-            if press["does"] == "answer" and "value" in press and "key" in press and fact["keys"]:  # a dial has no key for each value
+            if (
+                press["does"] == "answer" and "value" in press and "key" in press and fact["keys"]
+            ):  # a dial has no key for each value
                 assert fact["keys"][press["key"]] == press["value"]
         devices = {"keys": "key", "mouse": "click"}
         if fact["by"] == "mouse" and fact["paradigm"] in ("sfr", "vsr", "smu", "lsr", "lsr_long"):
@@ -57,7 +60,10 @@ def test_every_question_of_every_paradigm_takes_every_answer(name: str) -> None:
     facts = bench(f"answered:keys,mouse:3:16:{name}")["answered"]
     answered_as_meant(facts, (name,))
     swapped = [fact for fact in facts if fact["swapped"]]
-    assert bool(swapped) == (name in ("cd", "cd_noise", "cs", "operation_span", "sc", "si", "sternberg", "sts", "sts_congruency", "symmetry_span"))
+    assert bool(swapped) == (
+        name
+        in ("cd", "cd_noise", "cs", "operation_span", "sc", "si", "sternberg", "sts", "sts_congruency", "symmetry_span")
+    )
 
 
 @pytest.mark.slow  # in real time; on a virtual clock in test_clock.py
@@ -92,12 +98,20 @@ def test_a_finger_counts_where_it_comes_down(scenes: dict[str, Any]) -> None:
 def test_answers_in_words_of_a_questionnaire_can_be_clicked(scenes: dict[str, Any]) -> None:
     facts = scenes["buttons"]
     assert [(fact["question"], fact["value"]) for fact in facts] == [
-        (fact["question"], {"two": "no", "seven": "I would rather not say"}[fact["question"]] if fact["meant"] == "typed" else fact["meant"]) for fact in facts
+        (
+            fact["question"],
+            {"two": "no", "seven": "I would rather not say"}[fact["question"]]
+            if fact["meant"] == "typed"
+            else fact["meant"],
+        )
+        for fact in facts
     ]
     for fact in facts:
         presses = fact["raw"]["presses"]
         if fact["meant"] != "typed":
-            assert [press["does"] for press in presses] == ["nothing", "answer"], "a click beside the buttons answers nothing"
+            assert [press["does"] for press in presses] == ["nothing", "answer"], (
+                "a click beside the buttons answers nothing"
+            )
             assert all("click" in press and "on" not in press for press in presses)
             assert fact["rt_ms"] > 650
         else:
@@ -110,13 +124,17 @@ def test_button_boxes_answer_like_keys(scenes: dict[str, Any]) -> None:
     for box in ("keys", "serial", "psychopy"):
         assert [one["value"] for one in found[box]] == ["same", "different", None]
         assert found[box][2]["raw"]["presses"][0]["key"] == "button_2"  # stands for nothing, and is on record
-        assert all(one["rt_ms"] > 195 for one in found[box][:2])  # pressed 200 ms after the onset, or later on a busy computer
+        assert all(
+            one["rt_ms"] > 195 for one in found[box][:2]
+        )  # pressed 200 ms after the onset, or later on a busy computer
         assert found[f"{box} facts"]["timed_by"]
 
 
 @pytest.mark.slow
 def test_button_boxes_answer_in_time(scenes: dict[str, Any]) -> None:
-    assert all(195 < given["rt_ms"] < 300 for box in ("keys", "serial", "psychopy") for given in scenes["boxes"][box][:2])
+    assert all(
+        195 < given["rt_ms"] < 300 for box in ("keys", "serial", "psychopy") for given in scenes["boxes"][box][:2]
+    )
 
 
 @pytest.mark.slow
@@ -124,12 +142,16 @@ def test_button_boxes_answer_in_time(scenes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("layout", ["us", "de", "fr"])
 def test_keys_are_what_is_printed_on_them(layout: str) -> None:
     found = bench(f"layouts:{layout}")["layouts"]
-    minus = None if layout == "fr" else "-"  # there it lies on the key of the 6, which counts as the digit; the number pad has one
+    minus = (
+        None if layout == "fr" else "-"
+    )  # there it lies on the key of the 6, which counts as the digit; the number pad has one
     assert found["answers"] == ["m", minus, "-", *range(9), 0, "A", "Y", "Z", "W"]
     assert found["names"] == f"by sign ({layout})"
 
 
-@pytest.mark.parametrize(("name", "mm"), [("sfr", 9), ("vsr", 9), ("lsr", 9), ("cs", 9), ("smu", 5)])  # smu: the grids are that small in the benchmark
+@pytest.mark.parametrize(
+    ("name", "mm"), [("sfr", 9), ("vsr", 9), ("lsr", 9), ("cs", 9), ("smu", 5)]
+)  # smu: the grids are that small in the benchmark
 def test_targets_are_large_enough_for_a_finger(name: str, mm: float) -> None:
     """At the size of 10 degrees seen from 57 cm, one canvas unit is about 1 mm."""
     paradigm = load_paradigm(name)

@@ -1,4 +1,5 @@
-"""Presses at the border of two self-paced steps: the second half of a double click answers nothing, and stays on record; everything else counts as ever."""
+"""Presses at the border of two self-paced steps: the second half of a double click answers nothing,
+and stays on record; everything else counts as ever."""
 
 from __future__ import annotations
 
@@ -29,7 +30,17 @@ SAME, OTHER = USUAL.same_ms / 1000, USUAL.other_ms / 1000
 
 
 def trial(*percepts: Percept) -> Trial:
-    return Trial("test", 1, "corrected", {}, 1, "test", 1, 1, tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)))
+    return Trial(
+        "test",
+        1,
+        "corrected",
+        {},
+        1,
+        "test",
+        1,
+        1,
+        tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)),
+    )
 
 
 def question(ask: Ask | None = None, ms: float | None = None) -> Percept:
@@ -37,7 +48,8 @@ def question(ask: Ask | None = None, ms: float | None = None) -> Percept:
 
 
 class Scripted(VirtualStage):
-    """A stage in which somebody presses at given times after the first onset, and answers each step that is still open long after."""
+    """A stage in which somebody presses at given times after the first onset, and answers each step
+    that is still open long after."""
 
     def __init__(self, presses: list[Press], refractory: Refractory = USUAL) -> None:
         super().__init__(VirtualWindow(60))
@@ -48,7 +60,9 @@ class Scripted(VirtualStage):
         self.fingers.coming = [press for press in self.fingers.coming if press.time < onset + 3 and press.key != "9"]
         if not self.began:
             self.began = onset
-            self.fingers.coming += [Press(press.device, onset + press.time, press.key, press.x, press.y) for press in self.script]
+            self.fingers.coming += [
+                Press(press.device, onset + press.time, press.key, press.x, press.y) for press in self.script
+            ]
         self.fingers.coming.append(Press("key", onset + 4.0, key="9" if for_what == "answer" else "space"))
 
 
@@ -69,9 +83,15 @@ def later(press: Press, seconds: float) -> Press:
     return Press(press.device, press.time + seconds, press.key, press.x, press.y)
 
 
-@pytest.mark.parametrize("gap", [0.17, 0.25, 0.38, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.2, 0.34, 0.8))])
-@pytest.mark.parametrize(("first", "second", "least"), [(CLICK, CLICK, SAME), (FIVE, FIVE, SAME), (FIVE, SIX, OTHER), (CLICK, SIX, OTHER)])
-def test_the_second_half_of_a_double_press_answers_nothing(gap: float, first: Press, second: Press, least: float) -> None:
+@pytest.mark.parametrize(
+    "gap", [0.17, 0.25, 0.38, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.2, 0.34, 0.8))]
+)
+@pytest.mark.parametrize(
+    ("first", "second", "least"), [(CLICK, CLICK, SAME), (FIVE, FIVE, SAME), (FIVE, SIX, OTHER), (CLICK, SIX, OTHER)]
+)
+def test_the_second_half_of_a_double_press_answers_nothing(
+    gap: float, first: Press, second: Press, least: float
+) -> None:
     told = play(Scripted([first, later(second, gap)]), trial(question(), question()), lambda ask: None)
     onset = (told[1][2][0].onset_ms - told[0][2][0].onset_ms) / 1000
     one, two = given(told)
@@ -80,7 +100,9 @@ def test_the_second_half_of_a_double_press_answers_nothing(gap: float, first: Pr
     assert two[0] == ("too soon" if early else "answer", pytest.approx(0.4 + gap, abs=0.001))
     assert [does for does, _ in two].count("answer") == 1
     assert told[1][1] is not None
-    assert told[1][1].rt_ms == pytest.approx((two[-1][1] - onset) * 1000, abs=0.01)  # a reaction time counts from the onset, as ever
+    assert told[1][1].rt_ms == pytest.approx(
+        (two[-1][1] - onset) * 1000, abs=0.01
+    )  # a reaction time counts from the onset, as ever
 
 
 @pytest.mark.parametrize("gap", [0.17, 0.2, 0.25])
@@ -91,7 +113,8 @@ def test_nought_switches_it_off(gap: float) -> None:
 
 @pytest.mark.parametrize("gap", [0.17, 0.2, 0.25])
 def test_a_window_that_the_clock_opens_takes_every_press(gap: float) -> None:
-    """Timed questions are as they were, after a self-paced one and after a timed one; and so is a self-paced one after a timed display."""
+    """Timed questions are as they were, after a self-paced one and after a timed one; and so is a
+    self-paced one after a timed display."""
     timed = Ask(NINE, window_ms=2000)
     for steps in ((question(), question(timed, 2000.0)), (question(timed, 2000.0), question(timed, 2000.0))):
         told = play(Scripted([FIVE, later(FIVE, gap)]), trial(*steps), lambda ask: None)
@@ -102,12 +125,17 @@ def test_a_window_that_the_clock_opens_takes_every_press(gap: float) -> None:
 
 
 def test_a_double_click_on_a_display_that_waits_answers_no_question() -> None:
-    told = play(Scripted([CLICK, later(CLICK, 0.18)]), trial(Percept("present", (Display(BLANK, None),)), question()), lambda ask: None)
+    told = play(
+        Scripted([CLICK, later(CLICK, 0.18)]),
+        trial(Percept("present", (Display(BLANK, None),)), question()),
+        lambda ask: None,
+    )
     assert [does for does, _ in given(told)[1]] == ["too soon", "answer"]
 
 
 def test_cells_are_marked_as_fast_as_anybody_clicks() -> None:
-    """Only the border counts: within a question clicks 40 ms apart, on one cell and on others, all have their effect."""
+    """Only the border counts: within a question clicks 40 ms apart, on one cell and on others, all
+    have their effect."""
     cells = Ask(Cells.model_validate({"grid": 4, "take": 4}))
     places = [(12, 12), (36, 12), (60, 12), (60, 12), (84, 12), (12, 36)]
     clicks = [Press("click", 1.0 + 0.04 * number, x=x, y=y) for number, (x, y) in enumerate(places)]

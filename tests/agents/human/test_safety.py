@@ -1,4 +1,5 @@
-"""What may happen to the apparatus while a session runs: the server of the display ends, the display or a keyboard is unplugged, somebody leaves."""
+"""What may happen to the apparatus while a session runs: the server of the display ends, the
+display or a keyboard is unplugged, somebody leaves."""
 
 from __future__ import annotations
 
@@ -35,9 +36,27 @@ def struck(data: Path, display: str, strike: Callable[[], object]) -> tuple[Path
     """A session with the simulated participant that something happens to in its third trial."""
     file = data / "short.yaml"
     file.write_text(SHORT, encoding="utf-8")
-    how = ("--simulate", "ideal", "--speed", "100", "--set", "list_length=2", "--trials", str(TRIALS), "--no-practice", "--seed", "1")
+    how = (
+        "--simulate",
+        "ideal",
+        "--speed",
+        "100",
+        "--set",
+        "list_length=2",
+        "--trials",
+        str(TRIALS),
+        "--no-practice",
+        "--seed",
+        "1",
+    )
     environment = {**one_thread(), "DISPLAY": display}
-    process = subprocess.Popen(command("run", file, *how, "--data", data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        command("run", file, *how, "--data", data),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
     events, end = data / "short-simulated-ideal-s1" / "events.jsonl", time.monotonic() + HANGS_S
     while not (events.exists() and events.read_bytes().count(b'"trial_end"') >= 2):
         assert process.poll() is None, process.communicate()[1]
@@ -50,7 +69,8 @@ def struck(data: Path, display: str, strike: Callable[[], object]) -> tuple[Path
 
 
 def assert_told(folder: Path, done: subprocess.CompletedProcess[str], what: str, screen: str) -> None:
-    """One sentence of what has happened, one of how to go on; finished trials are there, and the session goes on."""
+    """One sentence of what has happened, one of how to go on; finished trials are there, and the
+    session goes on."""
     assert done.returncode == 1
     assert done.stdout == ""
     *_, first, second = done.stderr.strip().splitlines()

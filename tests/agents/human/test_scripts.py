@@ -1,4 +1,5 @@
-"""Which scripts people can read at the window: those of the shipped typeface, those of a font of one's own, and those that are refused."""
+"""Which scripts people can read at the window: those of the shipped typeface, those of a font of
+one's own, and those that are refused."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ from spanlab.paradigms.translation import untranslated
 from spanlab.sessions import Request, begin
 from spanlab.stimuli.render.fonts import rejoined, undrawable, unreadable, use_font, width, wrap
 
-ARMENIAN, GEORGIAN, JAPANESE = "Համաձա՞յն եք", "თანახმა ხართ?", "この実験では、画面に出る図形を覚えていただきます。（約四十分）いつでもやめられます。"
+ARMENIAN, GEORGIAN, JAPANESE = (
+    "Համաձա՞յն եք",
+    "თანახმა ხართ?",
+    "この実験では、画面に出る図形を覚えていただきます。（約四十分）いつでもやめられます。",
+)
 #: what is told of a study in Armenian
 STUDY = "study: s\ntitle: S\nlanguages: [en]\nparadigms: [{paradigm: vsr, practice: false}]\nconsent: {en: TEXT}\n"
 
@@ -73,7 +78,7 @@ def boxes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# -- what can be read ----------------------------------------------------------------------------------------------------------------------------------
+# -- what can be read ------------------------------------------------------------------------------
 
 SHIPPED = {
     "French": "Où êtes-vous, cœur ? ç ï ÿ",
@@ -113,7 +118,7 @@ def test_scripts_from_right_to_left_are_refused_with_any_font(dejavu: Path) -> N
     assert "does not have it either" in unreadable("覚")
 
 
-# -- a font of one's own -------------------------------------------------------------------------------------------------------------------------------
+# -- a font of one's own ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", [ARMENIAN, GEORGIAN])
@@ -163,7 +168,7 @@ def test_scripts_without_spaces_are_broken_between_signs(boxes: Path, room: int)
     nothing_is_cut_off(PageContent("\n\n".join([JAPANESE * 3] * 8), "Title"), (800, 600), 14, "en")
 
 
-# -- paradigms -----------------------------------------------------------------------------------------------------------------------------------------
+# -- paradigms -------------------------------------------------------------------------------------
 
 OWN = """
 extends: cd
@@ -196,16 +201,22 @@ def test_a_paradigm_that_people_cannot_read_is_told_by_check_and_before_a_sessio
 
 @pytest.mark.slow
 def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text("extends: cd\nparadigm: own\ntitle: {en: Own}\ninstructions: {fr: Regardez bien.}\n", encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(
+        "extends: cd\nparadigm: own\ntitle: {en: Own}\ninstructions: {fr: Regardez bien.}\n", encoding="utf-8"
+    )
     status, out, _ = run("check", "own.yaml")
     assert status == 0
     assert "  language 'fr': there is no title\n" in out
     assert max(map(len, out.splitlines())) <= 80
     out = " ".join(out.split())
-    assert "language 'fr': the timeline has texts or answers without a translation: same, different (translations)" in out
+    assert (
+        "language 'fr': the timeline has texts or answers without a translation: same, different (translations)" in out
+    )
     assert "language 'fr': the window and legends are available in de, en; their own texts are then in English" in out
     assert "'de'" in out, "its title"
-    (tmp_path / "s.yaml").write_text("study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [own.yaml]\n", encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(
+        "study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [own.yaml]\n", encoding="utf-8"
+    )
     status, out, _ = run("check", "s.yaml")
     assert status == 0
     assert out.splitlines()[0] == "s is fine (1 paradigm, 1 session)"
@@ -219,13 +230,18 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_another_language_needs_is_told(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run("check", "--language", "de")[:2] == (0, "'de' lacks nothing: SpanLab's own sentences, and the texts of 33 paradigms\n")
+    assert run("check", "--language", "de")[:2] == (
+        0,
+        "'de' lacks nothing: SpanLab's own sentences, and the texts of 33 paradigms\n",
+    )
     complaints = complaint(*run("check", "--language", "fr"))
     assert "'fr' lacks:" in complaints
     assert "there is no file core/locale/fr.yaml; core/locale/en.yaml has what it needs" in complaints
     assert "vsr: there are no instructions" in complaints
     assert "cd: the timeline has texts or answers without a translation: same, different (translations)" in complaints
-    (tmp_path / "own.yaml").write_text("extends: sfr\nparadigm: own\ninstructions: {fr: Regardez bien.}\n", encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(
+        "extends: sfr\nparadigm: own\ninstructions: {fr: Regardez bien.}\n", encoding="utf-8"
+    )
     complaints = complaint(*run("check", "--language", "fr", "own.yaml"))
     assert "own: there is no title" in complaints
     assert "vsr" not in complaints
@@ -238,7 +254,11 @@ def test_a_file_of_a_language_is_compared_sentence_by_sentence(monkeypatch: pyte
     original = locale._written
     changed = {**original("core/locale", "de"), "window.which": "Antwort", "window.extra": "mehr"}
     del changed["window.done"]
-    monkeypatch.setattr(locale, "_written", lambda folder, language: changed if (folder, language) == ("core/locale", "de") else original(folder, language))
+    monkeypatch.setattr(
+        locale,
+        "_written",
+        lambda folder, language: changed if (folder, language) == ("core/locale", "de") else original(folder, language),
+    )
     assert locale.missing_sentences("de") == [
         "core/locale/de.yaml: window.done is missing; in English: Done",
         "core/locale/de.yaml: window.extra is unknown",
@@ -246,13 +266,17 @@ def test_a_file_of_a_language_is_compared_sentence_by_sentence(monkeypatch: pyte
     ]
 
 
-def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from spanlab.agents.human import seating
 
     own = "extends: sfr\nparadigm: own\ninstructions: {fr: Regardez bien.}\n"
     (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
     (tmp_path / "s.yaml").write_text(
-        "study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [{paradigm: own.yaml, trials: 1, practice: false, set: {list_length: 1}}]\n", encoding="utf-8"
+        "study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [{paradigm: own.yaml, trials: 1, practice: false, set:"
+        " {list_length: 1}}]\n",
+        encoding="utf-8",
     )
     monkeypatch.setattr(seating, "seat", lambda *_: Guest())
     told = "their own texts are in English, not in 'fr'"

@@ -25,14 +25,19 @@ BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_bench.py"
 
 
 def simulate(observer: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, str(BENCH), f"simulated:{observer}"], capture_output=True, text=True, timeout=3600)
+    done = subprocess.run(
+        [sys.executable, str(BENCH), f"simulated:{observer}"], capture_output=True, text=True, timeout=3600
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])["simulated"]
 
 
 def latest_ms(response: dict[str, Any]) -> float:
     """By how much a press is later than the hand had noted it, at most."""
-    return max(press["rt_ms"] - noted for press, noted in zip(response["raw"]["presses"], response["notes"]["injected_ms"], strict=True))
+    return max(
+        press["rt_ms"] - noted
+        for press, noted in zip(response["raw"]["presses"], response["notes"]["injected_ms"], strict=True)
+    )
 
 
 @linux
@@ -44,7 +49,9 @@ def test_what_the_observer_decides_is_what_the_window_records() -> None:
             break
         found = simulate("capacity:2")
     assert {answer["paradigm"] for answer in found["answers"]} == {"vsr", "sfr", "smu"}
-    assert [answer["response"]["value"] for answer in found["answers"]] == [answer["intended"] for answer in found["answers"]]
+    assert [answer["response"]["value"] for answer in found["answers"]] == [
+        answer["intended"] for answer in found["answers"]
+    ]
     assert any(answer["intended"] != answer["correct"] for answer in found["answers"])
     for answer in found["answers"]:
         response = answer["response"]
@@ -54,11 +61,16 @@ def test_what_the_observer_decides_is_what_the_window_records() -> None:
         injected, recorded = response["notes"]["injected_ms"], [press["rt_ms"] for press in response["raw"]["presses"]]
         assert len(injected) == len(recorded)
         assert response["rt_ms"] == recorded[-1]
-        # a busy machine makes the hand wait between its note and its press, never the other way round; and no press has the time of another
+        # a busy machine makes the hand wait between its note and its press, never the other way
+        # round; and no press has the time of another
         late = np.subtract.outer(np.array(recorded), np.array(injected))
         assert (np.diag(late) > -5).all()
         assert np.argmin(np.abs(late), axis=1).tolist() == list(range(len(injected)))
-    assert (found["settings"]["observer"], found["settings"]["observer_places"], found["settings"]["speed"]) == ("capacity", 2, 4.0)
+    assert (found["settings"]["observer"], found["settings"]["observer_places"], found["settings"]["speed"]) == (
+        "capacity",
+        2,
+        4.0,
+    )
     assert found["apparatus"]["tones"] == "ring" or found["apparatus"]["tones"].startswith("sound")
 
 
@@ -132,7 +144,9 @@ def _says(*codes: str, **environment: str) -> list[str]:
     for code in codes:
         wrapped += f"try:\n    {code}\nexcept SpanLabError as error:\n    print(error)\n"
     clean = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    done = subprocess.run([sys.executable, "-c", wrapped], env={**clean, **environment}, capture_output=True, text=True, timeout=3600)
+    done = subprocess.run(
+        [sys.executable, "-c", wrapped], env={**clean, **environment}, capture_output=True, text=True, timeout=3600
+    )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     said = done.stdout.splitlines()
@@ -165,7 +179,20 @@ def test_a_canvas_that_does_not_fit_is_refused_with_the_size_that_does(screen: s
 @pytest.mark.slow
 @linux
 def test_a_screen_that_is_not_there_is_told_before_anything_begins(screen: str, tmp_path: Path) -> None:
-    ran = spanlab("run", "vsr", "--simulate", "ideal", "--trials", "1", "--windowed", "--screen", "1", "--data", tmp_path / "data", timeout=300)
+    ran = spanlab(
+        "run",
+        "vsr",
+        "--simulate",
+        "ideal",
+        "--trials",
+        "1",
+        "--windowed",
+        "--screen",
+        "1",
+        "--data",
+        tmp_path / "data",
+        timeout=300,
+    )
     assert ran.returncode == 1
     assert "no screen 1: this display has 0 (1280 × 1024 at 0, 0)" in ran.stderr
     assert not (tmp_path / "data").exists()
@@ -175,10 +202,20 @@ def test_a_screen_that_is_not_there_is_told_before_anything_begins(screen: str, 
 @pytest.mark.slow
 def test_the_window_opens_on_the_screen_that_was_asked_for(tmp_path: Path) -> None:
     """Two screens side by side, of different sizes."""
-    says = "from spanlab.agents.human import Participant, WindowOptions; one = Participant(WindowOptions(screen=%d)); one.open()"
+    says = (
+        "from spanlab.agents.human import Participant, WindowOptions; one = Participant(WindowOptions(screen=%d));"
+        " one.open()"
+    )
     says += "; print(one.apparatus()['window_px'], flush=True)"
     with x_server("1024x768", "900x600") as server:
         for number, size in ((0, "[1024, 768]"), (1, "[900, 600]")):
             command = [sys.executable, "-c", says % number]
-            done = subprocess.run(command, env={**os.environ, "DISPLAY": server.display}, capture_output=True, text=True, timeout=HANGS_S, check=False)
+            done = subprocess.run(
+                command,
+                env={**os.environ, "DISPLAY": server.display},
+                capture_output=True,
+                text=True,
+                timeout=HANGS_S,
+                check=False,
+            )
             assert done.stdout.strip() == size, done.stderr

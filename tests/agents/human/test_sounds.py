@@ -1,5 +1,6 @@
-"""Sounds at the window, on a virtual clock: scheduled for the very refresh of their display wherever it is known ahead, and noted as they were reported; and
-in a real window, played by a real sound library to a sound server without a loudspeaker, and recorded there."""
+"""Sounds at the window, on a virtual clock: scheduled for the very refresh of their display
+wherever it is known ahead, and noted as they were reported; and in a real window, played by a real
+sound library to a sound server without a loudspeaker, and recorded there."""
 
 from __future__ import annotations
 
@@ -59,7 +60,11 @@ class Heard:
 
     @property
     def onset(self) -> float | None:
-        return self.begins if self.speaker.window.now() >= self.begins and (self.stopped is None or self.stopped > self.begins) else None
+        return (
+            self.begins
+            if self.speaker.window.now() >= self.begins and (self.stopped is None or self.stopped > self.begins)
+            else None
+        )
 
     def move(self, at: float) -> None:
         if self.onset is None:
@@ -87,7 +92,9 @@ class Device:
         return self.played[-1]
 
 
-def heard(trial: Trial, ask: Any = lambda ask: None, hz: float = 60.0, vsync: bool = True, jitter: float = 0.0) -> tuple[Device, list[Any], VirtualWindow]:
+def heard(
+    trial: Trial, ask: Any = lambda ask: None, hz: float = 60.0, vsync: bool = True, jitter: float = 0.0
+) -> tuple[Device, list[Any], VirtualWindow]:
     window = VirtualWindow(hz, vsync, jitter=jitter)
     stage = VirtualStage(window)
     stage.speaker = device = Device(window)  # type: ignore[assignment]
@@ -95,7 +102,17 @@ def heard(trial: Trial, ask: Any = lambda ask: None, hz: float = 60.0, vsync: bo
 
 
 def trial(*percepts: Percept) -> Trial:
-    return Trial("test", 1, "corrected", {}, 1, "test", 1, 1, tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)))
+    return Trial(
+        "test",
+        1,
+        "corrected",
+        {},
+        1,
+        "test",
+        1,
+        1,
+        tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)),
+    )
 
 
 def sounds_in(told: list[Any]) -> list[dict[str, Any]]:
@@ -111,9 +128,13 @@ def sounds_in(told: list[Any]) -> list[dict[str, Any]]:
     one_step=st.booleans(),
 )
 @pytest.mark.slow
-def test_where_displays_have_times_every_sound_begins_with_its_own(hz: float, vsync: bool, jitter: float, times: list[int], one_step: bool) -> None:
+def test_where_displays_have_times_every_sound_begins_with_its_own(
+    hz: float, vsync: bool, jitter: float, times: list[int], one_step: bool
+) -> None:
     displays = [Display(noise(number % 2), float(ms)) for number, ms in enumerate(times)]
-    percepts = [Percept("present", tuple(displays))] if one_step else [Percept("present", (display,)) for display in displays]
+    percepts = (
+        [Percept("present", tuple(displays))] if one_step else [Percept("present", (display,)) for display in displays]
+    )
     device, told, _ = heard(trial(*percepts), hz=hz, vsync=vsync, jitter=jitter)
     notes = sounds_in(told)
     assert [note["display"] for note in notes] == (list(range(1, len(times) + 1)) if one_step else [1] * len(times))
@@ -130,7 +151,9 @@ def test_where_displays_have_times_every_sound_begins_with_its_own(hz: float, vs
 
 def test_after_an_answer_a_sound_comes_as_soon_as_the_device_can_and_the_record_says_how_late() -> None:
     asked = Percept("probe", (Display(CROSS, None),), Ask(NINE))
-    _, told, _ = heard(trial(asked, Percept("next", (Display(BLANK, 50.0), Display(noise(1), 300.0)))), lambda ask: (4, 0.5))
+    _, told, _ = heard(
+        trial(asked, Percept("next", (Display(BLANK, 50.0), Display(noise(1), 300.0)))), lambda ask: (4, 0.5)
+    )
     (note,) = sounds_in(told)
     assert abs(note["after_display_ms"]) < 0.1, "an empty screen before it is time enough"
     pressed = Percept("wait", (Display(CROSS, None),))
@@ -142,7 +165,9 @@ def test_after_an_answer_a_sound_comes_as_soon_as_the_device_can_and_the_record_
 @pytest.mark.parametrize("answer", [0.05, 0.4, 0.58, 0.5999, None])
 def test_an_answer_before_the_end_of_its_window_moves_what_was_scheduled(answer: float | None) -> None:
     asked = Percept("probe", (Display(CROSS, 600.0),), Ask(NINE, window_ms=600.0))
-    device, told, _ = heard(trial(asked, Percept("next", (Display(noise(1), 300.0),))), lambda ask: None if answer is None else (4, answer))
+    device, told, _ = heard(
+        trial(asked, Percept("next", (Display(noise(1), 300.0),))), lambda ask: None if answer is None else (4, answer)
+    )
     (note,), (one,) = sounds_in(told), device.played
     assert one.stopped is None
     assert -1 < note["after_display_ms"] <= 1000 * LATENCY + 0.1
@@ -184,15 +209,24 @@ def test_a_device_that_goes_away_ends_the_trial_and_no_sound_is_left_out() -> No
 
     stage = VirtualStage(window := VirtualWindow(60.0))
     stage.speaker = device = Gone(window)  # type: ignore[assignment]
-    with pytest.raises(SpanLabError, match=r"a sound could not be played \(it was pulled out\): the session stops here, and can be resumed"):
-        play(stage, trial(*(Percept("present", (Display(noise(number), 300.0),)) for number in range(3))), lambda ask: None)
+    with pytest.raises(
+        SpanLabError,
+        match=r"a sound could not be played \(it was pulled out\): the session stops here, and can be resumed",
+    ):
+        play(
+            stage,
+            trial(*(Percept("present", (Display(noise(number), 300.0),)) for number in range(3))),
+            lambda ask: None,
+        )
     assert len(device.played) == 1
 
 
 def test_a_machine_without_sound_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speaker_module, "no_sound_card", lambda: True)
     speaker_module._tried.cache_clear()
-    said = r"the paradigm plays sounds, and none can be played here \(this machine has no sound card\): connect headphones"
+    said = (
+        r"the paradigm plays sounds, and none can be played here \(this machine has no sound card\): connect headphones"
+    )
     with pytest.raises(SpanLabError, match=said):
         check_sounds([CROSS, noise(1)])
     with pytest.raises(SpanLabError, match=said):
@@ -209,12 +243,20 @@ def test_tones_come_and_go_without_a_click() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(LACKING) or not sys.platform.startswith("linux"), reason=f"needs a JACK sound server and a window: {', '.join(LACKING) or 'Linux'}")
+@pytest.mark.skipif(
+    bool(LACKING) or not sys.platform.startswith("linux"),
+    reason=f"needs a JACK sound server and a window: {', '.join(LACKING) or 'Linux'}",
+)
 def test_what_is_heard_is_the_file_at_the_time_that_is_recorded() -> None:
-    """How late sounds are on this machine is measured, and not judged: others are busy on it. What is recorded must agree with what was heard."""
-    found = json.loads(subprocess.run([sys.executable, str(BENCH), "12"], stdout=subprocess.PIPE, check=True, timeout=200).stdout)
+    """How late sounds are on this machine is measured, and not judged: others are busy on it. What
+    is recorded must agree with what was heard."""
+    found = json.loads(
+        subprocess.run([sys.executable, str(BENCH), "12"], stdout=subprocess.PIPE, check=True, timeout=200).stdout
+    )
     assert found["facts"]["backend"] == "Psychtoolbox PsychPortAudio"
     assert found["facts"]["declared_latency_ms"] > 0
     assert statistics.median(found["alike"]) > 0.999, "the samples of the file, and nothing else"
-    assert abs(statistics.median(found["lag_ms"])) < 50, "heard when the record says; the clock of a server that was kept waiting takes seconds to settle"
+    assert abs(statistics.median(found["lag_ms"])) < 50, (
+        "heard when the record says; the clock of a server that was kept waiting takes seconds to settle"
+    )
     assert len(found["after_display_ms"]) == 12

@@ -106,7 +106,13 @@ def test_a_session_with_a_display_file_goes_on_at_the_screen_that_was_measured()
     settings = json.loads(json.dumps(Participant(WindowOptions(display=measured())).settings()))
     there = measured().screen.number
     assert Participant(WindowOptions(**window_again(settings, screen=there))).settings() == settings
-    with pytest.raises(SpanLabError, match=f"cites a display file of screen {there}, and its window cannot open on screen {there + 1}: leave out --screen"):
+    with pytest.raises(
+        SpanLabError,
+        match=(
+            f"cites a display file of screen {there}, and its window cannot open on screen {there + 1}: leave out"
+            " --screen"
+        ),
+    ):
         window_again(settings, screen=there + 1)
     elsewhere = window_again(Participant(WindowOptions(screen=2)).settings(), screen=0)
     assert Participant(WindowOptions(**elsewhere)).settings()["screen"] == 0
@@ -153,7 +159,9 @@ def test_the_patch_never_lies_on_the_canvas() -> None:
 FRAME = 1000 / 60
 
 
-def step(trial: int, number: int, onset: float, planned: int, shown: int, dropped: int = 0, **more: Any) -> dict[str, Any]:
+def step(
+    trial: int, number: int, onset: float, planned: int, shown: int, dropped: int = 0, **more: Any
+) -> dict[str, Any]:
     one = {
         "planned_ms": planned * FRAME,
         "onset_ms": onset,
@@ -171,7 +179,8 @@ def session(events: list[dict[str, Any]], keyboard: str = "ptb", by_screen: bool
 
 
 def a_row(count: int, off: dict[int, tuple[int, int]] | None = None, trial: int = 1) -> list[dict[str, Any]]:
-    """Displays of 6 refreshes, one after another; ``off``: of some, refreshes too many and those recorded as late."""
+    """Displays of 6 refreshes, one after another; ``off``: of some, refreshes too many and those
+    recorded as late."""
     events, onset = [], 100.0
     for number in range(count):
         more, dropped = (off or {}).get(number, (0, 0))
@@ -181,7 +190,8 @@ def a_row(count: int, off: dict[int, tuple[int, int]] | None = None, trial: int 
 
 
 def alone(count: int, ms: float) -> list[dict[str, Any]]:
-    """A display of 6 refreshes in each trial, with nothing before and after it from which the rate would be known; it lasts for so many ms."""
+    """A display of 6 refreshes in each trial, with nothing before and after it from which the rate
+    would be known; it lasts for so many ms."""
     events = [step(number + 1, 1, 1000.0 * number, 6, 6) for number in range(count)]
     for event in events:
         event["shown"][0]["shown_ms"] = ms
@@ -224,7 +234,9 @@ def test_what_is_not_as_it_should_be_is_to_be_looked_at(made: SessionTiming, loo
 def test_onsets_that_add_up_are_seen() -> None:
     events = a_row(300)
     for number, event in enumerate(events):
-        event["shown"][0]["onset_ms"] += number * 0.2  # a fifth of a ms with each display, and no frame to account for it
+        event["shown"][0]["onset_ms"] += (
+            number * 0.2
+        )  # a fifth of a ms with each display, and no frame to account for it
     assert "onsets are up to" in verdict(session(events)).line
 
 
@@ -240,7 +252,8 @@ def test_displays_that_an_answer_or_a_pause_cut_off_are_no_timed_ones() -> None:
 
 
 def test_what_an_answer_ended_late_is_no_timed_display_where_the_record_says_why() -> None:
-    """A page in a busy browser draws late, or hears late of a press: the display is not off its plan."""
+    """A page in a busy browser draws late, or hears late of a press: the display is not off its
+    plan."""
 
     def ended(**more: Any) -> dict[str, Any]:
         return step(1, 2, 200.0, 90, 30, ask=1, outcome="answered", rt_ms=380.0, **more)  # 7 refreshes before the end
@@ -261,15 +274,33 @@ def test_reaction_times_that_keep_step_with_the_screen_are_seen() -> None:
 
 def folder(path: Path, events: list[dict[str, Any]], **info: Any) -> Path:
     path.mkdir(parents=True)
-    base = {"format_version": 1, "session": path.name, "plan": [], "apparatus": {"hz": 60.0, "frames_by": "screen", "keyboard": "ptb"}}
+    base = {
+        "format_version": 1,
+        "session": path.name,
+        "plan": [],
+        "apparatus": {"hz": 60.0, "frames_by": "screen", "keyboard": "ptb"},
+    }
     (path / "session.json").write_text(json.dumps({**_whole(), **base, **info}), encoding="utf-8")
-    (path / "events.jsonl").write_text("".join(json.dumps({"planned_ms": 1.0, **event}) + "\n" for event in events), encoding="utf-8")
+    (path / "events.jsonl").write_text(
+        "".join(json.dumps({"planned_ms": 1.0, **event}) + "\n" for event in events), encoding="utf-8"
+    )
     return path
 
 
 def _whole() -> dict[str, Any]:
     """What every record has."""
-    names = ("participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "paradigm_source", "generator", "design", "language")
+    names = (
+        "participant",
+        "agent_kind",
+        "agent",
+        "agent_settings_hash",
+        "paradigm",
+        "paradigm_hash",
+        "paradigm_source",
+        "generator",
+        "design",
+        "language",
+    )
     return {
         **dict.fromkeys(names, "x"),
         "oracle": False,
@@ -337,7 +368,9 @@ def test_the_patch_is_white_on_first_frames_and_black_otherwise_and_the_canvas_i
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["canvas_as_without"]
     assert {tuple(corner) for corner in found["corners"]} == {(255, 255), (0, 0)}
-    assert [corner for corner in found["corners"] if corner[0]] == [[255, 255]] * 2  # two displays of the phase that is marked, a frame each
+    assert [corner for corner in found["corners"] if corner[0]] == [
+        [255, 255]
+    ] * 2  # two displays of the phase that is marked, a frame each
     assert found["corners"][0] == [255, 255]
 
 
@@ -347,7 +380,12 @@ def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) 
     made = "from spanlab.cli import main; import sys; sys.argv = ['spanlab', *sys.argv[1:]]; main()"
     options = ["--screen-width", "34", "--distance", "57", "--seconds", "1", "-o", "display.yaml"]
     done = subprocess.run(
-        [sys.executable, "-c", made, "display", *options], capture_output=True, text=True, timeout=HANGS_S, cwd=tmp_path, stdin=subprocess.DEVNULL
+        [sys.executable, "-c", made, "display", *options],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stderr
     assert "cannot be known" in done.stdout  # there is no vsync under Xvfb, and nothing is made up

@@ -1,4 +1,5 @@
-"""A real window, real key presses and real clicks, under a virtual screen. What happened in it is judged here; the scenes are in ``lab_bench.py``."""
+"""A real window, real key presses and real clicks, under a virtual screen. What happened in it is
+judged here; the scenes are in ``lab_bench.py``."""
 
 from __future__ import annotations
 
@@ -28,8 +29,21 @@ FRAME = 1000 / 60
 BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_bench.py"
 #: what is the same however busy the computer is
 SCENES = ("durations", "nine_clicks", "cells", "ordered", "dials", "escape", "pixels", "pages", "choices")
-#: what hands do at a moment of real time: the quick part has the like on a virtual clock (``test_clock.py``, ``test_refractory.py``)
-MOMENTS = ("nine_clicks", "dials", "short_presses", "borders", "busy", "omission", "counting", "self_paced", "double_clicks", "escape_between", "pages")
+#: what hands do at a moment of real time: the quick part has the like on a virtual clock
+#: (``test_clock.py``, ``test_refractory.py``)
+MOMENTS = (
+    "nine_clicks",
+    "dials",
+    "short_presses",
+    "borders",
+    "busy",
+    "omission",
+    "counting",
+    "self_paced",
+    "double_clicks",
+    "escape_between",
+    "pages",
+)
 
 
 def bench(*scenes: str) -> dict[str, Any]:
@@ -70,7 +84,17 @@ def test_a_dial_takes_clicks_in_every_direction_and_keys(facts: dict[str, Any], 
     *by_click, in_the_middle, by_keys = responses
     assert all([press["does"] for press in response["raw"]["presses"]] == ["answer"] for response in by_click)
     assert [press["does"] for press in in_the_middle["raw"]["presses"]] == ["nothing", "answer"]
-    assert [press["does"] for press in by_keys["raw"]["presses"]] == ["not yet", "turn", "turn", "turn", "turn", "turn", "nothing", "turn", "answer"]
+    assert [press["does"] for press in by_keys["raw"]["presses"]] == [
+        "not yet",
+        "turn",
+        "turn",
+        "turn",
+        "turn",
+        "turn",
+        "nothing",
+        "turn",
+        "answer",
+    ]
 
 
 @pytest.mark.parametrize("announced", ["announced", "unannounced"])
@@ -79,7 +103,8 @@ def test_displays_last_for_their_frames(facts: dict[str, Any], announced: str) -
     assert len(shown) == 12
     assert [one["planned_frames"] for one in shown] == [max(1, int(one["planned_ms"] / FRAME + 0.5)) for one in shown]
     for one in shown:
-        # Nothing is cut short, and what is too long is owned up to as dropped frames. (A busy machine drops some; an idle one none.)
+        # Nothing is cut short, and what is too long is owned up to as dropped frames. (A busy
+        # machine drops some; an idle one none.)
         assert one["planned_frames"] <= one["shown_frames"] <= one["planned_frames"] + one["dropped_frames"]
         assert abs(one["shown_ms"] - one["shown_frames"] * FRAME) < 1.5 * FRAME
     for one, following in itertools.pairwise(shown):
@@ -93,7 +118,8 @@ def test_presses_of_five_milliseconds_are_all_seen(moments: dict[str, Any]) -> N
     assert len(injected) == 50
     assert len(times) == 50
     error = times - injected
-    # The clock of the press is read by another process than the one that made it, so a busy machine adds to the tail, never to the middle.
+    # The clock of the press is read by another process than the one that made it, so a busy machine
+    # adds to the tail, never to the middle.
     assert 0 <= np.median(error) < 2
     assert error.min() > -0.5
     assert np.percentile(error, 90) < 20 or step["shown"][0]["dropped_frames"] > DROPPED
@@ -104,7 +130,8 @@ def test_presses_of_five_milliseconds_are_all_seen(moments: dict[str, Any]) -> N
 
 
 def credited_where_they_happened(steps: list[dict[str, Any]]) -> None:
-    """Each injected press is found once, and in the step in which it happened (within 5 ms of a border in either)."""
+    """Each injected press is found once, and in the step in which it happened (within 5 ms of a
+    border in either)."""
     injected = [step["onset"] + ms / 1000 for step in steps for ms in step["injected"]]
     found = sorted((step["onset"] + ms / 1000, number) for number, step in enumerate(steps) for ms in presses(step))
     assert len(found) == len(injected)
@@ -112,7 +139,8 @@ def credited_where_they_happened(steps: list[dict[str, Any]]) -> None:
     for (when, number), pressed in zip(found, sorted(injected), strict=True):
         # A busy machine delivers a press late, and it then counts when it arrives.
         assert -0.005 < when - pressed < 0.5
-        # The X server tells time in whole milliseconds, and its clock is compared with ours: a press at a border may lie a little beyond it.
+        # The X server tells time in whole milliseconds, and its clock is compared with ours: a
+        # press at a border may lie a little beyond it.
         assert onsets[number] - 0.005 <= when < onsets[number + 1] + 0.005
 
 
@@ -123,7 +151,8 @@ def test_presses_at_the_border_of_two_steps_belong_to_the_right_one(moments: dic
     credited_where_they_happened(steps)
     for step in steps:
         first = min(presses(step), default=math.inf)
-        # The window of 100 ms closes with a frame, which without vertical synchronisation may come half a frame early.
+        # The window of 100 ms closes with a frame, which without vertical synchronisation may come
+        # half a frame early.
         if abs(first - 100) > FRAME / 2:
             assert (step["response"]["outcome"] == "answered") == (first < 100)
         if step["response"]["outcome"] == "answered":
@@ -161,7 +190,16 @@ def test_answers_on_a_dial_have_the_times_at_which_they_were_given(moments: dict
 
 def test_cells_are_marked_unmarked_and_confirmed(facts: dict[str, Any]) -> None:
     first, second = scene(facts, "cells")
-    assert [press["does"] for press in first["response"]["raw"]["presses"]] == ["mark", "mark", "not yet", "unmark", "mark", "mark", "full", "answer"]
+    assert [press["does"] for press in first["response"]["raw"]["presses"]] == [
+        "mark",
+        "mark",
+        "not yet",
+        "unmark",
+        "mark",
+        "mark",
+        "full",
+        "answer",
+    ]
     assert first["response"]["value"] == [12, 0, 57]
     assert second["response"]["value"] == [5, 4, 3]
     assert second["response"]["raw"]["presses"][-1]["key"] == "return"
@@ -175,7 +213,17 @@ def test_answers_in_order_are_typed_clicked_corrected_and_left_open(facts: dict[
     assert typed["response"]["value"] == ["3", "7", None, "4"]
     assert does[1] == ["nothing", "mark", "mark", "unmark", "mark", "mark", "not yet", "mark", "answer"]
     assert clicked["response"]["value"] == ["9", None, "1", "2"]
-    assert [press.get("on") for press in clicked["response"]["raw"]["presses"]] == ["undo", None, None, "undo", "unknown", None, "done", None, "done"]
+    assert [press.get("on") for press in clicked["response"]["raw"]["presses"]] == [
+        "undo",
+        None,
+        None,
+        "undo",
+        "unknown",
+        None,
+        "done",
+        None,
+        "done",
+    ]
     assert does[2] == ["mark", "used", "mark", "mark", "answer"]
     assert places["response"]["value"] == [0, 8, 4]
     assert word["response"]["value"] == "dog"
@@ -217,12 +265,18 @@ class Handle:
 
 
 @pytest.mark.parametrize(("ahead", "believed"), [(0, True), (2**32 - 1500, True), (40_000, False), (-40_000, False)])
-def test_a_click_is_dated_by_the_server_where_it_has_the_clock_of_this_computer(monkeypatch: pytest.MonkeyPatch, ahead: int, believed: bool) -> None:
+def test_a_click_is_dated_by_the_server_where_it_has_the_clock_of_this_computer(
+    monkeypatch: pytest.MonkeyPatch, ahead: int, believed: bool
+) -> None:
     now = [5000.0]
     handle = Handle()
-    mouse = Mouse(SimpleNamespace(winHandle=handle, size=(100, 100), getContentScaleFactor=lambda: 1.0), lambda x, y: (x, y))
+    mouse = Mouse(
+        SimpleNamespace(winHandle=handle, size=(100, 100), getContentScaleFactor=lambda: 1.0), lambda x, y: (x, y)
+    )
     monkeypatch.setattr(mouse, "_now", lambda: now[0])
-    monkeypatch.setattr(mouse_module, "time", SimpleNamespace(monotonic=lambda: now[0] - 4000.0 + (ahead if believed else 0) / 1000))
+    monkeypatch.setattr(
+        mouse_module, "time", SimpleNamespace(monotonic=lambda: now[0] - 4000.0 + (ahead if believed else 0) / 1000)
+    )
     mouse.clear()
     handle.coming = [(1_000_200 + ahead) % 2**32, (1_000_700 + ahead) % 2**32]
     now[0] += 1.0  # the program was busy for a second
@@ -234,7 +288,9 @@ def test_a_click_is_dated_by_the_server_where_it_has_the_clock_of_this_computer(
 
 
 @pytest.mark.parametrize("wait", [lambda window: window.wait(0.003, None), lambda window: window.skip()])
-def test_nothing_waits_for_a_clock_that_was_set_back(monkeypatch: pytest.MonkeyPatch, wait: Callable[[LabWindow], object]) -> None:
+def test_nothing_waits_for_a_clock_that_was_set_back(
+    monkeypatch: pytest.MonkeyPatch, wait: Callable[[LabWindow], object]
+) -> None:
     asked = itertools.count()
 
     def slept(seconds: float) -> None:
@@ -262,7 +318,11 @@ def test_hands_that_cannot_move_are_told_instead_of_waited_for() -> None:
 @pytest.mark.slow
 def test_windows_close(moments: dict[str, Any]) -> None:
     quiet, late, early = scene(moments, "omission")
-    assert (quiet["response"]["outcome"], quiet["response"]["value"], quiet["response"]["rt_ms"]) == ("omitted", None, None)
+    assert (quiet["response"]["outcome"], quiet["response"]["value"], quiet["response"]["rt_ms"]) == (
+        "omitted",
+        None,
+        None,
+    )
     assert late["response"]["outcome"] == "omitted"
     assert late["notes"]["late"][0]["key"] == "5"
     assert late["notes"]["late"][0]["rt_ms"] > 330
@@ -274,7 +334,8 @@ def test_windows_close(moments: dict[str, Any]) -> None:
 @pytest.mark.parametrize("when", ["counting", "reopened"])
 def test_which_answer_counts_also_in_a_second_window(moments: dict[str, Any], when: str) -> None:
     first, last = scene(moments, when)
-    # On a busy machine the second press may come after the window of 400 ms; then the one within it is the last.
+    # On a busy machine the second press may come after the window of 400 ms; then the one within it
+    # is the last.
     second = sum(ms < 400 for ms in presses(last)) - 1
     assert (first["response"]["value"], last["response"]["value"]) == (1, 1 + second)
     assert [step["response"]["rt_ms"] for step in (first, last)] == [presses(first)[0], presses(last)[second]]
@@ -289,7 +350,8 @@ def test_self_paced_displays_wait_and_a_double_click_skips_none(moments: dict[st
     assert space["shown"][0]["shown_ms"] > 390
     does = [press["does"] for step in (clicked, other) for press in step["notes"]["presses"]]
     if (
-        clicked["injected"][0] + 150 > (clicked["injected"] + [other["injected"][0] + clicked["shown"][0]["shown_ms"]])[1]
+        clicked["injected"][0] + 150
+        > (clicked["injected"] + [other["injected"][0] + clicked["shown"][0]["shown_ms"]])[1]
     ):  # the hands were as fast as they should
         assert does in (["go on", "too soon", "nothing", "go on"], ["go on", "nothing", "nothing", "go on"])
 
@@ -298,8 +360,12 @@ def test_self_paced_displays_wait_and_a_double_click_skips_none(moments: dict[st
 def test_the_second_half_of_a_double_click_answers_nothing(moments: dict[str, Any]) -> None:
     for first, second in scene(moments, "double_clicks"):
         assert first["response"]["raw"]["presses"][0]["does"] == "answer"
-        # On a busy machine the second press may still fall into the first question; it counts nowhere in any case.
-        others = [press["does"] for press in first["response"]["raw"]["presses"][1:] + second["response"]["raw"]["presses"][:-1]]
+        # On a busy machine the second press may still fall into the first question; it counts
+        # nowhere in any case.
+        others = [
+            press["does"]
+            for press in first["response"]["raw"]["presses"][1:] + second["response"]["raw"]["presses"][:-1]
+        ]
         assert others in (["too soon"], ["extra"])
         assert second["response"]["value"] == 6  # of the last press; its time depends on how busy the machine is
 
@@ -339,7 +405,26 @@ def test_what_was_found_is_told(facts: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_the_event_module_is_a_fallback_and_says_so() -> None:
     found = bench("event", "nine_clicks", "pages")
-    assert [step["response"]["value"] for step in scene(found, "nine_clicks")] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert [step["response"]["value"] for step in scene(found, "nine_clicks")] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ]
     apparatus = scene(found, "pages")["apparatus"]
     assert apparatus["keyboard"] == "event"
     assert apparatus["keyboard_precision_ms"] is None
@@ -354,5 +439,7 @@ def test_a_theme_changes_what_is_beside_the_canvas_alone() -> None:
 
 def test_pages_with_options_end_with_one_of_them_and_with_nothing_else(facts: dict[str, Any]) -> None:
     told = scene(facts, "choices")
-    assert told["chosen"] == [["refuse", 0], ["agree", 0], ["refuse", 0], ["refuse", 0], ["agree", 0]], "the last touch chose, and none before it"
+    assert told["chosen"] == [["refuse", 0], ["agree", 0], ["refuse", 0], ["refuse", 0], ["agree", 0]], (
+        "the last touch chose, and none before it"
+    )
     assert told["told"] == ["choice"] * 4 + ["page", "choice"]

@@ -1,4 +1,5 @@
-"""Networks as agents: stepping and batches agree, answers are allowed ones, and a network that cannot take a paradigm says so."""
+"""Networks as agents: stepping and batches agree, answers are allowed ones, and a network that
+cannot take a paradigm says so."""
 
 from __future__ import annotations
 
@@ -34,7 +35,15 @@ from spanlab.stimuli.render.fast.batch import network_frames  # noqa: E402
 FEW = ["vsr", "cd", "lsr"]
 _ENOUGH_STEPS = 120
 NETWORKED = [name for name in list_paradigms() if load_paradigm(name).network is not None]
-SMALL = {"hidden": 96, "components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4, "delay_line": {"slots": 4, "width": 8}}
+SMALL = {
+    "hidden": 96,
+    "components": 48,
+    "summary": 32,
+    "filters": 16,
+    "code": 8,
+    "embedding": 4,
+    "delay_line": {"slots": 4, "width": 8},
+}
 #: how each architecture starts, and with which options, where not as a delay line
 STARTS: dict[str, dict[str, Any]] = {
     "rnn": {"start": "orthogonal"},
@@ -57,14 +66,19 @@ def taken_in(paradigm: Paradigm, trial: Trial) -> Any:
     """What a network takes in of a trial: frames, or vectors of words."""
     shown = [step.percept.for_machine.stimulus for step in trial.steps]
     assert paradigm.network is not None
-    return torch.from_numpy(random_vectors().shown(shown) if paradigm.network.input == "vectors" else network_frames(shown))
+    return torch.from_numpy(
+        random_vectors().shown(shown) if paradigm.network.input == "vectors" else network_frames(shown)
+    )
 
 
 def trials_of(paradigm: Paradigm, seeds: range, most: int = 12) -> list[Trial]:
-    """Of all combinations of factor levels, or, where there are more or trials are long (blocks of N-back), of some."""
+    """Of all combinations of factor levels, or, where there are more or trials are long (blocks of
+    N-back), of some."""
     trials = [compile_trial(paradigm, levels, seed) for levels in some_conditions(paradigm, most) for seed in seeds]
     ends = itertools.accumulate(len(trial.steps) for trial in trials)
-    return [trial for number, (trial, end) in enumerate(zip(trials, ends, strict=True)) if number < 3 or end < _ENOUGH_STEPS]
+    return [
+        trial for number, (trial, end) in enumerate(zip(trials, ends, strict=True)) if number < 3 or end < _ENOUGH_STEPS
+    ]
 
 
 def percepts_of(trials: list[Trial]) -> list[list[Percept]]:
@@ -87,7 +101,8 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
 
 @pytest.fixture(scope="module", params=sorted({*ARCHITECTURES} - {"lstm"}))
 def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
-    """A network of each other architecture, for a few paradigms: one that shares a head, one of words, one with many questions."""
+    """A network of each other architecture, for a few paradigms: one that shares a head, one of
+    words, one with many questions."""
     return untrained_network(FEW, request.param, tmp_path_factory.mktemp("network") / "untrained.pt")
 
 
@@ -98,7 +113,9 @@ def untrained_network(names: list[str], architecture: str, path: Path) -> Networ
     settings = model_settings(**SMALL, architecture=architecture, **STARTS.get(architecture, {}))
     network = build(settings, tasks_of(paradigms), seed=5)
     network.begin([torch.cat([taken_in(p, t) for t in trials_of(p, range(1))])[:20] for p in seeing], {})
-    save(path, network, "untrained", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""), random_vectors())
+    save(
+        path, network, "untrained", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""), random_vectors()
+    )
     return NetworkAgent(path)
 
 
@@ -145,7 +162,8 @@ def check_batches(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> Non
 @pytest.mark.parametrize("most", [4, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NETWORKED)
 def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str, most: int) -> None:
-    """The outputs themselves, before they are read out: one step at a time, in a batch, and with other trials after a trial's end."""
+    """The outputs themselves, before they are read out: one step at a time, in a batch, and with
+    other trials after a trial's end."""
     check_logits(untrained, load_paradigm(name), most)
 
 
@@ -165,7 +183,9 @@ def check_logits(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> None
         for row, own in enumerate(frames):
             state = None
             for step in range(len(own)):
-                alone, _, state = network(network.see(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), task, state)
+                alone, _, state = network(
+                    network.see(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), task, state
+                )
                 assert torch.allclose(alone[0, 0], together[row, step], atol=1e-5, rtol=1e-5)
 
 
@@ -215,10 +235,16 @@ def test_a_network_that_does_not_know_the_task_says_so(untrained: NetworkAgent) 
 
 def test_a_transformer_says_before_a_session_that_trials_are_too_long(tmp_path: Path, run: Run) -> None:
     options = {"positions": 6, "feedforward": 32}
-    network = build(model_settings(**SMALL, architecture="transformer", start="plain", options=options), tasks_of([load_paradigm("vsr")]), seed=5)
+    network = build(
+        model_settings(**SMALL, architecture="transformer", start="plain", options=options),
+        tasks_of([load_paradigm("vsr")]),
+        seed=5,
+    )
     save(tmp_path / "short.pt", network, "short", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""))
     said = complaint(*run("replay", "vsr", "--agent", "network:short.pt", "--trials", "8"))
-    assert re.search(r"network:short\.pt takes trials of up to 6 steps, and vsr has trials of \d+; choose shorter ones", said)
+    assert re.search(
+        r"network:short\.pt takes trials of up to 6 steps, and vsr has trials of \d+; choose shorter ones", said
+    )
     assert not (tmp_path / "data").exists()
     assert run("replay", "vsr", "--agent", "network:short.pt", "--trials", "2", "--set", "list_length=2,3")[0] == 0
 
@@ -244,11 +270,13 @@ def test_the_shipped_network_is_small_and_comes_with_its_papers() -> None:
     assert (end["event"], end["checkpoint_sha256"]) == ("end", checkpoint.sha256)
 
 
-# Margins over the best blind guess: far below what was measured when the network was trained (its model card), far above what 200 trials could give by luck.
+# Margins over the best blind guess: far below what was measured when the network was trained (its
+# model card), far above what 200 trials could give by luck.
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "margin"), [("sfr", 0.4), ("smu", 0.15)])
 def test_the_shipped_network_beats_the_best_blind_guess(name: str, margin: float) -> None:
-    """200 trials of the stream of test seeds, all published factor levels; another seed than that of the training run's own test."""
+    """200 trials of the stream of test seeds, all published factor levels; another seed than that
+    of the training run's own test."""
     paradigm = load_paradigm(name)
     store = NetworkFrames()
     training = make_pool(paradigm, store, "train", 77, 400, {}, "corrected")

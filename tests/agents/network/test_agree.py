@@ -1,5 +1,6 @@
-"""Every way through a published network gives the same outputs to five decimals: each frame of each step looked at for itself, one step after another; all
-frames at once, padded trials together; and the fast way of training and evaluation, which looks at each different part of the frames once."""
+"""Every way through a published network gives the same outputs to five decimals: each frame of each
+step looked at for itself, one step after another; all frames at once, padded trials together; and
+the fast way of training and evaluation, which looks at each different part of the frames once."""
 
 from __future__ import annotations
 
@@ -45,7 +46,11 @@ def pools_of(which: str) -> tuple[np.ndarray, list[Pool]]:
     store, pools = NetworkFrames(), []
     for name, factors in SETS[which]:
         paradigm = load_paradigm(name)
-        pools.append(make_pool(paradigm, store, "validation", 3, min(4, len(paradigm.combinations(factors))), factors, "corrected"))
+        pools.append(
+            make_pool(
+                paradigm, store, "validation", 3, min(4, len(paradigm.combinations(factors))), factors, "corrected"
+            )
+        )
     return store.frames(), pools
 
 
@@ -99,10 +104,14 @@ def test_all_ways_give_the_same(architecture: str, few: tuple[np.ndarray, list[P
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("architecture", "hidden"), ZOO)
-def test_all_ways_give_the_same_in_the_whole_zoo(architecture: str, hidden: int, many: tuple[np.ndarray, list[Pool]], tmp_path: Path) -> None:
-    """With starting weights, and with those of the golden outputs: in their eye numbers grow to over a hundred, and rounding with them.
+def test_all_ways_give_the_same_in_the_whole_zoo(
+    architecture: str, hidden: int, many: tuple[np.ndarray, list[Pool]], tmp_path: Path
+) -> None:
+    """With starting weights, and with those of the golden outputs: in their eye numbers grow to
+    over a hundred, and rounding with them.
 
-    There single precision differs from double precision by up to 1e-5 when frames are looked at in the plain way, and by less when it is done part by part.
+    There single precision differs from double precision by up to 1e-5 when frames are looked at in
+    the plain way, and by less when it is done part by part.
     """
     check(seeded(architecture, hidden), *many)
     name = "TRF" if architecture == "transformer" else architecture.upper()

@@ -1,4 +1,5 @@
-"""Checkpoints: damaged, foreign and hostile files are refused with a sentence and without running anything in them."""
+"""Checkpoints: damaged, foreign and hostile files are refused with a sentence and without running
+anything in them."""
 
 from __future__ import annotations
 
@@ -21,7 +22,17 @@ from command_line import Run, complaint  # noqa: E402
 import spanlab  # noqa: E402
 from spanlab.agents.network import NetworkAgent  # noqa: E402
 from spanlab.agents.network.checkpoints_io.card import remade  # noqa: E402
-from spanlab.agents.network.checkpoints_io.checkpoint import Checkpoint, Store, TrainedOn, load, locate, pack, save, shipped, unpack  # noqa: E402  # noqa: E402
+from spanlab.agents.network.checkpoints_io.checkpoint import (  # noqa: E402
+    Checkpoint,
+    Store,
+    TrainedOn,
+    load,
+    locate,
+    pack,
+    save,
+    shipped,
+    unpack,
+)
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training.config import TrainingConfig  # noqa: E402
@@ -52,7 +63,12 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
     plain.write_bytes(pickle.dumps(Hostile(str(trap))))
     torch.save({"format": "spanlab network", "weights": Hostile(str(trap))}, zipped)
     for path in (plain, zipped):
-        with pytest.raises(SpanLabError, match=r"not a checkpoint that SpanLab can use: it holds code or objects, which are not loaded.*spanlab train"):
+        with pytest.raises(
+            SpanLabError,
+            match=(
+                r"not a checkpoint that SpanLab can use: it holds code or objects, which are not loaded.*spanlab train"
+            ),
+        ):
             NetworkAgent(path)
     assert not trap.exists()
 
@@ -64,8 +80,14 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
         (lambda path: path.write_bytes(b"PK\x03\x04 not really"), "not a checkpoint that SpanLab can use"),
         (lambda path: path.write_text("paradigm: vsr\n"), "not a checkpoint that SpanLab can use"),
         (lambda path: torch.save([1, 2], path), "not a checkpoint that SpanLab can use"),
-        (lambda path: torch.save({"state": {}}, path), "not a checkpoint that SpanLab knows: it has neither SpanLab's mark"),
-        (lambda path: torch.save({"model_state_dict": {}}, path), "looks like a checkpoint of the WorM benchmark, but the published"),
+        (
+            lambda path: torch.save({"state": {}}, path),
+            "not a checkpoint that SpanLab knows: it has neither SpanLab's mark",
+        ),
+        (
+            lambda path: torch.save({"model_state_dict": {}}, path),
+            "looks like a checkpoint of the WorM benchmark, but the published",
+        ),
         (lambda path: torch.save(changed(version=99), path), "checkpoint format 99"),
         (lambda path: torch.save(changed(weights={}), path), "damaged"),
         (lambda path: torch.save(changed(weights=7), path), "damaged"),
@@ -73,7 +95,12 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
         (lambda path: torch.save(changed(tasks={"vsr": -9}), path), "damaged"),
         (lambda path: torch.save(changed(settings={"hidden": 10**9}), path), "damaged"),
         (lambda path: torch.save(changed(settings={"colour": 1}), path), "damaged"),
-        (lambda path: torch.save({**changed(), "weights": {k: v * float("nan") for k, v in changed()["weights"].items()}}, path), "not finite"),
+        (
+            lambda path: torch.save(
+                {**changed(), "weights": {k: v * float("nan") for k, v in changed()["weights"].items()}}, path
+            ),
+            "not finite",
+        ),
         (lambda path: path.write_bytes(locate("laptop").read_bytes()[:-1000]), "not a checkpoint that SpanLab can use"),
         (lambda path: path.mkdir(), "is a folder"),
     ],
@@ -111,8 +138,13 @@ def test_without_torch_one_sentence_says_what_to_install(monkeypatch: pytest.Mon
 #: Paradigms that the networks called ``laptop`` know, and the one that takes each.
 KNOWN = {
     **dict.fromkeys(("vsr", "sfr", "smu"), "laptop"),
-    **dict.fromkeys(("sts", "sts_congruency", "nback_verbal", "nback_verbal_noise", "nback_verbal_reasoning"), "wired-nback"),
-    **dict.fromkeys(("nback_spatial_noise", "nback_spatial_reasoning", "nback_abstraction", "nback_abstraction_strict"), "wired-nback"),
+    **dict.fromkeys(
+        ("sts", "sts_congruency", "nback_verbal", "nback_verbal_noise", "nback_verbal_reasoning"), "wired-nback"
+    ),
+    **dict.fromkeys(
+        ("nback_spatial_noise", "nback_spatial_reasoning", "nback_abstraction", "nback_abstraction_strict"),
+        "wired-nback",
+    ),
     "nback_spatial": "laptop-nback",
     **dict.fromkeys(("si", "cd", "cd_noise"), "laptop-changes"),
     "sc": "laptop-coordination",
@@ -188,8 +220,14 @@ def test_matrices_in_bytes_take_half_the_space() -> None:
     ("scales", "said"),
     [
         (lambda own: {}, "the scales of the weights .* do not fit"),
-        (lambda own: {**own, "gate.weight": own["gate.weight"][:-1]}, "the scales of the weights gate.weight do not fit"),
-        (lambda own: {**own, "gate.weight": own["gate.weight"].char()}, "the scales of the weights gate.weight do not fit"),
+        (
+            lambda own: {**own, "gate.weight": own["gate.weight"][:-1]},
+            "the scales of the weights gate.weight do not fit",
+        ),
+        (
+            lambda own: {**own, "gate.weight": own["gate.weight"].char()},
+            "the scales of the weights gate.weight do not fit",
+        ),
         (lambda own: {**own, "gate.bias": own["gate.weight"]}, "the scales of the weights gate.bias do not fit"),
         (lambda own: {**own, "gate.weight": own["gate.weight"] * float("nan")}, "not finite"),
         (lambda own: {**own, "no such": own["gate.weight"]}, "no place for .'no such'"),
@@ -210,24 +248,37 @@ def test_the_networks_that_ship_take_at_most_thirty_megabytes() -> None:
 
 
 def test_the_network_that_had_a_name_before_is_named_where_its_tasks_are_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(SpanLabError, match=r"network:laptop-nback was not trained on .*the network formerly called that is network:wired-nback"):
+    with pytest.raises(
+        SpanLabError,
+        match=r"network:laptop-nback was not trained on .*the network formerly called that is network:wired-nback",
+    ):
         spanlab.replay("nback_verbal", "network:laptop-nback", trials=1, data=tmp_path, say=lambda _: None)
 
 
 @pytest.mark.parametrize("paradigm", ["nback_spatial", "nback_verbal"])
-def test_sessions_under_the_former_meaning_of_a_name_say_which_network_took_them(paradigm: str, tmp_path: Path, run: Run) -> None:
-    """A session from before the name changed: resuming it, and loading it for a report, say what happened; of a session of today nothing is said."""
+def test_sessions_under_the_former_meaning_of_a_name_say_which_network_took_them(
+    paradigm: str, tmp_path: Path, run: Run
+) -> None:
+    """A session from before the name changed: resuming it, and loading it for a report, say what
+    happened; of a session of today nothing is said."""
     levels = {"n": 1} | ({"grid": 3, "lures": "none"} if paradigm == "nback_spatial" else {})
-    folder = spanlab.replay(paradigm, "network:wired-nback", trials=2, levels=levels, data=tmp_path / "data", say=lambda _: None).folder
+    folder = spanlab.replay(
+        paradigm, "network:wired-nback", trials=2, levels=levels, data=tmp_path / "data", say=lambda _: None
+    ).folder
     assert not load_sessions([folder]).problems
     info = json.loads((folder / "session.json").read_text(encoding="utf-8"))
     info["agent"] = "network:laptop-nback"
-    info["agent_settings"] |= {"checkpoint": "laptop-nback", "sha256": "72e7fc0fdef3f3c13581a2ec84bbecb01ce93996a3324534703a792d6d63d6e3"}
+    info["agent_settings"] |= {
+        "checkpoint": "laptop-nback",
+        "sha256": "72e7fc0fdef3f3c13581a2ec84bbecb01ce93996a3324534703a792d6d63d6e3",
+    }
     info["agent_settings_hash"] = digest(["network", info["agent"], info["agent_settings"]])
     (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
     happened = "the network that was called laptop-nback then is network:wired-nback, with the same weights"
     assert [note for note in load_sessions([folder]).problems if happened in note]
-    (folder / "events.jsonl").write_text("".join((folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
+    (folder / "events.jsonl").write_text(
+        "".join((folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8"
+    )
     (folder / "responses.parquet").unlink()
     assert happened in complaint(*run("resume", folder))
 
@@ -253,18 +304,28 @@ def test_cards_say_how_far_a_network_gets_before_training() -> None:
 def test_cards_say_why_a_command_alone_does_not_make_a_network_again() -> None:
     """Two stages and a limit of time are told; of a network that one command makes, nothing is."""
     for name in shipped():
-        log = [json.loads(line) for line in locate(name).with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines()]
+        log = [
+            json.loads(line) for line in locate(name).with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines()
+        ]
         events = {event["event"]: event for event in log}
         reasons = remade(TrainingConfig.model_validate(events["start"]["config"]), events["end"]["why"])
         card = locate(name).with_suffix(".md").read_text(encoding="utf-8")
         assert reasons in card
-        assert bool(reasons) == ("does not make it again" in card) == (name in ("laptop-changes", "laptop-lists", "laptop-span")), name
+        assert (
+            bool(reasons)
+            == ("does not make it again" in card)
+            == (name in ("laptop-changes", "laptop-lists", "laptop-span"))
+        ), name
         assert ("limit of time" in reasons) == (name == "laptop-span")
 
 
 def test_n_back_was_learned_and_not_wired_in() -> None:
-    """At n = 2 and 3, at least 15 points over the best fitted read-out of the same network before training, and over the plain sum of its products."""
-    rows, wired = (json.loads(locate(name).with_suffix(".json").read_text(encoding="utf-8"))["test"] for name in ("laptop-nback", "wired-nback"))
+    """At n = 2 and 3, at least 15 points over the best fitted read-out of the same network before
+    training, and over the plain sum of its products."""
+    rows, wired = (
+        json.loads(locate(name).with_suffix(".json").read_text(encoding="utf-8"))["test"]
+        for name in ("laptop-nback", "wired-nback")
+    )
     for n in (2, 3):
         mine = [row for row in rows if row["levels"]["n"] == n]
         assert np.mean([row["accuracy"] - max(row["before"], row["unweighted"]) for row in mine]) >= 0.15
@@ -275,6 +336,8 @@ def test_n_back_was_learned_and_not_wired_in() -> None:
 @pytest.mark.parametrize("name", ["nback_verbal_feedback", "nback_spatial_feedback"])
 @pytest.mark.slow
 def test_what_none_of_them_knows_is_told(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SpanLabError, match=r"network:laptop was not trained on the task .* \(it knows vsr, .*cd.*nback_verbal.*\)"):
+    with pytest.raises(
+        SpanLabError, match=r"network:laptop was not trained on the task .* \(it knows vsr, .*cd.*nback_verbal.*\)"
+    ):
         spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)
     assert not list(tmp_path.glob("*"))

@@ -1,4 +1,5 @@
-"""Networks that are not SpanLab's: programs with a description, and classes of other packages. The examples are those of the documentation."""
+"""Networks that are not SpanLab's: programs with a description, and classes of other packages. The
+examples are those of the documentation."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def documented() -> dict[str, str]:
 
 
 def export(path: Path, network: nn.Module, *given: Any, dynamic: Any = (FREE,)) -> None:
-    torch.export.save(torch.export.export(network.eval(), given or (torch.zeros(2, 7, 3, 32, 32),), dynamic_shapes=dynamic), path)
+    torch.export.save(
+        torch.export.export(network.eval(), given or (torch.zeros(2, 7, 3, 32, 32),), dynamic_shapes=dynamic), path
+    )
 
 
 def describe(path: Path, more: str = "tasks: {vsr: {logits: 0-8}}") -> str:
@@ -77,7 +80,9 @@ def both_ways(agent: BatchAgent, trials: list[tuple[Trial, TrialContext]]) -> li
 
     for (_, context), steps, answered in zip(trials, percepts, together, strict=True):
         stepped = asyncio.run(alone(context, steps))
-        assert [one and (one.value, one.outcome) for one in stepped] == [one and (one.value, one.outcome) for one in answered]
+        assert [one and (one.value, one.outcome) for one in stepped] == [
+            one and (one.value, one.outcome) for one in answered
+        ]
     return [[one.value for one in answered if one is not None] for answered in together]
 
 
@@ -108,18 +113,39 @@ def test_the_documented_program_takes_part(tmp_path: Path, run: Run) -> None:
     run("list")  # in this folder
     exec(compile(example["program"], "pixels.py", "exec"), {"__name__": "pixels"})
     (tmp_path / "pixels.yaml").write_text(example["description"], encoding="utf-8")
-    status, _, said = run("replay", "cd", "--agent", "network:pixels.yaml", "--set", "feature=colour,orientation", "--trials", "24", "--data", "data")
+    status, _, said = run(
+        "replay",
+        "cd",
+        "--agent",
+        "network:pixels.yaml",
+        "--set",
+        "feature=colour,orientation",
+        "--trials",
+        "24",
+        "--data",
+        "data",
+    )
     assert status == 0, said
     (folder,) = (tmp_path / "data").iterdir()
     assert read_responses(folder)["correct"].tolist() == [True] * 24
     settings = read_session(folder)["agent_settings"]
-    assert (settings["network"], settings["checkpoint"], settings["program"]) == ("pixels", "pixels.pt2", "torch.export")
+    assert (settings["network"], settings["checkpoint"], settings["program"]) == (
+        "pixels",
+        "pixels.pt2",
+        "torch.export",
+    )
     assert settings["sha256"] == foreign.read_program(tmp_path / "pixels.pt2", None).sha256
     assert settings["interface"]["tasks"]["cd_color"] == {"logits": [0, 1]}
     # other paradigms and conditions are refused in a sentence
-    assert "does not know the task 'vsr' of vsr" in complaint(*run("replay", "vsr", "--agent", "network:pixels.yaml", "--data", "data"))
-    assert "does not know the task 'cd_size'" in complaint(*run("replay", "cd", "--agent", "network:pixels.yaml", "--data", "data"))
-    assert "read the vectors of words" in complaint(*run("replay", "lsr", "--agent", "network:pixels.yaml", "--data", "data"))
+    assert "does not know the task 'vsr' of vsr" in complaint(
+        *run("replay", "vsr", "--agent", "network:pixels.yaml", "--data", "data")
+    )
+    assert "does not know the task 'cd_size'" in complaint(
+        *run("replay", "cd", "--agent", "network:pixels.yaml", "--data", "data")
+    )
+    assert "read the vectors of words" in complaint(
+        *run("replay", "lsr", "--agent", "network:pixels.yaml", "--data", "data")
+    )
     # and another file under the same name is another network
     export(tmp_path / "pixels.pt2", Sum(2))
     assert make_agent("network:pixels.yaml").settings()["sha256"] != settings["sha256"]
@@ -131,7 +157,9 @@ def test_a_network_of_another_package(tmp_path: Path, run: Run, monkeypatch: pyt
     folder = tmp_path / "site" / "lab_networks-2.1.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: lab-networks\nVersion: 2.1\n", encoding="utf-8")
-    (folder / "entry_points.txt").write_text("[spanlab.networks]\n" + "".join(f"{name} = {what}\n" for name, what in points.items()), encoding="utf-8")
+    (folder / "entry_points.txt").write_text(
+        "[spanlab.networks]\n" + "".join(f"{name} = {what}\n" for name, what in points.items()), encoding="utf-8"
+    )
     (tmp_path / "site" / "lab_networks.py").write_text(example["package"], encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.delitem(sys.modules, "lab_networks", raising=False)
@@ -140,31 +168,53 @@ def test_a_network_of_another_package(tmp_path: Path, run: Run, monkeypatch: pyt
     assert run("replay", "vsr", "--agent", "network:lab:weights.npy", "--trials", "5", "--data", "data")[0] == 0
     (session,) = (tmp_path / "data").iterdir()
     settings = read_session(session)["agent_settings"]
-    assert (settings["package"], settings["class"], settings["told"]) == ("lab-networks 2.1", "lab_networks.Last", {"trained": "never"})
+    assert (settings["package"], settings["class"], settings["told"]) == (
+        "lab-networks 2.1",
+        "lab_networks.Last",
+        {"trained": "never"},
+    )
     assert settings["checkpoint"] == "weights.npy"
     assert len(settings["sha256"]) == 64
     assert set(read_responses(session)["answer"].astype(int)) == {4}, "it always says the same"
-    assert "there is no file nothing.npy" in complaint(*run("replay", "vsr", "--agent", "network:lab:nothing.npy", "--data", "data"))
+    assert "there is no file nothing.npy" in complaint(
+        *run("replay", "vsr", "--agent", "network:lab:nothing.npy", "--data", "data")
+    )
     (tmp_path / "file").write_bytes(b"no numbers")
-    assert "the network 'lab' of another package cannot be loaded" in complaint(*run("replay", "vsr", "--agent", "network:lab:file", "--data", "data"))
-    assert "--states is for large runs of networks" in complaint(*run("replay", "vsr", "--agent", "network:lab", "--states", "--data", "data"))
+    assert "the network 'lab' of another package cannot be loaded" in complaint(
+        *run("replay", "vsr", "--agent", "network:lab:file", "--data", "data")
+    )
+    assert "--states is for large runs of networks" in complaint(
+        *run("replay", "vsr", "--agent", "network:lab", "--states", "--data", "data")
+    )
 
 
 @pytest.mark.slow
 def test_steps_and_batches_agree_whatever_the_program(tmp_path: Path) -> None:
-    """One program for any number of steps, one of a fixed length, one that answers at the end, one that is told the task, and one in steps of time."""
+    """One program for any number of steps, one of a fixed length, one that answers at the end, one
+    that is told the task, and one in steps of time."""
     trials = [trial_of("vsr", list_length=length) for length in (2, 3, 2, 4)]
     export(tmp_path / "free.pt2", Sum())
     free = both_ways(make_agent(describe(tmp_path / "free.pt2")), trials)  # type: ignore[arg-type]
     assert len({answer for answers in free for answer in answers}) > 1
     export(tmp_path / "fixed.pt2", Sum(), torch.zeros(2, 10, 3, 32, 32), dynamic=({0: FREE[0]},))
-    assert both_ways(make_agent(describe(tmp_path / "fixed.pt2", "steps: 10\ntasks: {vsr: {logits: 0-8}}")), trials) == free  # type: ignore[arg-type]
+    assert (
+        both_ways(make_agent(describe(tmp_path / "fixed.pt2", "steps: 10\ntasks: {vsr: {logits: 0-8}}")), trials)
+        == free
+    )  # type: ignore[arg-type]
     torch.jit.script(Sum()).save(str(tmp_path / "scripted.pt"))
     scripted = make_agent(describe(tmp_path / "scripted.pt", "tasks: {vsr: {logits: [8, 7, 6, 5, 4, 3, 2, 1, 0]}}"))
     assert both_ways(scripted, trials) == [[8 - answer for answer in answers] for answers in free]  # type: ignore[arg-type]
     assert make_agent(describe(tmp_path / "scripted.pt")).settings()["program"] == "TorchScript"
-    export(tmp_path / "numbered.pt2", Numbered(), torch.zeros(2, 7, 3, 32, 32), torch.zeros(2, dtype=torch.int64), dynamic=(FREE, {0: FREE[0]}))
-    told = make_agent(describe(tmp_path / "numbered.pt2", "tasks: {vsr: {logits: 0-8, number: 3}, smu: {logits: 0-8, number: 7}}"))
+    export(
+        tmp_path / "numbered.pt2",
+        Numbered(),
+        torch.zeros(2, 7, 3, 32, 32),
+        torch.zeros(2, dtype=torch.int64),
+        dynamic=(FREE, {0: FREE[0]}),
+    )
+    told = make_agent(
+        describe(tmp_path / "numbered.pt2", "tasks: {vsr: {logits: 0-8, number: 3}, smu: {logits: 0-8, number: 7}}")
+    )
     assert both_ways(told, [trial_of("vsr", list_length=2), trial_of("smu", set_size=2)]) == [[3, 3], [7, 7]]  # type: ignore[arg-type]
 
 
@@ -185,18 +235,23 @@ def test_networks_that_answer_at_the_end_or_live_in_time(tmp_path: Path) -> None
     told = both_ways(make_agent(describe(tmp_path / "free.pt2")), trials)  # type: ignore[arg-type]
     whole = make_agent(describe(tmp_path / "whole.pt2", "answers: last_step\ntasks: {vsr: {logits: 0-8}}"))
     assert both_ways(whole, trials) == told, "the same sums, seen up to each question"  # type: ignore[arg-type]
-    # a pattern of 1,550 ms takes 15 or 16 steps of 100 ms, a probe that waits for the answer as many as is said
+    # a pattern of 1,550 ms takes 15 or 16 steps of 100 ms, a probe that waits for the answer as
+    # many as is said
     slow = Interface.model_validate({"step_ms": 100, "unpaced_steps": 3, "tasks": {"vsr": {"logits": "0-8"}}})
     trial, _ = trials[0]
     frames, spans = shown_frames(slow, [step.percept for step in trial.steps])
     assert [after - before for before, after in spans] == [16, 16, 3, 3]
     assert frames.shape == (38, 32, 32, 3)
     assert (frames[16] == network_frame(trial.steps[1].percept.for_machine.stimulus.scene())).all()
-    timed = make_agent(describe(tmp_path / "free.pt2", "step_ms: 100\nunpaced_steps: 3\nread: mean\ntasks: {vsr: {logits: 0-8}}"))
+    timed = make_agent(
+        describe(tmp_path / "free.pt2", "step_ms: 100\nunpaced_steps: 3\nread: mean\ntasks: {vsr: {logits: 0-8}}")
+    )
     both_ways(timed, trials)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("size", "colour", "shape"), [(32, "grey", (32, 32, 1)), (64, "rgb", (64, 64, 3)), (128, "grey", (128, 128, 1))])
+@pytest.mark.parametrize(
+    ("size", "colour", "shape"), [(32, "grey", (32, 32, 1)), (64, "rgb", (64, 64, 3)), (128, "grey", (128, 128, 1))]
+)
 def test_frames_of_any_size_show_the_same(size: int, colour: str, shape: tuple[int, ...]) -> None:
     said = Interface.model_validate({"frames": {"size": size, "colour": colour}, "tasks": {"vsr": {"logits": "0-8"}}})
     trial, _ = trial_of("vsr", list_length=2)
@@ -262,25 +317,39 @@ def test_a_misspelt_method_of_a_package_is_no_silence() -> None:
 def test_what_does_not_fit_is_told(tmp_path: Path, run: Run) -> None:
     export(tmp_path / "sum.pt2", Sum())
     program = tmp_path / "sum.pt2"
-    assert "given frames of the shape (3, 5, 3, 48, 48), it fails" in refusal(program, "frames: {size: 48}\ntasks: {vsr: {logits: 0-8}}")
+    assert "given frames of the shape (3, 5, 3, 48, 48), it fails" in refusal(
+        program, "frames: {size: 48}\ntasks: {vsr: {logits: 0-8}}"
+    )
     assert "it is another file" not in refusal(program, "tasks: {vsr: {logits: 0-9}}")
     assert "its SHA-256 is" in refusal(program, f"sha256: {'0' * 64}\ntasks: {{vsr: {{logits: 0-8}}}}")
     assert "unknown key 'task'" in refusal(program, "task: vsr")
     assert "found 'all'" in refusal(program, "tasks: {vsr: {logits: all}}")
-    assert "give all of them one, or none" in refusal(program, "tasks: {vsr: {logits: 0-8, number: 1}, smu: {logits: 0-8}}")
+    assert "give all of them one, or none" in refusal(
+        program, "tasks: {vsr: {logits: 0-8, number: 1}, smu: {logits: 0-8}}"
+    )
     assert "mean something with step_ms only" in refusal(program, "read: mean\ntasks: {vsr: {logits: 0-8}}")
     short = describe(program, "tasks: {vsr: {logits: 0-7}}")
-    assert "has 8 logits for the task 'vsr', and vsr asks for 9 outputs" in complaint(*run("replay", "vsr", "--agent", short, "--data", "data"))
+    assert "has 8 logits for the task 'vsr', and vsr asks for 9 outputs" in complaint(
+        *run("replay", "vsr", "--agent", short, "--data", "data")
+    )
     export(tmp_path / "fixed.pt2", Sum(), torch.zeros(2, 6, 3, 32, 32), dynamic=({0: FREE[0]},))
     fixed = describe(tmp_path / "fixed.pt2", "steps: 6\ntasks: {vsr: {logits: 0-8}}")
-    assert "takes trials of up to 6 steps, and vsr has trials of" in complaint(*run("replay", "vsr", "--agent", fixed, "--data", "data"))
+    assert "takes trials of up to 6 steps, and vsr has trials of" in complaint(
+        *run("replay", "vsr", "--agent", fixed, "--data", "data")
+    )
     assert "there is no program at" in refusal(tmp_path / "nothing.pt2")
     # a program without its description, and a description where weights are needed
-    assert "give that: network:sum.yaml" in complaint(*run("replay", "vsr", "--agent", "network:sum.pt2", "--data", "data"))
+    assert "give that: network:sum.yaml" in complaint(
+        *run("replay", "vsr", "--agent", "network:sum.pt2", "--data", "data")
+    )
     torch.jit.script(Sum()).save("scripted.pt")
-    assert "give that: network:scripted.yaml" in complaint(*run("replay", "vsr", "--agent", "network:scripted.pt", "--data", "data"))
+    assert "give that: network:scripted.yaml" in complaint(
+        *run("replay", "vsr", "--agent", "network:scripted.pt", "--data", "data")
+    )
     assert "made without SpanLab" in complaint(*run("neural", "sum.yaml", "-o", "out"))
-    assert "there is no description of a network at" in complaint(*run("replay", "vsr", "--agent", "network:nowhere.yaml", "--data", "data"))
+    assert "there is no description of a network at" in complaint(
+        *run("replay", "vsr", "--agent", "network:nowhere.yaml", "--data", "data")
+    )
     assert not (tmp_path / "data").exists()
 
 
@@ -295,7 +364,8 @@ class Harm:
 
 
 def rewritten(source: Path, path: Path, change: dict[str, bytes], sort: str = "") -> None:
-    """A file with other parts; ``sort`` is the end of the name of what is replaced by the only change."""
+    """A file with other parts; ``sort`` is the end of the name of what is replaced by the only
+    change."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(path, "w") as new:
         root = old.namelist()[0].partition("/")[0]
         for name in old.namelist():
@@ -306,7 +376,8 @@ def rewritten(source: Path, path: Path, change: dict[str, bytes], sort: str = ""
 
 
 def test_a_hostile_program_is_not_opened(tmp_path: Path) -> None:
-    """Whatever PyTorch would follow while it only opens a file: pickles in weights and examples, texts that are evaluated, calls, names, other parts."""
+    """Whatever PyTorch would follow while it only opens a file: pickles in weights and examples,
+    texts that are evaluated, calls, names, other parts."""
     source, hurt = tmp_path / "sum.pt2", tmp_path / "hurt"
     export(source, Sum())
     with zipfile.ZipFile(source) as archive:
@@ -329,7 +400,10 @@ def test_a_hostile_program_is_not_opened(tmp_path: Path) -> None:
     next(iter(pickled["config"].values()))["use_pickle"] = True
     attempts: dict[str, dict[str, bytes]] = {
         "examples": {"data/sample_inputs/model.pt": buffer.getvalue()},
-        "weights": {"data/weights/model_weights_config.json": json.dumps(pickled).encode(), "data/weights/weight_0": evil},
+        "weights": {
+            "data/weights/model_weights_config.json": json.dumps(pickled).encode(),
+            "data/weights/weight_0": evil,
+        },
         "older weights": {"data/weights/model.pt": buffer.getvalue()},
         "object": {"data/constants/custom_obj_0": evil},
         "guard": {"models/model.json": changed(guards_code=[call])},

@@ -64,14 +64,24 @@ def command(folder: Path, values: dict[str, Any], how: str, *before: str) -> lis
 
 
 def test_killed_anywhere_a_run_ends_as_if_undisturbed(tmp_path: Path) -> None:
-    """kill -9 in the middle of writing a state, and at any other instant; what is on disk is always whole, and the network is the same to the bit."""
-    values = {**TINY, "steps": 24, "save_every": 1, "check": {**TINY["check"], "every": 3}, "schedule": "published", "plateau": {"patience": 0}}
+    """kill -9 in the middle of writing a state, and at any other instant; what is on disk is always
+    whole, and the network is the same to the bit."""
+    values = {
+        **TINY,
+        "steps": 24,
+        "save_every": 1,
+        "check": {**TINY["check"], "every": 3},
+        "schedule": "published",
+        "plateau": {"patience": 0},
+    }
     train(TrainingConfig.model_validate(values), out=tmp_path / "calm", progress=False)
     folder = tmp_path / "killed"
     state = folder / "tiny.state.pt"
     step = 0
     for last in (4, 2):  # the fourth state is cut off, then the second one after it was resumed
-        assert subprocess.run([*command(folder, values, "resume"), str(last)], check=False).returncode == -signal.SIGKILL
+        assert (
+            subprocess.run([*command(folder, values, "resume"), str(last)], check=False).returncode == -signal.SIGKILL
+        )
         step += last - 1
         assert torch.load(state, weights_only=True)["step"] == step, "the state before is whole"
         assert len(list(folder.glob(".tiny.state.pt.*"))) == 1, "half of the next one is beside it"
@@ -91,16 +101,24 @@ def test_killed_anywhere_a_run_ends_as_if_undisturbed(tmp_path: Path) -> None:
     assert not list(folder.glob(".tiny.*")), "nothing half-written is left"
     assert (folder / "tiny.pt").read_bytes() == (tmp_path / "calm" / "tiny.pt").read_bytes()
     validations = [
-        [{key: value for key, value in json.loads(line).items() if not key.endswith("_s")} for line in (place / "tiny.log.jsonl").read_text().splitlines()]
+        [
+            {key: value for key, value in json.loads(line).items() if not key.endswith("_s")}
+            for line in (place / "tiny.log.jsonl").read_text().splitlines()
+        ]
         for place in (folder, tmp_path / "calm")
     ]
-    assert [entry for entry in validations[0] if entry["event"] == "validation"] == [entry for entry in validations[1] if entry["event"] == "validation"]
+    assert [entry for entry in validations[0] if entry["event"] == "validation"] == [
+        entry for entry in validations[1] if entry["event"] == "validation"
+    ]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of a process are not everywhere")
 def test_a_full_disk_stops_with_a_sentence(tmp_path: Path) -> None:
     """Files may not grow beyond a size, as on a disk that is full."""
-    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000)); sys.argv = sys.argv[1:]; "
+    limited = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000)); sys.argv ="
+        " sys.argv[1:]; "
+    )
     limited += "runpy.run_path(sys.argv[0], run_name='__main__')"
     folder = tmp_path / "full"
     made = command(folder, TINY, "begin")
@@ -112,14 +130,27 @@ def test_a_full_disk_stops_with_a_sentence(tmp_path: Path) -> None:
 
 
 def test_two_processes_learn_what_one_does(trained: Path, tmp_path: Path) -> None:
-    """torchrun with two processes on the processor: the same losses and the same network, to rounding."""
-    launched = command(tmp_path / "two", TINY, "begin", "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
+    """torchrun with two processes on the processor: the same losses and the same network, to
+    rounding."""
+    launched = command(
+        tmp_path / "two", TINY, "begin", "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"
+    )
     done = subprocess.run(launched, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr[-3000:]
     for name, tensor in weights(tmp_path / "two").items():
-        torch.testing.assert_close(tensor.float(), weights(trained)[name].float(), rtol=2e-3, atol=2e-4, msg=lambda said, name=name: f"{name}: {said}")
+        torch.testing.assert_close(
+            tensor.float(),
+            weights(trained)[name].float(),
+            rtol=2e-3,
+            atol=2e-4,
+            msg=lambda said, name=name: f"{name}: {said}",
+        )
     losses = [
-        [json.loads(line)["loss"] for line in (folder / "tiny.log.jsonl").read_text().splitlines() if '"event": "train"' in line]
+        [
+            json.loads(line)["loss"]
+            for line in (folder / "tiny.log.jsonl").read_text().splitlines()
+            if '"event": "train"' in line
+        ]
         for folder in (tmp_path / "two", trained)
     ]
     assert losses[0][0] == pytest.approx(losses[1][0], abs=2e-5)

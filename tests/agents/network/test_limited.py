@@ -1,4 +1,5 @@
-"""Networks with noise in their memory: the noise follows from the trial's seed alone, more of it leaves less, and the files that ship follow from the rule."""
+"""Networks with noise in their memory: the noise follows from the trial's seed alone, more of it
+leaves less, and the files that ship follow from the rule."""
 
 from __future__ import annotations
 
@@ -110,7 +111,9 @@ def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None
 
 
 def test_what_has_no_limit_or_cannot_have_noise_is_refused_in_a_sentence(run: Run, tmp_path: Path) -> None:
-    assert "takes one of vsr, smu, cd, vir" in complaint(*run("replay", "sfr", "--agent", "network:limited", "--trials", "2"))
+    assert "takes one of vsr, smu, cd, vir" in complaint(
+        *run("replay", "sfr", "--agent", "network:limited", "--trials", "2")
+    )
     network = load("laptop").network
     network.memory = memory("gru", {}, 8, 8)
     with pytest.raises(SpanLabError, match="noise can be added to an LSTM with a single layer"):
@@ -124,7 +127,8 @@ def test_the_limits_name_networks_that_know_their_tasks() -> None:
 
 
 def test_the_card_of_the_limited_networks_is_made_from_the_files_that_ship() -> None:
-    """For each paradigm the network, its noise and its accuracy by load; where people are published, the distance from them."""
+    """For each paradigm the network, its noise and its accuracy by load; where people are
+    published, the distance from them."""
     card = (locate("laptop").parent / "limited.md").read_text(encoding="utf-8")
     for limit in limits():
         _, _, part = card.partition(f"## {limit.paradigm}\n")
@@ -168,15 +172,33 @@ def perfect(request: Request) -> Answer:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("screen")
-def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The person is simulated and presses real keys in a real window; the chat model is behind a real socket."""
+def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person is simulated and presses real keys in a real window; the chat model is behind a
+    real socket."""
     data = tmp_path / "data"
     with listening(perfect) as tap:
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
         for name, levels in FIVE.items():
-            asked = [word for key, value in levels.items() for word in ("--set", f"{key}={','.join(map(str, value if isinstance(value, list) else [value]))}")]
+            asked = [
+                word
+                for key, value in levels.items()
+                for word in ("--set", f"{key}={','.join(map(str, value if isinstance(value, list) else [value]))}")
+            ]
             asked += ["--trials", "2" if name == "nback_spatial" else "4", "--seed", "5", "--data", str(data)]
-            done = spanlab("run", name, "--simulate", "capacity:2", "--speed", "100", "--no-practice", "--windowed", *asked, timeout=900)
+            done = spanlab(
+                "run",
+                name,
+                "--simulate",
+                "capacity:2",
+                "--speed",
+                "100",
+                "--no-practice",
+                "--windowed",
+                *asked,
+                timeout=900,
+            )
             assert done.returncode == 0, done.stderr
             for agent in ("chat:m", "network:limited"):
                 status, _, said = run("replay", name, "--agent", agent, *asked)
@@ -188,7 +210,13 @@ def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(tmp_path:
     status, _, said = run("figure", "load", "data", "-o", "load.svg")
     assert status == 0, said
     text = (tmp_path / "load.svg").read_text(encoding="utf-8")
-    for title in ("Visual Serial Recall", "Change Detection", "Visual Item Recognition", "Spatial Memory Updating", "Spatial N-back"):
+    for title in (
+        "Visual Serial Recall",
+        "Change Detection",
+        "Visual Item Recognition",
+        "Spatial Memory Updating",
+        "Spatial N-back",
+    ):
         assert title in text
     for agent in ("Simulated participant (capacity:2)", "chat:m", "network:limited", "Avons 1998"):
         assert agent in text, re.findall(r">([^<]{3,40})</text>", text)[-12:]

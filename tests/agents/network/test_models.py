@@ -1,4 +1,5 @@
-"""The zoo of networks: their parameters are counted as published, their outputs are the published code's, and every way through them gives the same."""
+"""The zoo of networks: their parameters are counted as published, their outputs are the published
+code's, and every way through them gives the same."""
 
 from __future__ import annotations
 
@@ -50,10 +51,15 @@ PUBLISHED: dict[tuple[str, int], int] = {
 GOLDEN = {"RNN-96": ("RNN", 96), "GRU-96": ("GRU", 96), "LSTM-256": ("LSTM", 256), "TRF-96": ("TRF", 96)}
 CHOSEN = (0, 10, 19)
 FOLDER = Path(__file__).resolve().parents[2]
-TASKS = {"one": Task(1, "shared"), "two": Task(1, "shared"), "many": Task(9, "many"), "words": Task(5, "words", reads=True)}
+TASKS = {
+    "one": Task(1, "shared"),
+    "two": Task(1, "shared"),
+    "many": Task(9, "many"),
+    "words": Task(5, "words", reads=True),
+}
 
 
-# -- counts ------------------------------------------------------------------------------------------------------------------------------------------
+# -- counts ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("architecture", "hidden"), PUBLISHED)
@@ -67,13 +73,23 @@ def test_parameters_are_counted_as_published(architecture: str, hidden: int) -> 
 
 @pytest.mark.parametrize(("hidden", "count"), [(96, 2_042_409), (256, 3_033_289), (1024, 10_640_329)])
 def test_parameters_of_the_transformer_with_one_layer(hidden: int, count: int) -> None:
-    assert empty(model_settings(encoder="worm", architecture="transformer", hidden=hidden, options={"layers": 1}), worm_tasks()).parameter_count == count
+    assert (
+        empty(
+            model_settings(encoder="worm", architecture="transformer", hidden=hidden, options={"layers": 1}),
+            worm_tasks(),
+        ).parameter_count
+        == count
+    )
 
 
 def test_the_documented_table_is_true() -> None:
     text = (FOLDER.parent / "docs" / "networks.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|", text, flags=re.MULTILINE)
-    told = {(name, hidden): int(count.replace(",", "")) for name, *counts in rows for hidden, count in zip((96, 256, 1024), counts, strict=True)}
+    told = {
+        (name, hidden): int(count.replace(",", ""))
+        for name, *counts in rows
+        for hidden, count in zip((96, 256, 1024), counts, strict=True)
+    }
     assert told == PUBLISHED
 
 
@@ -88,14 +104,17 @@ def test_the_five_tasks_of_change_detection_share_a_head() -> None:
 
 
 def test_published_networks_start_as_published() -> None:
-    """Xavier for recurrent cells, with the gates of a cell as one matrix; as PyTorch has it for the transformer, all of whose layers start alike."""
+    """Xavier for recurrent cells, with the gates of a cell as one matrix; as PyTorch has it for the
+    transformer, all of whose layers start alike."""
     lstm = build(model_settings(encoder="worm", architecture="lstm", hidden=96), worm_tasks(), seed=1)
     for name, parameter in lstm.named_parameters():
         if name.endswith("bias") or "bias_" in name:
             assert not parameter.any(), name
         else:
             fans = torch.nn.init._calculate_fan_in_and_fan_out(parameter)
-            assert float(parameter.detach().std()) == pytest.approx((2 / sum(fans)) ** 0.5, rel=0.25 if parameter.numel() < 500 else 0.05), name
+            assert float(parameter.detach().std()) == pytest.approx(
+                (2 / sum(fans)) ** 0.5, rel=0.25 if parameter.numel() < 500 else 0.05
+            ), name
     transformer = build(model_settings(encoder="worm", architecture="transformer", hidden=96), worm_tasks(), seed=1)
     assert float(transformer.task_embedding.weight.detach().std()) == pytest.approx(1, rel=0.2)
     weights = transformer.state_dict()
@@ -105,29 +124,39 @@ def test_published_networks_start_as_published() -> None:
 def test_a_seed_gives_one_network_and_leaves_the_random_state_alone() -> None:
     torch.manual_seed(3)
     before = torch.get_rng_state()
-    networks = [build(model_settings(encoder="worm", architecture="gru", hidden=32), TASKS, seed).state_dict() for seed in (1, 1, 2)]
+    networks = [
+        build(model_settings(encoder="worm", architecture="gru", hidden=32), TASKS, seed).state_dict()
+        for seed in (1, 1, 2)
+    ]
     assert torch.equal(torch.get_rng_state(), before)
     assert all(torch.equal(tensor, networks[1][name]) for name, tensor in networks[0].items())
     assert not torch.equal(networks[0]["memory.cell.weight_hh_l0"], networks[2]["memory.cell.weight_hh_l0"])
 
 
-# -- the published code's outputs --------------------------------------------------------------------------------------------------------------------
+# -- the published code's outputs ------------------------------------------------------------------
 
 
 class GoldenFrames:
-    """Frames of the chosen golden trials, rendered from the benchmark's JSON, each different one once.
+    """Frames of the chosen golden trials, rendered from the benchmark's JSON, each different one
+    once.
 
-    ``plain`` has by task the frames (3, 20, 32, 32, 3) as the benchmark pads them, ``lengths`` the steps of each trial.
+    ``plain`` has by task the frames (3, 20, 32, 32, 3) as the benchmark pads them, ``lengths`` the
+    steps of each trial.
     """
 
     def __init__(self, folder: Path) -> None:
-        write_folder(folder / "data", {one.folder: {"train": [trials_of(one)[number] for number in CHOSEN]} for one in SETS.values()})
+        write_folder(
+            folder / "data",
+            {one.folder: {"train": [trials_of(one)[number] for number in CHOSEN]} for one in SETS.values()},
+        )
         import_worm(folder / "data", folder / "trials")
         self.plain: dict[str, np.ndarray] = {}
         self.lengths: dict[str, np.ndarray] = {}
         for name, one in SETS.items():
             file = TrialsFile(folder / "trials" / f"{name}.train.jsonl")
-            trials = [compile_trial(file.paradigm, given.levels, 0, file.header.generator, given.draws) for given in file]
+            trials = [
+                compile_trial(file.paradigm, given.levels, 0, file.header.generator, given.draws) for given in file
+            ]
             view = file.paradigm.network_view(trials[0].levels)
             assert view is not None
             arrays = network_arrays(view, trials, 20)
@@ -136,7 +165,8 @@ class GoldenFrames:
         assert tuple(self.plain) == WORM_TASKS
 
     def once(self, trials: list[int]) -> tuple[np.ndarray, Tensor]:
-        """Every different frame of some of the chosen trials, and the numbers (tasks, trials, 20) of those that they show."""
+        """Every different frame of some of the chosen trials, and the numbers (tasks, trials, 20)
+        of those that they show."""
         every = np.concatenate([own[trials].reshape(-1, 32 * 32 * 3) for own in self.plain.values()])
         different, place = np.unique(every, axis=0, return_inverse=True)
         assert len(different) < 0.6 * len(every)
@@ -152,10 +182,14 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> GoldenFrames:
 def outputs() -> dict[str, dict[str, np.ndarray]]:
     """The published code's outputs (3, 20, n), by network and task."""
     with np.load(FOLDER / "golden" / "worm_logits.npz", allow_pickle=False) as file:
-        return {name: {key.partition("/")[2].lower(): file[key] for key in file.files if key.startswith(f"{name}/")} for name in GOLDEN}
+        return {
+            name: {key.partition("/")[2].lower(): file[key] for key in file.files if key.startswith(f"{name}/")}
+            for name in GOLDEN
+        }
 
 
-#: what the published encoder makes of the golden frames; the same in all golden networks, since it comes first in the formula
+#: what the published encoder makes of the golden frames; the same in all golden networks, since it
+#: comes first in the formula
 Encoded = dict[tuple[int, ...], Tensor]
 
 
@@ -168,42 +202,69 @@ def encoded() -> Encoded:
 @pytest.mark.parametrize("trials", [[1], pytest.param([0, 1, 2], marks=pytest.mark.slow)], ids=["middle", "all"])
 @pytest.mark.parametrize("name", GOLDEN)
 def test_outputs_are_those_of_the_published_code(
-    name: str, trials: list[int], frames: GoldenFrames, outputs: dict[str, dict[str, np.ndarray]], encoded: Encoded, tmp_path: Path
+    name: str,
+    trials: list[int],
+    frames: GoldenFrames,
+    outputs: dict[str, dict[str, np.ndarray]],
+    encoded: Encoded,
+    tmp_path: Path,
 ) -> None:
-    """From a checkpoint file, all tasks in one batch and one step at a time, each different frame looked at once.
+    """From a checkpoint file, all tasks in one batch and one step at a time, each different frame
+    looked at once.
 
-    In double precision: with these weights rounding in the convolutions alone makes up to 1e-5 in single precision, in the published code, too.
+    In double precision: with these weights rounding in the convolutions alone makes up to 1e-5 in
+    single precision, in the published code, too.
     """
     network = NetworkAgent(worm_networks.write(tmp_path / "model.pt", *GOLDEN[name])).network.double()
     pixels, place = frames.once(trials)
     with torch.inference_mode():
         if tuple(trials) not in encoded:
-            encoded[tuple(trials)] = torch.cat([network.eye.layers((lot / 255).permute(0, 3, 1, 2)) for lot in torch.from_numpy(pixels).double().split(64)])  # type: ignore[operator, union-attr]
+            encoded[tuple(trials)] = torch.cat(
+                [
+                    network.eye.layers((lot / 255).permute(0, 3, 1, 2))
+                    for lot in torch.from_numpy(pixels).double().split(64)
+                ]
+            )  # type: ignore[operator, union-attr]
         seen = Seen(network.eye.projection(encoded[tuple(trials)].mean((2, 3))))  # type: ignore[operator, union-attr]
         held, _ = network.remember(seen.at(place.flatten(0, 1)), [task for task in WORM_TASKS for _ in trials])
         for number, task in enumerate(WORM_TASKS):
             joint = network.answer(held.unflatten(0, (-1, len(trials)))[number], seen.at(place[number]), task)
             stepped = steps(network, seen.at(place[number]), task)
             for row, trial in enumerate(trials):
-                # beyond a trial's end the published transformer masks the padding; nobody reads that
+                # beyond a trial's end the published transformer masks the padding; nobody reads
+                # that
                 end = frames.lengths[task][trial] if name.startswith("TRF") else 20
                 for found in (joint, stepped):
-                    assert np.abs(found[row, :end].numpy() - outputs[name][task][trial, :end]).max() < 1e-5, (task, trial)
+                    assert np.abs(found[row, :end].numpy() - outputs[name][task][trial, :end]).max() < 1e-5, (
+                        task,
+                        trial,
+                    )
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", GOLDEN)
-def test_the_published_loop_gives_the_same_as_ours(name: str, frames: GoldenFrames, outputs: dict[str, dict[str, np.ndarray]], tmp_path: Path) -> None:
-    """All 20 frames of every trial, task by task, padding and all, in single precision; against each frame once, against steps, and against theirs."""
+def test_the_published_loop_gives_the_same_as_ours(
+    name: str, frames: GoldenFrames, outputs: dict[str, dict[str, np.ndarray]], tmp_path: Path
+) -> None:
+    """All 20 frames of every trial, task by task, padding and all, in single precision; against
+    each frame once, against steps, and against theirs."""
     network = NetworkAgent(worm_networks.write(tmp_path / "model.pt", *GOLDEN[name])).network
     with torch.inference_mode():
         for task in ("cd_conj", "si"):
             own = frames.plain[task]
-            plain = network(network.see(torch.from_numpy(own.reshape(-1, 32, 32, 3))).at(torch.arange(60).reshape(3, 20)), task).logits
+            plain = network(
+                network.see(torch.from_numpy(own.reshape(-1, 32, 32, 3))).at(torch.arange(60).reshape(3, 20)), task
+            ).logits
             different, numbers = np.unique(own.reshape(60, -1), axis=0, return_inverse=True)
-            seen = network.see(torch.from_numpy(different.reshape(-1, 32, 32, 3))).at(torch.from_numpy(numbers.reshape(3, 20)))
+            seen = network.see(torch.from_numpy(different.reshape(-1, 32, 32, 3))).at(
+                torch.from_numpy(numbers.reshape(3, 20))
+            )
             for row, length in enumerate(frames.lengths[task]):
-                for found in (network(seen, task).logits, steps(network, seen, task), torch.from_numpy(outputs[name][task])):
+                for found in (
+                    network(seen, task).logits,
+                    steps(network, seen, task),
+                    torch.from_numpy(outputs[name][task]),
+                ):
                     close(found[row, :length], plain[row, :length])
 
 
@@ -211,16 +272,22 @@ def steps(network: Network, seen: Seen, task: str) -> Tensor:
     """Outputs of one step after another."""
     state, found = None, []
     for step in range(seen.inputs.shape[1]):
-        passage = network(Seen(seen.inputs[:, step : step + 1], tuple(part[:, step : step + 1] for part in seen.beside)), task, state)
+        passage = network(
+            Seen(seen.inputs[:, step : step + 1], tuple(part[:, step : step + 1] for part in seen.beside)), task, state
+        )
         state = passage.state
         found.append(passage.logits)
     return torch.cat(found, 1)
 
 
-# -- all ways give the same --------------------------------------------------------------------------------------------------------------------------
+# -- all ways give the same ------------------------------------------------------------------------
 
 SMALL = {"components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4, "start": "plain"}
-KINDS = [(encoder, architecture, hidden) for architecture in ARCHITECTURES for encoder, hidden in (("worm", 96), ("compact", 64))]
+KINDS = [
+    (encoder, architecture, hidden)
+    for architecture in ARCHITECTURES
+    for encoder, hidden in (("worm", 96), ("compact", 64))
+]
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +296,11 @@ def zoo() -> dict[tuple[str, str, int], Network]:
     networks = {}
     for encoder, architecture, hidden in KINDS:
         rest = SMALL if encoder == "compact" else {}
-        network = build(model_settings(encoder=encoder, architecture=architecture, hidden=hidden, **rest), TASKS, seed=7).eval().requires_grad_(False)
+        network = (
+            build(model_settings(encoder=encoder, architecture=architecture, hidden=hidden, **rest), TASKS, seed=7)
+            .eval()
+            .requires_grad_(False)
+        )
         network.begin([torch.from_numpy(noise(1, 60))], {})
         networks[encoder, architecture, hidden] = network
     return networks
@@ -241,8 +312,11 @@ def noise(seed: int, count: int) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind)))
-def test_what_follows_changes_nothing_that_was(zoo: dict[tuple[str, str, int], Network], kind: tuple[str, str, int]) -> None:
-    """Cut off anywhere, followed by anything, gone through in any two parts: outputs and hidden states stay what they are."""
+def test_what_follows_changes_nothing_that_was(
+    zoo: dict[tuple[str, str, int], Network], kind: tuple[str, str, int]
+) -> None:
+    """Cut off anywhere, followed by anything, gone through in any two parts: outputs and hidden
+    states stay what they are."""
     network = zoo[kind]
     seen = network.see(torch.from_numpy(noise(2, 40)))
 
@@ -275,7 +349,9 @@ def close(found: Tensor, expected: Tensor) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind)))
-def test_tasks_of_all_kinds_go_through_in_one_batch(zoo: dict[tuple[str, str, int], Network], kind: tuple[str, str, int]) -> None:
+def test_tasks_of_all_kinds_go_through_in_one_batch(
+    zoo: dict[tuple[str, str, int], Network], kind: tuple[str, str, int]
+) -> None:
     """Frames and words, shared heads and own ones: as each task for itself; with gradients, too."""
     network = zoo[kind]
     vectors = torch.from_numpy(np.random.RandomState(3).standard_normal((10, 300)).astype(np.float32))
@@ -306,29 +382,48 @@ def test_many_frames_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
 def test_gradients_reach_every_weight_that_is_used() -> None:
     for encoder, architecture, hidden in KINDS:
         rest = SMALL if encoder == "compact" else {}
-        network = build(model_settings(encoder=encoder, architecture=architecture, hidden=hidden, **rest), {"many": Task(9, "many")}, seed=7)
-        network(network.see(torch.from_numpy(noise(1, 2))).at(torch.tensor([[0, 1, 1], [1, 0, 1]])), "many").logits.square().sum().backward()
-        unreached = [name for name, parameter in network.named_parameters() if parameter.grad is None or not torch.isfinite(parameter.grad).all()]
+        network = build(
+            model_settings(encoder=encoder, architecture=architecture, hidden=hidden, **rest),
+            {"many": Task(9, "many")},
+            seed=7,
+        )
+        network(
+            network.see(torch.from_numpy(noise(1, 2))).at(torch.tensor([[0, 1, 1], [1, 0, 1]])), "many"
+        ).logits.square().sum().backward()
+        unreached = [
+            name
+            for name, parameter in network.named_parameters()
+            if parameter.grad is None or not torch.isfinite(parameter.grad).all()
+        ]
         assert not unreached, (encoder, architecture, unreached)
 
 
-# -- settings ----------------------------------------------------------------------------------------------------------------------------------------
+# -- settings --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         ({"architecture": "lstn"}, "unknown architecture 'lstn'; did you mean 'lstm'"),
-        ({"encoder": "worm", "architecture": "zzz"}, "unknown architecture 'zzz'; there are gru, lstm, noisy_lstm, rnn, transformer"),
+        (
+            {"encoder": "worm", "architecture": "zzz"},
+            "unknown architecture 'zzz'; there are gru, lstm, noisy_lstm, rnn, transformer",
+        ),
         (
             {"encoder": "worm", "architecture": "gru", "options": {"layer": 2}},
             "options of the architecture 'gru': layer: unknown key 'layer'; did you mean 'layers'",
         ),
-        ({"encoder": "worm", "architecture": "transformer", "options": {"layers": "two"}}, "layers: expected a whole number; found 'two'"),
+        (
+            {"encoder": "worm", "architecture": "transformer", "options": {"layers": "two"}},
+            "layers: expected a whole number; found 'two'",
+        ),
         ({"encoder": "worm", "architecture": "transformer", "hidden": 100}, "a multiple of 8 units, not 100"),
         ({"encoder": "worm", "architecture": "transformer", "hidden": 8}, "no room for the 14 that name the task"),
         ({"architecture": "transformer"}, "'transformer' cannot start as a delay line; write 'start: plain'"),
-        ({"architecture": "transformer", "start": "orthogonal"}, "'transformer' cannot start orthogonal; write 'start: plain'"),
+        (
+            {"architecture": "transformer", "start": "orthogonal"},
+            "'transformer' cannot start orthogonal; write 'start: plain'",
+        ),
         ({"architecture": "lstm", "options": {"layers": 2}}, "a delay line is one layer"),
     ],
 )
@@ -338,12 +433,14 @@ def test_settings_that_do_not_go_together_are_told(values: dict[str, Any], said:
 
 
 def test_a_transformer_says_how_long_trials_may_be() -> None:
-    network = build(model_settings(encoder="worm", architecture="transformer", hidden=32, options={"positions": 5}), TASKS, 0)
+    network = build(
+        model_settings(encoder="worm", architecture="transformer", hidden=32, options={"positions": 5}), TASKS, 0
+    )
     with pytest.raises(SpanLabError, match="takes trials of up to 5 steps, and this one is longer"):
         network(network.see(torch.from_numpy(noise(1, 6))).at(torch.arange(6)[None]), "one")
 
 
-# -- another architecture ----------------------------------------------------------------------------------------------------------------------------
+# -- another architecture --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -365,12 +462,15 @@ def test_the_documented_architecture_works(documented: str) -> None:
         seen = network.see(torch.from_numpy(noise(1, 12))).at(torch.arange(12).reshape(2, 6))
         with torch.inference_mode():
             close(steps(network, seen, "many"), network(seen, "many").logits)
-    with pytest.raises(SpanLabError, match=f"options of the architecture '{documented}': leek: unknown key 'leek'; did you mean 'leak'"):
+    with pytest.raises(
+        SpanLabError, match=f"options of the architecture '{documented}': leek: unknown key 'leek'; did you mean 'leak'"
+    ):
         build(model_settings(encoder="worm", architecture=documented, options={"leek": 0.5}), TASKS, 0)
 
 
 def test_components_that_single_precision_does_not_find_are_found_in_double(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Frames of one task can be so much alike that the decomposition does not converge; then it is taken in double precision."""
+    """Frames of one task can be so much alike that the decomposition does not converge; then it is
+    taken in double precision."""
     frames = torch.from_numpy(np.random.RandomState(0).randint(0, 256, (20, 32, 32, 3)).astype(np.uint8))
     usual, other = Retina(8), Retina(8)
     usual.fit([frames])
@@ -378,18 +478,23 @@ def test_components_that_single_precision_does_not_find_are_found_in_double(monk
 
     def stubborn(matrix: Any) -> Any:
         if matrix.dtype == torch.float32:
-            raise RuntimeError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned")
+            raise RuntimeError(
+                "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned"
+            )
         return decompose(matrix)
 
     monkeypatch.setattr(torch.linalg, "eigh", stubborn)
     other.fit([frames])
     assert other.components.dtype == torch.float32
-    assert torch.allclose((usual.components.T @ other.components).abs().argmax(1), torch.arange(8)), "the same components, but for their signs"
+    assert torch.allclose((usual.components.T @ other.components).abs().argmax(1), torch.arange(8)), (
+        "the same components, but for their signs"
+    )
     assert torch.allclose(usual(frames).abs(), other(frames).abs(), atol=0.05)
 
 
 def test_products_tell_same_from_different_before_anything_is_learned() -> None:
-    """A coloured square on grey, empty frames, then the same frame again or one with a square of another colour: without products nothing tells them apart."""
+    """A coloured square on grey, empty frames, then the same frame again or one with a square of
+    another colour: without products nothing tells them apart."""
     drawn = np.random.default_rng(5)
 
     def frame() -> np.ndarray:
@@ -402,7 +507,16 @@ def test_products_tell_same_from_different_before_anything_is_learned() -> None:
     first, other = (np.stack([frame() for _ in range(60)]) for _ in range(2))
     empty_frame = np.full((60, 32, 32, 3), 127, np.uint8)
     torch.manual_seed(1)
-    sizes = {"hidden": 160, "components": 120, "summary": 96, "filters": 8, "code": 8, "embedding": 4, "delay_line": {"slots": 2, "width": 8}, "products": 128}
+    sizes = {
+        "hidden": 160,
+        "components": 120,
+        "summary": 96,
+        "filters": 8,
+        "code": 8,
+        "embedding": 4,
+        "delay_line": {"slots": 2, "width": 8},
+        "products": 128,
+    }
     network = build(model_settings(**sizes), {"one": Task(1, "one")}, seed=1).eval()
     network.begin([torch.from_numpy(np.concatenate([first, other, empty_frame, empty_frame]))], {"one": ([0.5], False)})
     weight: Any = network.heads["one"].weight
@@ -419,12 +533,22 @@ def test_products_tell_same_from_different_before_anything_is_learned() -> None:
 
 
 def test_what_was_seen_some_steps_ago_is_compared_with_what_is_seen_now_before_anything_is_learned() -> None:
-    """Twenty pictures in random order: the products of a place in the delay line are largest where the picture of that many steps ago comes again."""
+    """Twenty pictures in random order: the products of a place in the delay line are largest where
+    the picture of that many steps ago comes again."""
     drawn = np.random.default_rng(6)
     pictures = np.full((20, 32, 32, 3), 215, np.uint8)
     pictures[:, 8:24, 8:24] = drawn.choice([0, 120, 215], (20, 16, 16, 1))
     order = drawn.integers(0, 6, (30, 24)) + 6 * (np.arange(30) % 3)[:, None]
-    sizes = {"hidden": 40, "components": 60, "summary": 32, "filters": 8, "code": 8, "embedding": 4, "delay_line": {"slots": 4, "width": 8}, "products": 32}
+    sizes = {
+        "hidden": 40,
+        "components": 60,
+        "summary": 32,
+        "filters": 8,
+        "code": 8,
+        "embedding": 4,
+        "delay_line": {"slots": 4, "width": 8},
+        "products": 32,
+    }
     network = build(model_settings(**sizes, match=False, compared=True), {"one": Task(4, "one")}, seed=1).eval()
     network.begin([torch.from_numpy(pictures)], {"one": ([0.5] * 4, False)})
     weight: Any = network.heads["one"].weight
@@ -440,7 +564,10 @@ def test_what_was_seen_some_steps_ago_is_compared_with_what_is_seen_now_before_a
 
 def test_comparisons_need_a_delay_line_and_a_product_for_each_of_its_units() -> None:
     for wrong in ({"start": "plain", "products": 400}, {"products": 319}):
-        with pytest.raises(ValueError, match="compared needs start: delay_line, and at least as many products as the delay line has units"):
+        with pytest.raises(
+            ValueError,
+            match="compared needs start: delay_line, and at least as many products as the delay line has units",
+        ):
             model_settings(compared=True, **wrong)
     assert model_settings(compared=True, products=320)
     assert "compared" not in model_settings().model_dump()

@@ -1,4 +1,5 @@
-"""Every preset runs, in miniature, from the command line's door to a checkpoint that takes trials; wrong configs name file, line and key."""
+"""Every preset runs, in miniature, from the command line's door to a checkpoint that takes trials;
+wrong configs name file, line and key."""
 
 from __future__ import annotations
 
@@ -20,7 +21,14 @@ from spanlab.core import atomic_files  # noqa: E402
 from spanlab.paradigms import Paradigm, load_paradigm  # noqa: E402
 
 #: parameters of the published networks
-PARAMETERS = {"rnn-96": 1879465, "gru-256": 2435785, "lstm-256": 2632905, "lstm-1024": 8256969, "trf-96": 2475401, "trf-1024": 19040201}
+PARAMETERS = {
+    "rnn-96": 1879465,
+    "gru-256": 2435785,
+    "lstm-256": 2632905,
+    "lstm-1024": 8256969,
+    "trf-96": 2475401,
+    "trf-1024": 19040201,
+}
 
 
 @cache
@@ -30,7 +38,8 @@ def read(name: str) -> Paradigm:
 
 @pytest.fixture
 def quickly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is the same for all presets is done for a few: reading the paradigms, the figure, the state (which other tests resume from)."""
+    """What is the same for all presets is done for a few: reading the paradigms, the figure, the
+    state (which other tests resume from)."""
     for module in ("training.presets", "inputs.training_data"):
         monkeypatch.setattr(f"spanlab.agents.network.{module}.load_paradigm", read)
     monkeypatch.setattr(atomic_files.os, "fsync", lambda number: None)
@@ -46,14 +55,22 @@ QUICK = ("gru-96", "lstm-256", "trf-96", "laptop", "lsr-long", "nback")
 
 @pytest.mark.sampled(2)
 @pytest.mark.usefixtures("quickly")
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in presets()])
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in presets()]
+)
 def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:
     config = config_named(name)
     assert config.name == name
     result = train(toy(config), out=tmp_path, progress=False)
     assert result is not None
     agent = NetworkAgent(result.checkpoint)
-    tasks = {"vsr-only": 1, "lsr-long": 1, "nback": 2, "laptop": 3, "cd-noise": 5}  # of the N-backs in miniature, one back
+    tasks = {
+        "vsr-only": 1,
+        "lsr-long": 1,
+        "nback": 2,
+        "laptop": 3,
+        "cd-noise": 5,
+    }  # of the N-backs in miniature, one back
     assert len(agent.network.tasks) == tasks.get(name, 14)
     if name in PARAMETERS:
         assert agent.network.parameter_count == PARAMETERS[name]
@@ -64,7 +81,11 @@ def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:
 
 def test_the_joint_presets_are_the_published_run() -> None:
     config = config_named("gru-1024")
-    assert (config.loss, config.schedule, config.validation, config.selection, config.order, config.generator) == (*["published"] * 4, "shuffled", "published")
+    assert (config.loss, config.schedule, config.validation, config.selection, config.order, config.generator) == (
+        *["published"] * 4,
+        "shuffled",
+        "published",
+    )
     assert [task.batch for task in config.tasks] == [10] * 14
     assert [task.train_trials for task in config.tasks] == [86400] * 14
     assert config.steps == 200 * 8640
@@ -75,7 +96,9 @@ def test_the_joint_presets_are_the_published_run() -> None:
     assert improved.hash != config.hash
 
 
-def test_the_command_knows_presets_and_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_knows_presets_and_says_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
     status, listed, _ = run("train", "--list")
     assert status == 0
@@ -83,7 +106,9 @@ def test_the_command_knows_presets_and_says_what_is_wrong(tmp_path: Path, monkey
     assert "did you mean 'lstm-256'" in complaint(*run("train", "lstm-265"))
     assert "what should be trained" in complaint(*run("train"))
     assert "--recipe is published or improved" in complaint(*run("train", "lstm-256", "--recipe", "best"))
-    (tmp_path / "mine.yaml").write_text("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nloss: publisht\nplateau: {faktor: 1}\n", encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(
+        "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nloss: publisht\nplateau: {faktor: 1}\n", encoding="utf-8"
+    )
     said = complaint(*run("train", "mine.yaml"))
     assert "mine.yaml:4" in said
     assert "loss" in said

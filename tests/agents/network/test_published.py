@@ -1,4 +1,5 @@
-"""Checkpoints of the WorM benchmark: recognised, told of, and good for every paradigm of its tasks; wrong and hostile ones end in a sentence."""
+"""Checkpoints of the WorM benchmark: recognised, told of, and good for every paradigm of its tasks;
+wrong and hostile ones end in a sentence."""
 
 from __future__ import annotations
 
@@ -35,7 +36,10 @@ TAKEN = [
     name
     for name in list_paradigms()
     if (paradigm := load_paradigm(name)).network is not None
-    and all((view := paradigm.network_view(levels)) is not None and view.task in WORM_TASKS for levels in paradigm.combinations())
+    and all(
+        (view := paradigm.network_view(levels)) is not None and view.task in WORM_TASKS
+        for levels in paradigm.combinations()
+    )
 ]
 
 
@@ -57,7 +61,14 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def written(path: Path, weights: dict[str, Any], hidden: int = 16, **changes: Any) -> Path:
     """A checkpoint with these weights; ``changes`` are those of its configuration."""
     config = {**worm_networks.config("RNN", hidden), **changes}
-    torch.save({"epoch": 3, "model_state_dict": weights, "config": {key: value for key, value in config.items() if value is not None}}, path)
+    torch.save(
+        {
+            "epoch": 3,
+            "model_state_dict": weights,
+            "config": {key: value for key, value in config.items() if value is not None},
+        },
+        path,
+    )
     return path
 
 
@@ -67,26 +78,37 @@ def notes(path: Path) -> tuple[str, ...]:
     return published.notes
 
 
-# -- what is found -----------------------------------------------------------------------------------------------------------------------------------
+# -- what is found ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("architecture", "hidden", "layers", "name"), [("RNN", 32, 1, "rnn"), ("GRU", 96, 1, "gru"), ("LSTM", 64, 1, "lstm"), ("TRF", 32, 3, "transformer")]
+    ("architecture", "hidden", "layers", "name"),
+    [("RNN", 32, 1, "rnn"), ("GRU", 96, 1, "gru"), ("LSTM", 64, 1, "lstm"), ("TRF", 32, 3, "transformer")],
 )
-def test_architecture_and_sizes_come_from_the_weights(tmp_path: Path, architecture: str, hidden: int, layers: int, name: str) -> None:
+def test_architecture_and_sizes_come_from_the_weights(
+    tmp_path: Path, architecture: str, hidden: int, layers: int, name: str
+) -> None:
     """Also without a configuration, which is noted."""
     file = worm_networks.write(tmp_path / "model.pt", architecture, hidden, layers)
     agent = NetworkAgent(file)
     found = agent.settings()
     assert (found["architecture"], found["hidden"], found["tasks"]) == (name, hidden, list(WORM_TASKS))
-    assert found["parameters"] == sum(np.prod(shape) for shape in worm_networks.shapes(architecture, hidden, layers).values())
+    assert found["parameters"] == sum(
+        np.prod(shape) for shape in worm_networks.shapes(architecture, hidden, layers).values()
+    )
     assert found["checkpoint"] == f"{architecture.lower()}_{hidden}"
     assert found["worm"]["notes"] == []
     assert found["worm"]["validation_accuracy"] == 0.8765
-    assert (found["worm"]["epoch"], found["worm"]["best_epoch"], found["worm"]["saved_because"]) == (195, 180, "max_multitask_val_acc")
+    assert (found["worm"]["epoch"], found["worm"]["best_epoch"], found["worm"]["saved_because"]) == (
+        195,
+        180,
+        "max_multitask_val_acc",
+    )
     assert found["worm"]["options"].get("layers", 1) == layers
     assert "trained_steps" not in found, "not known"
-    assert notes(worm_networks.write(tmp_path / "other.pt", architecture, hidden, layers, config={})) == ("the file has no configuration",)
+    assert notes(worm_networks.write(tmp_path / "other.pt", architecture, hidden, layers, config={})) == (
+        "the file has no configuration",
+    )
 
 
 def test_the_weights_alone_will_do(tmp_path: Path, state: dict[str, Any]) -> None:
@@ -95,7 +117,9 @@ def test_the_weights_alone_will_do(tmp_path: Path, state: dict[str, Any]) -> Non
         agent = NetworkAgent(tmp_path / f"{name}.pth")
         assert agent.settings()["checkpoint"] == name
         assert all(
-            torch.equal(tensor, state["MEM.weight_hh_l0"]) for key, tensor in agent.network.state_dict().items() if key.endswith("hh_l0") and "weight" in key
+            torch.equal(tensor, state["MEM.weight_hh_l0"])
+            for key, tensor in agent.network.state_dict().items()
+            if key.endswith("hh_l0") and "weight" in key
         )
 
 
@@ -112,27 +136,38 @@ def test_numbers_may_be_those_of_older_numpy(file: Path, tmp_path: Path) -> None
 
 def renamed(state: dict[str, Any], **names: str) -> dict[str, Any]:
     """The same weights under other names of heads, in the same order."""
-    return {re.sub(r"^(\w+?)_task_head", lambda match: names.get(match[1], match[0]), key): tensor for key, tensor in state.items()}
+    return {
+        re.sub(r"^(\w+?)_task_head", lambda match: names.get(match[1], match[0]), key): tensor
+        for key, tensor in state.items()
+    }
 
 
 def test_heads_under_older_names_are_found(tmp_path: Path, state: dict[str, Any]) -> None:
     older = renamed(state, sts="stsc_task_head", vir="virec_2c_task_head", cs="complex_wm_task_head")
-    assert notes(written(tmp_path / "a.pt", older)) == ("heads under older names: stsc_task_head, virec_2c_task_head, complex_wm_task_head",)
+    assert notes(written(tmp_path / "a.pt", older)) == (
+        "heads under older names: stsc_task_head, virec_2c_task_head, complex_wm_task_head",
+    )
     one, other = NetworkAgent(tmp_path / "a.pt").network, NetworkAgent(written(tmp_path / "b.pt", state)).network
     assert all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in one.state_dict().items())
 
 
 def test_unknown_names_of_heads_are_told_by_order_and_sizes(tmp_path: Path, state: dict[str, Any]) -> None:
     strange = renamed(state, sts="switch_task_head", vsr="order_task_head")
-    assert notes(written(tmp_path / "a.pt", strange)) == ("heads told by their order and sizes: switch_task_head taken for sts, order_task_head taken for vsr",)
+    assert notes(written(tmp_path / "a.pt", strange)) == (
+        "heads told by their order and sizes: switch_task_head taken for sts, order_task_head taken for vsr",
+    )
     network = NetworkAgent(tmp_path / "a.pt").network
     assert torch.equal(network.heads["sts"].weight, state["sts_task_head.weight"])  # type: ignore[arg-type]
     swapped = dict(renamed(state, sts="switch_task_head"))
     moved = {key: swapped.pop(key) for key in ("cs_task_head.weight", "cs_task_head.bias")}
-    with pytest.raises(SpanLabError, match="the names of its heads are unknown, and their sizes are not in the published order"):
+    with pytest.raises(
+        SpanLabError, match="the names of its heads are unknown, and their sizes are not in the published order"
+    ):
         NetworkAgent(written(tmp_path / "b.pt", moved | swapped))
     with pytest.raises(SpanLabError, match="the names of its heads contradict their order"):
-        NetworkAgent(written(tmp_path / "c.pt", renamed(state, si="what_task_head", sc="vir_task_head", vir="sc_task_head")))
+        NetworkAgent(
+            written(tmp_path / "c.pt", renamed(state, si="what_task_head", sc="vir_task_head", vir="sc_task_head"))
+        )
 
 
 def test_a_missing_head_is_a_missing_task(tmp_path: Path, state: dict[str, Any]) -> None:
@@ -145,14 +180,30 @@ def test_a_missing_head_is_a_missing_task(tmp_path: Path, state: dict[str, Any])
 
 
 def test_what_the_configuration_says_otherwise_is_noted_and_shapes_count(tmp_path: Path, state: dict[str, Any]) -> None:
-    path = written(tmp_path / "a.pt", state, mem_architecture="LSTM", mem_hidden_size=256, mem_input_size=100, mem_num_layers=3, unknown="\n\x1b[31m")
+    path = written(
+        tmp_path / "a.pt",
+        state,
+        mem_architecture="LSTM",
+        mem_hidden_size=256,
+        mem_input_size=100,
+        mem_num_layers=3,
+        unknown="\n\x1b[31m",
+    )
     assert notes(path) == (
         "its configuration says mem_architecture lstm, its weights rnn, which counts",
         "its configuration says mem_hidden_size 256, its weights 16, which counts",
         "its configuration says mem_input_size 100, its weights 512, which counts",
         "its configuration says mem_num_layers 3, its weights 1, which counts",
     )
-    few = written(tmp_path / "b.pt", state, mem_architecture=None, mem_hidden_size=None, mem_input_size=None, mem_num_layers=None, rs_img_size=None)
+    few = written(
+        tmp_path / "b.pt",
+        state,
+        mem_architecture=None,
+        mem_hidden_size=None,
+        mem_input_size=None,
+        mem_num_layers=None,
+        rs_img_size=None,
+    )
     assert notes(few) == ()
     for key, value, said in (
         ("rs_img_size", 64, "rs_img_size 64, and SpanLab gives networks what goes with 32"),
@@ -162,7 +213,7 @@ def test_what_the_configuration_says_otherwise_is_noted_and_shapes_count(tmp_pat
             NetworkAgent(written(tmp_path / "c.pt", state, 16, **{key: value}))
 
 
-# -- sessions ----------------------------------------------------------------------------------------------------------------------------------------
+# -- sessions --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TAKEN)
@@ -186,10 +237,12 @@ def test_all_published_tasks_are_covered() -> None:
 
 def test_it_says_which_tasks_it_does_not_know(file: Path, run: Run) -> None:
     for name in ("lsr", "nback_verbal"):
-        assert f"was not trained on the task '{name}" in complaint(*run("replay", name, "--agent", f"network:{file}", "--trials", "2"))
+        assert f"was not trained on the task '{name}" in complaint(
+            *run("replay", name, "--agent", f"network:{file}", "--trials", "2")
+        )
 
 
-# -- wrong and hostile files -------------------------------------------------------------------------------------------------------------------------
+# -- wrong and hostile files -----------------------------------------------------------------------
 
 
 class Hostile:
@@ -235,35 +288,91 @@ def wrong_files(path: Path, trap: Path, state: dict[str, Any]) -> list[tuple[str
     lots = {**state, "MEM.weight_hh_l0": torch.zeros(1, 1).expand(5000, 5000)}
     return [
         ("a hostile pickle", lambda: path.write_bytes(pickle.dumps(Hostile(trap))), CODE),
-        ("a new hostile pickle", lambda: path.write_bytes(pickle.dumps({"model_state_dict": Hostile(trap)}, protocol=4)), CODE),
+        (
+            "a new hostile pickle",
+            lambda: path.write_bytes(pickle.dumps({"model_state_dict": Hostile(trap)}, protocol=4)),
+            CODE,
+        ),
         ("hostile weights", lambda: torch.save({"model_state_dict": {**state, "x": Hostile(trap)}}, path), CODE),
-        ("a hostile configuration", lambda: torch.save({"model_state_dict": state, "config": Hostile(trap)}, path), CODE),
+        (
+            "a hostile configuration",
+            lambda: torch.save({"model_state_dict": state, "config": Hostile(trap)}, path),
+            CODE,
+        ),
         ("a whole module", lambda: torch.save(torch.nn.Linear(2, 2), path), CODE),
         ("a bomb", lambda: bomb(path), "it is compressed, which PyTorch's files never are"),
         ("a liar", lambda: lying(path), "is not a checkpoint that SpanLab can use"),
-        ("an old file", lambda: torch.save({"model_state_dict": state}, path, _use_new_zipfile_serialization=False), "PyTorch before 1.6 wrote it"),
+        (
+            "an old file",
+            lambda: torch.save({"model_state_dict": state}, path, _use_new_zipfile_serialization=False),
+            "PyTorch before 1.6 wrote it",
+        ),
         ("a text", lambda: path.write_text("CNN_Encoder"), "damaged or something else"),
         ("a picture", lambda: path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50)), "damaged or something else"),
         ("nothing", lambda: path.write_bytes(b""), "damaged or something else"),
-        ("cut off", lambda: (torch.save({"model_state_dict": state}, path), path.write_bytes(path.read_bytes()[:-5000])), "damaged or something else"),
+        (
+            "cut off",
+            lambda: (torch.save({"model_state_dict": state}, path), path.write_bytes(path.read_bytes()[:-5000])),
+            "damaged or something else",
+        ),
         ("a zip of something else", lambda: zipfile.ZipFile(path, "w").writestr("a", "b"), "damaged or something else"),
         ("a folder", lambda: path.mkdir(), "is a folder, and a checkpoint is a file"),
         ("missing", lambda: None, "there is no checkpoint at"),
-        ("another dictionary", lambda: torch.save({"state_dict": {"layer.weight": torch.zeros(2)}}, path), "not a checkpoint that SpanLab knows"),
+        (
+            "another dictionary",
+            lambda: torch.save({"state_dict": {"layer.weight": torch.zeros(2)}}, path),
+            "not a checkpoint that SpanLab knows",
+        ),
         ("a list", lambda: torch.save([state], path), "it holds something else"),
-        ("no weights", lambda: torch.save({"model_state_dict": {}}, path), "encoder with its linear projection is missing"),
-        ("no tensors", lambda: torch.save({"model_state_dict": {"CNN_Encoder.0.weight": 3}}, path), "something that is not a weight"),
-        ("whole numbers", lambda: torch.save({**state, "ProjectionHead.bias": torch.zeros(498, dtype=torch.int64)}, path), "something that is not a weight"),
+        (
+            "no weights",
+            lambda: torch.save({"model_state_dict": {}}, path),
+            "encoder with its linear projection is missing",
+        ),
+        (
+            "no tensors",
+            lambda: torch.save({"model_state_dict": {"CNN_Encoder.0.weight": 3}}, path),
+            "something that is not a weight",
+        ),
+        (
+            "whole numbers",
+            lambda: torch.save({**state, "ProjectionHead.bias": torch.zeros(498, dtype=torch.int64)}, path),
+            "something that is not a weight",
+        ),
         ("not finite", lambda: torch.save(nan, path), "some weights are not finite"),
-        ("endless heads", lambda: torch.save(wide, path), "looks like a checkpoint of the WorM benchmark, but its head sfr has 1000000 outputs"),
+        (
+            "endless heads",
+            lambda: torch.save(wide, path),
+            "looks like a checkpoint of the WorM benchmark, but its head sfr has 1000000 outputs",
+        ),
         ("an endless memory", lambda: torch.save(lots, path), "looks like a checkpoint of the WorM benchmark, but"),
         ("hollow weights", lambda: torch.save(hollow, path), "its weights are larger than the file"),
-        ("a missing weight", lambda: torch.save({k: v for k, v in state.items() if k != "MEM.bias_hh_l0"}, path), "memory.cell.bias_hh_l0 are missing"),
+        (
+            "a missing weight",
+            lambda: torch.save({k: v for k, v in state.items() if k != "MEM.bias_hh_l0"}, path),
+            "memory.cell.bias_hh_l0 are missing",
+        ),
         ("a weight too many", lambda: torch.save({**state, "MEM.extra": torch.zeros(3)}, path), "has no place for"),
-        ("another shape", lambda: torch.save({**state, "CNN_Encoder.2.bias": torch.zeros(64)}, path), "have the shape 64, and this network needs 128"),
-        ("few tasks", lambda: torch.save({**state, "task_embedding.weight": torch.zeros(3, 14)}, path), "does not have the 14 published rows"),
-        ("no memory", lambda: torch.save({k: v for k, v in state.items() if "MEM" not in k}, path), "no matrix positional_encoding.weight"),
-        ("no heads", lambda: torch.save({k: v for k, v in state.items() if "_head." not in k}, path), "it has no heads"),
+        (
+            "another shape",
+            lambda: torch.save({**state, "CNN_Encoder.2.bias": torch.zeros(64)}, path),
+            "have the shape 64, and this network needs 128",
+        ),
+        (
+            "few tasks",
+            lambda: torch.save({**state, "task_embedding.weight": torch.zeros(3, 14)}, path),
+            "does not have the 14 published rows",
+        ),
+        (
+            "no memory",
+            lambda: torch.save({k: v for k, v in state.items() if "MEM" not in k}, path),
+            "no matrix positional_encoding.weight",
+        ),
+        (
+            "no heads",
+            lambda: torch.save({k: v for k, v in state.items() if "_head." not in k}, path),
+            "it has no heads",
+        ),
     ]
 
 
@@ -286,10 +395,15 @@ def test_changed_bytes_load_or_are_refused(file: Path, tmp_path: Path, seed: int
     """Anything written over any bytes, and any cut: a sentence, or a network that works."""
     content = file.read_bytes()
     # most of the file are weights; what says how it is made is at its two ends
-    places = st.one_of(st.integers(0, 8000), st.integers(0, len(content) - 1), st.integers(len(content) - 8000, len(content) - 1))
+    places = st.one_of(
+        st.integers(0, 8000), st.integers(0, len(content) - 1), st.integers(len(content) - 8000, len(content) - 1)
+    )
 
     @settings(max_examples=60 if seed == 0 else 1500, suppress_health_check=UNHURRIED)
-    @given(changes=st.lists(st.tuples(places, st.binary(min_size=1, max_size=12)), min_size=1, max_size=4), end=st.none() | places)
+    @given(
+        changes=st.lists(st.tuples(places, st.binary(min_size=1, max_size=12)), min_size=1, max_size=4),
+        end=st.none() | places,
+    )
     def check(changes: list[tuple[int, bytes]], end: int | None) -> None:
         spoilt = bytearray(content)
         for place, piece in changes:
@@ -323,7 +437,15 @@ STRANGE = st.one_of(
     st.lists(st.integers(), max_size=3),
     st.dictionaries(st.text(max_size=5), st.integers(), max_size=2),
     st.lists(st.integers(0, 40), max_size=4).map(lambda shape: torch.zeros(shape)),
-    st.sampled_from([torch.zeros(3, dtype=torch.bool), torch.zeros(2, 2).to_sparse(), torch.zeros(1).expand(10**9), torch.tensor(float("inf")), b"\xff" * 40]),
+    st.sampled_from(
+        [
+            torch.zeros(3, dtype=torch.bool),
+            torch.zeros(2, 2).to_sparse(),
+            torch.zeros(1).expand(10**9),
+            torch.tensor(float("inf")),
+            b"\xff" * 40,
+        ]
+    ),
 )
 
 
@@ -336,15 +458,21 @@ def test_strange_contents_load_or_are_refused(tmp_path: Path, state: dict[str, A
     def check(data: st.DataObject) -> None:
         parts: dict[str, Any] = {**worm_networks.checkpoint("RNN", 16), "model_state_dict": dict(state)}
         for _ in range(data.draw(st.integers(1, 3))):
-            part: dict[Any, Any] = data.draw(st.sampled_from([parts, *(value for value in parts.values() if isinstance(value, dict) and value)]))
+            part: dict[Any, Any] = data.draw(
+                st.sampled_from([parts, *(value for value in parts.values() if isinstance(value, dict) and value)])
+            )
             key = data.draw(st.sampled_from(sorted(part, key=str)))
             match data.draw(st.sampled_from(["drop", "rename", "replace"])):
                 case "drop":
                     del part[key]
                 case "rename":
-                    part[data.draw(st.text(max_size=10) | st.integers() | st.sampled_from(sorted(HEADS)).map(lambda head: f"{head}_task_head.weight"))] = (
-                        part.pop(key)
-                    )
+                    part[
+                        data.draw(
+                            st.text(max_size=10)
+                            | st.integers()
+                            | st.sampled_from(sorted(HEADS)).map(lambda head: f"{head}_task_head.weight")
+                        )
+                    ] = part.pop(key)
                 case _:
                     part[key] = data.draw(STRANGE)
             if not parts:

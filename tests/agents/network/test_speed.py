@@ -1,4 +1,5 @@
-"""The fast path of training is the plain one: same losses, same gradients, same trials, however many processes and whichever way frames are looked at."""
+"""The fast path of training is the plain one: same losses, same gradients, same trials, however
+many processes and whichever way frames are looked at."""
 
 from __future__ import annotations
 
@@ -56,10 +57,14 @@ def joint() -> dict[str, Any]:
     store, tasks, losses, pools = NetworkFrames(), {}, [], []
     for name, factors in SETS:
         paradigm = load_paradigm(name)
-        pools.append(make_pool(paradigm, store, "validation", 5, 2 * len(paradigm.combinations(factors)), factors, "corrected"))
+        pools.append(
+            make_pool(paradigm, store, "validation", 5, 2 * len(paradigm.combinations(factors)), factors, "corrected")
+        )
         tasks[task_of(paradigm, pools[-1].blocks[0].levels)] = task_seen_in(view_of(paradigm))
         losses.append(pools[-1].loss)
-    chosen = [(number, pool.take(np.arange(2 if number == 0 else 1)), store.frames()) for number, pool in enumerate(pools)]
+    chosen = [
+        (number, pool.take(np.arange(2 if number == 0 else 1)), store.frames()) for number, pool in enumerate(pools)
+    ]
     return {"tasks": tasks, "losses": losses, "pools": pools, "chosen": chosen, "store": store}
 
 
@@ -74,14 +79,17 @@ def narrow(eye: Any) -> None:
 
 
 def plainly(network: Any, joint: dict[str, Any]) -> list[Any]:
-    """The loss of each task as the published loop has it: all frames of all steps, two more after the end that are black, task by task."""
+    """The loss of each task as the published loop has it: all frames of all steps, two more after
+    the end that are black, task by task."""
     found = []
     for (_, rows, shown), kind in zip(joint["chosen"], joint["losses"], strict=True):
         count, width = rows.frames.shape
         frames = np.zeros((count, width + 2, 32, 32, 3), np.uint8)
         inside = np.arange(width) < rows.lengths[:, None]
         frames[:, :width][inside] = shown[rows.frames[inside]]
-        seen = network.eye(torch.from_numpy(frames.reshape(-1, 32, 32, 3))).at(torch.arange(count * (width + 2)).reshape(count, -1))
+        seen = network.eye(torch.from_numpy(frames.reshape(-1, 32, 32, 3))).at(
+            torch.arange(count * (width + 2)).reshape(count, -1)
+        )
         logits = network(seen, rows.tasks[0]).logits[:, :width][torch.from_numpy(rows.trained)]
         found.append(summed(logits, torch.from_numpy(rows.targets[rows.trained]), kind) / len(logits))
     return found
@@ -93,10 +101,19 @@ def plainly(network: Any, joint: dict[str, Any]) -> list[Any]:
 def test_joint_batches_give_the_losses_and_gradients_of_the_plain_loop(
     joint: dict[str, Any], encoder: str, architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In double precision, where rounding cannot hide a difference (nor make one, where two pixels are almost alike); the published eye with fewer filters."""
+    """In double precision, where rounding cannot hide a difference (nor make one, where two pixels
+    are almost alike); the published eye with fewer filters."""
     monkeypatch.setattr(sight, "_CHANNELS", 5)
-    small = {"components": 8, "summary": 8, "filters": 8, "code": 4, "context": 8, "start": "plain"} if encoder == "compact" else {}
-    network = build(model_settings(encoder=encoder, architecture=architecture, hidden=16, **small), joint["tasks"], 1).double().eval()
+    small = (
+        {"components": 8, "summary": 8, "filters": 8, "code": 4, "context": 8, "start": "plain"}
+        if encoder == "compact"
+        else {}
+    )
+    network = (
+        build(model_settings(encoder=encoder, architecture=architecture, hidden=16, **small), joint["tasks"], 1)
+        .double()
+        .eval()
+    )
     if encoder == "compact":  # its eye makes single-precision numbers of pixels
         network = network.float()
     else:
@@ -104,7 +121,9 @@ def test_joint_batches_give_the_losses_and_gradients_of_the_plain_loop(
     learner = JointLoss(network, joint["losses"], [1.0, 2.0, 1.0, 1.0, 0.5])
     plain = plainly(network, joint)
     sum(value * weight for value, weight in zip(plain, learner.weights, strict=True)).backward()  # type: ignore[union-attr]
-    expected = {name: parameter.grad.clone() for name, parameter in network.named_parameters() if parameter.grad is not None}
+    expected = {
+        name: parameter.grad.clone() for name, parameter in network.named_parameters() if parameter.grad is not None
+    }
     for patches in (False, True) if encoder == "worm" else (False,):
         network.zero_grad()
         total, losses, right = learner(load(assemble(joint["chosen"], patches=patches), CPU))
@@ -114,7 +133,9 @@ def test_joint_batches_give_the_losses_and_gradients_of_the_plain_loop(
         assert bool(((right >= 0) & (right <= 1)).all())
         for name, parameter in network.named_parameters():
             if name in expected:
-                torch.testing.assert_close(parameter.grad, expected[name], **near, msg=lambda said, name=name: f"{name}: {said}")
+                torch.testing.assert_close(
+                    parameter.grad, expected[name], **near, msg=lambda said, name=name: f"{name}: {said}"
+                )
 
 
 @settings(max_examples=8, deadline=None)
@@ -126,11 +147,17 @@ def test_any_frames_can_be_taken_apart(seed: int, colours: int, count: int) -> N
     frames = np.kron(random.randint(0, colours, (count, 8, 8)), np.ones((4, 4), int))
     frames[:, :16] ^= random.randint(0, 2, (count, 16, 32))
     pixels = (frames[..., None] * np.array([60, 40, 80])).astype(np.uint8)
-    eye = build(model_settings(encoder="worm", architecture="rnn", hidden=8), {"t": task_seen_in(view_of(load_paradigm("vsr")))}, 3).double()
+    eye = build(
+        model_settings(encoder="worm", architecture="rnn", hidden=8),
+        {"t": task_seen_in(view_of(load_paradigm("vsr")))},
+        3,
+    ).double()
     patches = take_apart(pixels)
     assert all(here <= count * places for here, places in zip(patches.places, (1024, 1024, 256, 64), strict=True))
     with torch.no_grad():
-        torch.testing.assert_close(see_patches(eye, patches).inputs, eye.eye(torch.from_numpy(pixels)).inputs, rtol=1e-10, atol=1e-12)
+        torch.testing.assert_close(
+            see_patches(eye, patches).inputs, eye.eye(torch.from_numpy(pixels)).inputs, rtol=1e-10, atol=1e-12
+        )
 
 
 @pytest.mark.slow
@@ -145,7 +172,8 @@ def test_shares_of_a_batch_sum_up_to_it(joint: dict[str, Any]) -> None:
 
 
 def test_validation_as_published(joint: dict[str, Any]) -> None:
-    """Accuracy of outputs one by one: a network that never marks a square is right about nearly all of them."""
+    """Accuracy of outputs one by one: a network that never marks a square is right about nearly all
+    of them."""
     network = build(model_settings(encoder="worm", architecture="rnn", hidden=8), joint["tasks"], 1).eval()
     torch.nn.init.constant_(network.heads["sfr"].bias, -9.0)  # type: ignore[arg-type]
     found = examine(network, joint["pools"][0])
@@ -189,7 +217,15 @@ def test_trials_compiled_by_other_processes_are_the_same(trained: Path, tmp_path
 
 
 def test_levels_that_are_held_out_are_tested_and_never_trained(tmp_path: Path) -> None:
-    tasks = [{"paradigm": "vsr", "batch": 4, "train_trials": 12, "factors": {"list_length": [2, 3]}, "hold_out": {"list_length": 3}}]
+    tasks = [
+        {
+            "paradigm": "vsr",
+            "batch": 4,
+            "train_trials": 12,
+            "factors": {"list_length": [2, 3]},
+            "hold_out": {"list_length": 3},
+        }
+    ]
     held = config(tasks=tasks, steps=2)
     material = TrainingData(held)
     material.prepare(lambda count: None)
@@ -205,7 +241,9 @@ def test_levels_that_are_held_out_are_tested_and_never_trained(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_one_can_train_on_many_and_test_on_one(tmp_path: Path) -> None:
-    result = train(config(steps=2, test=[{"paradigm": "vsr", "factors": {"list_length": 4}}]), out=tmp_path, progress=False)
+    result = train(
+        config(steps=2, test=[{"paradigm": "vsr", "factors": {"list_length": 4}}]), out=tmp_path, progress=False
+    )
     assert result is not None
     assert [(row.paradigm, row.levels["list_length"], row.held_out) for row in result.rows] == [("vsr", 4, True)]
     with pytest.raises(SpanLabError, match="smu is the task 'smu', which is not trained"):
@@ -220,12 +258,15 @@ def test_few_trials_are_the_first_of_many() -> None:
         assert one.trials == 4
         assert other.trials == 12
         for block, longer in zip(one.blocks, other.blocks, strict=True):
-            assert np.array_equal(few.frames.frames()[block.frames], many.frames.frames()[longer.frames[: len(block.frames)]])
+            assert np.array_equal(
+                few.frames.frames()[block.frames], many.frames.frames()[longer.frames[: len(block.frames)]]
+            )
     assert set(indices_at("vsr", 0, 3, 4, 4, 2, "shuffled")) == {0, 1, 2, 3}
 
 
 def test_improved_losses_weigh_tasks_by_their_blind_guess(tmp_path: Path) -> None:
-    """The first losses of all tasks are about as large as a blind guess's, which then count one each."""
+    """The first losses of all tasks are about as large as a blind guess's, which then count one
+    each."""
     train(config(loss="improved", selection="improved", steps=2), out=tmp_path, progress=False)
     assert (tmp_path / "tiny.pt").exists()
     assert "Loss improved" in (tmp_path / "tiny.md").read_text(encoding="utf-8")
@@ -240,7 +281,10 @@ def test_a_run_draws_its_curves(trained: Path) -> None:
 
 def test_curves_of_a_long_run_are_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    lines = [json.dumps({"event": "train", "step": step, "loss": {"vsr": 1 / step}, "accuracy": {"vsr": 0.5}}) for step in range(1, 3001)]
+    lines = [
+        json.dumps({"event": "train", "step": step, "loss": {"vsr": 1 / step}, "accuracy": {"vsr": 0.5}})
+        for step in range(1, 3001)
+    ]
     (tmp_path / "long.log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     curves.write(tmp_path / "long.log.jsonl", tmp_path / "long.svg")
     assert (tmp_path / "long.svg").stat().st_size < 300_000

@@ -1,4 +1,5 @@
-"""Hidden states that are kept beside a large run: those of the network gone through step by step, one row for each step that it saw."""
+"""Hidden states that are kept beside a large run: those of the network gone through step by step,
+one row for each step that it saw."""
 
 from __future__ import annotations
 
@@ -29,7 +30,13 @@ pytestmark = pytest.mark.slow
 def taken(data: Path, agent: NetworkAgent, name: str, trials: int, part: int, states: bool = True) -> Session:
     paradigm = load_paradigm(name)
     plan = plan_session(paradigm, 1, SessionDesign(), trials=trials)
-    session = begin(data, paradigm, agent, plan, Request(seed=1, extra=parts_for(agent, paradigm, plan, "corrected", "--workers", states, part)))
+    session = begin(
+        data,
+        paradigm,
+        agent,
+        plan,
+        Request(seed=1, extra=parts_for(agent, paradigm, plan, "corrected", "--workers", states, part)),
+    )
     Runner(session, agent).run()
     return session
 
@@ -57,7 +64,9 @@ def test_they_are_those_of_every_step(name: str, agent: NetworkAgent, tmp_path: 
         assert view is not None
         steps = [step for step in trial.steps if step.percept.model_step and is_model_step(step.percept)]
         with torch.inference_mode():
-            seen = agent.network.see(torch.from_numpy(network_frames([step.percept.for_machine.stimulus for step in steps])))
+            seen = agent.network.see(
+                torch.from_numpy(network_frames([step.percept.for_machine.stimulus for step in steps]))
+            )
             expected = agent.network(seen.at(torch.arange(len(steps))[None]), view.task).hidden[0].numpy()
         (chunk,) = [chunk for chunk in chunks if planned.trial in chunk.trial]
         own = chunk.trial == planned.trial
@@ -72,13 +81,18 @@ def test_questions_are_those_of_the_table(agent: NetworkAgent, tmp_path: Path) -
     session = taken(tmp_path, agent, "vsr", 7, part=3)
     table = read_responses(session.folder)
     asked = {
-        (int(trial), int(step)) for chunk in read_states(session.folder) for trial, step in zip(chunk.trial[chunk.asked], chunk.step[chunk.asked], strict=True)
+        (int(trial), int(step))
+        for chunk in read_states(session.folder)
+        for trial, step in zip(chunk.trial[chunk.asked], chunk.step[chunk.asked], strict=True)
     }
     assert asked == set(zip(table["trial"].astype(int), table["step"].astype(int), strict=True))
 
 
 def test_they_change_no_answer(agent: NetworkAgent, tmp_path: Path) -> None:
-    with_states, without = taken(tmp_path / "with", agent, "vsr", 7, part=3), taken(tmp_path / "without", agent, "vsr", 7, part=3, states=False)
+    with_states, without = (
+        taken(tmp_path / "with", agent, "vsr", 7, part=3),
+        taken(tmp_path / "without", agent, "vsr", 7, part=3, states=False),
+    )
     assert read_responses(with_states.folder)["answer"].tolist() == read_responses(without.folder)["answer"].tolist()
     with pytest.raises(SpanLabError, match="holds no hidden states; they are kept by: spanlab replay"):
         list(read_states(without.folder))

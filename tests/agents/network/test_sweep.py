@@ -1,4 +1,5 @@
-"""Sweeps: a grid gives its runs, each run is done once whatever happens to who does it, and networks are compared with their equals."""
+"""Sweeps: a grid gives its runs, each run is done once whatever happens to who does it, and
+networks are compared with their equals."""
 
 from __future__ import annotations
 
@@ -31,7 +32,16 @@ TOY: dict[str, Any] = {
     "name": "toy",
     "steps": 4,
     "threads": 1,
-    "model": {"architecture": "lstm", "hidden": 64, "start": "orthogonal", "components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4},
+    "model": {
+        "architecture": "lstm",
+        "hidden": 64,
+        "start": "orthogonal",
+        "components": 48,
+        "summary": 32,
+        "filters": 16,
+        "code": 8,
+        "embedding": 4,
+    },
     "tasks": [{"paradigm": "vsr", "batch": 2, "train_trials": 8, "factors": {"list_length": [2]}}],
     "check": {"every": 2, "trials": 2, "test_trials": 4},
     "save_every": 1,
@@ -64,7 +74,13 @@ def test_a_grid_gives_its_runs(tmp_path: Path) -> None:
     assert [run.id for run in sweep.runs][:3] == ["1-rnn-0.001-2", "2-rnn-0.001-3", "3-rnn-0.01-2"]
     assert len({run.config.hash for run in sweep.runs}) == len(sweep.runs) == 8
     last = sweep.runs[-1].config
-    assert (last.model.architecture, last.rate.peak, last.tasks[0].batch, last.steps, last.rate.warmup) == ("gru", 0.01, 3, 7, 2)
+    assert (last.model.architecture, last.rate.peak, last.tasks[0].batch, last.steps, last.rate.warmup) == (
+        "gru",
+        0.01,
+        3,
+        7,
+        2,
+    )
 
 
 def test_the_grid_of_the_paper() -> None:
@@ -72,7 +88,11 @@ def test_the_grid_of_the_paper() -> None:
     runs = read_sweep("table-a1").runs
     assert len(runs) == 72
     published = config_named("lstm-256")
-    (same,) = [run for run in runs if run.values == {"model.architecture": "lstm", "model.hidden": 256, "rate.peak": 1e-4, "tasks.batch": 10}]
+    (same,) = [
+        run
+        for run in runs
+        if run.values == {"model.architecture": "lstm", "model.hidden": 256, "rate.peak": 1e-4, "tasks.batch": 10}
+    ]
     assert same.config.model_copy(update={"name": published.name}).hash == published.hash
     assert {(run.config.model.architecture, run.config.model.hidden) for run in runs} == {
         (name, units) for name in ("rnn", "gru", "lstm", "transformer") for units in (96, 256, 1024)
@@ -129,14 +149,27 @@ def test_a_run_that_was_interrupted_is_gone_on_with(swept: Path, tmp_path: Path)
     one, other = out / "runs" / "1-rnn-0.001", out / "runs" / "2-rnn-0.01"
     with pytest.raises(SpanLabError, match="interrupted"):
         train(read_config(one / "config.yaml"), out=one, progress=False, stop_after=2)
-    (other / "small-2.log.jsonl").write_text('{"event": "start", "step": 0}\n', encoding="utf-8")  # stopped before there was a state
+    (other / "small-2.log.jsonl").write_text(
+        '{"event": "start", "step": 0}\n', encoding="utf-8"
+    )  # stopped before there was a state
     assert [run.state for run in status(out)] == ["begun", "waiting", "waiting", "waiting"]
     with only_writer(out / "runs" / "4-gru-0.01"):
         told: dict[str, str] = {}
         run_sweep(out, tell=told.__setitem__)
         assert status(out)[3].state == "under way"
-    assert told == {"1-rnn-0.001": "done", "2-rnn-0.01": "done", "3-gru-0.001": "done", "4-gru-0.01": "another process is at it"}
-    assert sum(line.count('"event": "start"') for line in (one / "small-1.log.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+    assert told == {
+        "1-rnn-0.001": "done",
+        "2-rnn-0.01": "done",
+        "3-gru-0.001": "done",
+        "4-gru-0.01": "another process is at it",
+    }
+    assert (
+        sum(
+            line.count('"event": "start"')
+            for line in (one / "small-1.log.jsonl").read_text(encoding="utf-8").splitlines()
+        )
+        == 1
+    )
     assert status(out)[3].state == "waiting"
     run_sweep(out)
     assert made(out) == made(swept)
@@ -144,7 +177,10 @@ def test_a_run_that_was_interrupted_is_gone_on_with(swept: Path, tmp_path: Path)
 
 def test_a_fault_in_one_run_ends_no_other(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    write_sweep(out, read_sweep(write(tmp_path, {"model.architecture": ["rnn"], "rate.peak": [1e30, 0.001]}, change={"clip": 1e30})))
+    write_sweep(
+        out,
+        read_sweep(write(tmp_path, {"model.architecture": ["rnn"], "rate.peak": [1e30, 0.001]}, change={"clip": 1e30})),
+    )
     told: dict[str, str] = {}
     run_sweep(out, tell=told.__setitem__)
     first, second = status(out)
@@ -163,7 +199,14 @@ def test_a_folder_is_of_one_sweep(swept: Path, tmp_path: Path) -> None:
 
 def row(architecture: str, hidden: int, parameters: int, validation: float, test: float) -> dict[str, Any]:
     run = f"{architecture}-{hidden}-{validation}"
-    return {"run": run, "architecture": architecture, "hidden": hidden, "parameters": parameters, "validation": validation, "test": test}
+    return {
+        "run": run,
+        "architecture": architecture,
+        "hidden": hidden,
+        "parameters": parameters,
+        "validation": validation,
+        "test": test,
+    }
 
 
 ROWS = [
@@ -210,7 +253,11 @@ def test_the_command(run: Run, tmp_path: Path, swept: Path) -> None:
     assert "holds no sweep" in complaint(*run("sweep", "--status", tmp_path))
     assert "there is no sweep 'table-a2'; did you mean" in complaint(*run("sweep", "table-a2", "-o", "out"))
     assert "another sweep" in complaint(*run("sweep", "table-a1", "-o", swept))
-    assert json.loads((swept / "sweep.json").read_text(encoding="utf-8"))["sweep"] == read_folder(swept)["sweep"] == "small"
+    assert (
+        json.loads((swept / "sweep.json").read_text(encoding="utf-8"))["sweep"]
+        == read_folder(swept)["sweep"]
+        == "small"
+    )
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
-"""Training: deterministic, resumable to the bit, learns; its configs and devices complain in sentences."""
+"""Training: deterministic, resumable to the bit, learns; its configs and devices complain in
+sentences."""
 
 from __future__ import annotations
 
@@ -104,7 +105,9 @@ def test_another_seed_gives_another_network(trained: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("at", [5, 8])
 def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_path: Path, at: int) -> None:
     """Stopped between validations and at one; the state on disk is that of the stop."""
-    with pytest.raises(SpanLabError, match=f"interrupted at step {at}; the same command with --resume continues from step {at}"):
+    with pytest.raises(
+        SpanLabError, match=f"interrupted at step {at}; the same command with --resume continues from step {at}"
+    ):
         train(config(), out=tmp_path, progress=False, stop_after=at)
     assert (tmp_path / "tiny.state.pt").exists()
     result = train(config(), out=tmp_path, resume=True, progress=False)
@@ -112,7 +115,9 @@ def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_pa
     assert result.steps == 12
     assert (tmp_path / "tiny.pt").read_bytes() == (trained / "tiny.pt").read_bytes()
     mine, theirs = unmeasured(log(tmp_path)), unmeasured(log(trained))
-    validations = [[entry for entry in entries if entry["event"] in ("validation", "test")] for entries in (mine, theirs)]
+    validations = [
+        [entry for entry in entries if entry["event"] in ("validation", "test")] for entries in (mine, theirs)
+    ]
     assert validations[0] == validations[1]
     full = [torch.load(folder / "tiny.state.pt", weights_only=True) for folder in (tmp_path, trained)]
     for name, tensor in full[0]["network"].items():
@@ -124,9 +129,24 @@ def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_pa
 
 def test_a_run_leaves_its_record(trained: Path) -> None:
     entries = log(trained)
-    assert [entry["event"] for entry in entries if entry["event"] != "train"] == ["start", "trials", "validation", "validation", "validation", "test", "end"]
+    assert [entry["event"] for entry in entries if entry["event"] != "train"] == [
+        "start",
+        "trials",
+        "validation",
+        "validation",
+        "validation",
+        "test",
+        "end",
+    ]
     rows = next(entry for entry in entries if entry["event"] == "test")["rows"]
-    assert {(row["paradigm"], *row["levels"].values()) for row in rows} == {("vsr", 2), ("vsr", 3), ("sfr", 1), ("sfr", 3), ("smu", 1), ("smu", 2)}
+    assert {(row["paradigm"], *row["levels"].values()) for row in rows} == {
+        ("vsr", 2),
+        ("vsr", 3),
+        ("sfr", 1),
+        ("sfr", 3),
+        ("smu", 1),
+        ("smu", 2),
+    }
     assert all(0 <= row["accuracy"] <= 1 and 0 <= row["blind"] <= 1 and 0 < row["chance"] < 1 for row in rows)
     assert json.loads((trained / "tiny.json").read_text(encoding="utf-8"))["test"] == rows
     card = (trained / "tiny.md").read_text(encoding="utf-8")
@@ -172,7 +192,13 @@ def test_answers_that_are_places_start_out_as_what_matches_there() -> None:
 def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: Path, tmp_path: Path) -> None:
     """Tasks are matched by name, not by place; the first step has hardly moved the weights."""
     tasks = [{"paradigm": "vir", "batch": 4, "train_trials": 24}, *TINY["tasks"][:2]]
-    begun = {"start_from": str(trained / "tiny.pt"), "tasks": tasks, "steps": 1, "rate": {"peak": 1e-9, "warmup": 0}, "name": "more"}
+    begun = {
+        "start_from": str(trained / "tiny.pt"),
+        "tasks": tasks,
+        "steps": 1,
+        "rate": {"peak": 1e-9, "warmup": 0},
+        "name": "more",
+    }
     train(config(**begun), out=tmp_path, progress=False)
     theirs, ours = (torch.load(path, weights_only=True) for path in (trained / "tiny.pt", tmp_path / "more.pt"))
     assert torch.equal(theirs["weights"]["memory.cell.weight_hh_l0"], ours["weights"]["memory.cell.weight_hh_l0"])
@@ -187,34 +213,58 @@ def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: 
 
 
 @pytest.mark.slow
-def test_a_network_learns_with_noise_in_its_memory_from_the_weights_of_one_without(trained: Path, tmp_path: Path) -> None:
-    """The noise of a step follows from its number: a resumed run is the same, and without noise it is another. A gru has other weights."""
+def test_a_network_learns_with_noise_in_its_memory_from_the_weights_of_one_without(
+    trained: Path, tmp_path: Path
+) -> None:
+    """The noise of a step follows from its number: a resumed run is the same, and without noise it
+    is another. A gru has other weights."""
     noisy = {"architecture": "noisy_lstm", "options": {"noise": 0.5}}
-    begun = {"start_from": str(trained / "tiny.pt"), "name": "noisy", "steps": 6, "check": {"every": 3, "trials": 2, "test_trials": 2}}
-    for name, model, stop in (("whole", noisy, None), ("cut", noisy, 4), ("quiet", {**noisy, "options": {"noise": 0.0}}, None)):
+    begun = {
+        "start_from": str(trained / "tiny.pt"),
+        "name": "noisy",
+        "steps": 6,
+        "check": {"every": 3, "trials": 2, "test_trials": 2},
+    }
+    for name, model, stop in (
+        ("whole", noisy, None),
+        ("cut", noisy, 4),
+        ("quiet", {**noisy, "options": {"noise": 0.0}}, None),
+    ):
         wanted = config(**begun, model={**TINY["model"], **model}, save_every=2)
         if stop is not None:
             with pytest.raises(SpanLabError, match="interrupted"):
                 train(wanted, out=tmp_path / name, progress=False, stop_after=stop)
         train(wanted, out=tmp_path / name, resume=stop is not None, progress=False)
     assert (tmp_path / "cut" / "noisy.pt").read_bytes() == (tmp_path / "whole" / "noisy.pt").read_bytes()
-    with_noise, without = (weights(tmp_path / name / "noisy.pt")["memory.cell.weight_hh_l0"] for name in ("whole", "quiet"))
+    with_noise, without = (
+        weights(tmp_path / name / "noisy.pt")["memory.cell.weight_hh_l0"] for name in ("whole", "quiet")
+    )
     assert not torch.equal(with_noise, without)
     card = (tmp_path / "whole" / "noisy.md").read_text(encoding="utf-8")
     assert "An LSTM with 64 units" in card
     assert "normal noise with a standard deviation of 0.5 is added to the cell of every unit at each step" in card
     assert "normal noise" not in (trained / "tiny.md").read_text(encoding="utf-8")
     with pytest.raises(SpanLabError, match="start_from: the network tiny has other sizes"):
-        train(config(**begun, model={**TINY["model"], "architecture": "gru", "start": "orthogonal"}), out=tmp_path / "gru", progress=False)
+        train(
+            config(**begun, model={**TINY["model"], "architecture": "gru", "start": "orthogonal"}),
+            out=tmp_path / "gru",
+            progress=False,
+        )
 
 
 @pytest.mark.slow
 def test_learning_learns(tmp_path: Path) -> None:
-    """One red square of thirty, remembered for one step: the loss falls far below that of the label frequencies (0.056), and the answers become right."""
+    """One red square of thirty, remembered for one step: the loss falls far below that of the label
+    frequencies (0.056), and the answers become right."""
     tasks = [{"paradigm": "sfr", "batch": 32, "train_trials": 600, "factors": {"list_length": 1}}]
     model = {**TINY["model"], "components": 160, "summary": 96}
     small = config(
-        tasks=tasks, model=model, steps=200, rate={"peak": 0.01, "warmup": 10}, check={"every": 100, "trials": 20, "test_trials": 40}, save_every=500
+        tasks=tasks,
+        model=model,
+        steps=200,
+        rate={"peak": 0.01, "warmup": 10},
+        check={"every": 100, "trials": 20, "test_trials": 40},
+        save_every=500,
     )
     result = train(small, out=tmp_path, progress=False)
     losses = [entry["loss"]["sfr"] for entry in log(tmp_path) if entry["event"] == "train"]
@@ -233,12 +283,25 @@ def test_networks_of_the_benchmark_can_be_trained(tmp_path: Path, architecture: 
         {"paradigm": "lsr", "batch": 2, "train_trials": 4, "factors": {"list_length": [3]}},
     ]
     model = {"encoder": "worm", "architecture": architecture, "hidden": 32}
-    result = train(config(model=model, tasks=tasks, steps=2, check={"every": 2, "trials": 1, "test_trials": 2}), out=tmp_path, progress=False)
+    result = train(
+        config(model=model, tasks=tasks, steps=2, check={"every": 2, "trials": 1, "test_trials": 2}),
+        out=tmp_path,
+        progress=False,
+    )
     assert result is not None
     agent = NetworkAgent(result.checkpoint)
-    assert {name: task.head for name, task in agent.network.tasks.items()} == {"cd_color": "cd", "cd_size": "cd", "lsr": "lsr"}
+    assert {name: task.head for name, task in agent.network.tasks.items()} == {
+        "cd_color": "cd",
+        "cd_size": "cd",
+        "lsr": "lsr",
+    }
     assert agent.settings()["architecture"] == architecture
-    assert set(weights(result.checkpoint)) >= {"heads.cd.weight", "heads.lsr.weight", "eye.projection.weight", "reader.projection.weight"}
+    assert set(weights(result.checkpoint)) >= {
+        "heads.cd.weight",
+        "heads.lsr.weight",
+        "eye.projection.weight",
+        "reader.projection.weight",
+    }
     card = (tmp_path / "tiny.md").read_text(encoding="utf-8")
     assert "the four convolutional layers of the published benchmark networks" in card
     assert "one linear head per task (the tasks of a family share one)" in card
@@ -246,7 +309,10 @@ def test_networks_of_the_benchmark_can_be_trained(tmp_path: Path, architecture: 
 
 def test_splits_never_share_a_trial_seed() -> None:
     paradigm = load_paradigm("smu")
-    seeds = {split: {planned.seed for planned in plan_dataset(paradigm, 1, split, 500)} for split in ("train", "validation", "test")}
+    seeds = {
+        split: {planned.seed for planned in plan_dataset(paradigm, 1, split, 500)}
+        for split in ("train", "validation", "test")
+    }
     assert all(len(own) == 500 for own in seeds.values())
     assert len(set.union(*seeds.values())) == 1500
 
@@ -271,13 +337,26 @@ def test_pools_hold_what_the_trials_show_and_ask() -> None:
                 if step.percept.ask is None:
                     continue
                 target = block.targets[0, place]
-                assert set(np.flatnonzero(target)) == set(step.truth.answer) if pool.loss == "outputs" else target == step.truth.answer  # type: ignore[arg-type]
+                assert (
+                    set(np.flatnonzero(target)) == set(step.truth.answer)
+                    if pool.loss == "outputs"
+                    else target == step.truth.answer
+                )  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def spans() -> tuple[Pool, Any]:
-    """Complex span, where two probes stand among many decisions and steps without a question; and a network that knows it."""
-    pool = make_pool(load_paradigm("cs"), NetworkFrames(), "train", 2, 8, {"storage": "visual", "distractor_domain": "visual"}, "corrected")
+    """Complex span, where two probes stand among many decisions and steps without a question; and a
+    network that knows it."""
+    pool = make_pool(
+        load_paradigm("cs"),
+        NetworkFrames(),
+        "train",
+        2,
+        8,
+        {"storage": "visual", "distractor_domain": "visual"},
+        "corrected",
+    )
     sizes = {"components": 8, "summary": 8, "filters": 8, "code": 4, "context": 8, "start": "plain"}
     return pool, build(model_settings(hidden=16, **sizes), {"cs": Task(21, "cs")}, 1)
 
@@ -289,17 +368,27 @@ def test_a_loss_over_phases_is_the_mean_of_the_means_of_phases(spans: tuple[Pool
     learner = JointLoss(network, ["classes"], [1.0])
     hidden, seen = learner.pass_through(batch)
     task, places, targets, _ = batch.wanted[0][0]
-    each = torch.nn.functional.cross_entropy(network.answer(hidden[places], seen.rows(places), task), targets, reduction="none")
+    each = torch.nn.functional.cross_entropy(
+        network.answer(hidden[places], seen.rows(places), task), targets, reduction="none"
+    )
     kinds = {"silent": targets == 20, "decision": targets < 4, "probe": (targets >= 4) & (targets < 20)}
-    assert {name: int(own.sum()) for name, own in kinds.items()} == {"silent": 2 * (6 + 10 + 6 + 8 + 6 + 4 + 6), "decision": 2 * (2 + 6 + 10), "probe": 16}
+    assert {name: int(own.sum()) for name, own in kinds.items()} == {
+        "silent": 2 * (6 + 10 + 6 + 8 + 6 + 4 + 6),
+        "decision": 2 * (2 + 6 + 10),
+        "probe": 16,
+    }
     torch.testing.assert_close(learner(batch)[1][0], torch.stack([each[own].mean() for own in kinds.values()]).mean())
-    halves = [learner(load(assemble([(0, rows, frames)], (rank, 2), by_phase=[0]), torch.device("cpu")))[1] for rank in range(2)]
+    halves = [
+        learner(load(assemble([(0, rows, frames)], (rank, 2), by_phase=[0]), torch.device("cpu")))[1]
+        for rank in range(2)
+    ]
     torch.testing.assert_close(halves[0] + halves[1], learner(batch)[1])
     torch.testing.assert_close(learner(load(assemble([(0, rows, frames)]), torch.device("cpu")))[1][0], each.mean())
 
 
 def test_the_best_blind_guess_over_phases(spans: tuple[Pool, Any]) -> None:
-    """Each phase counts as much as the others, whatever its number of steps: silent, decisions, probes."""
+    """Each phase counts as much as the others, whatever its number of steps: silent, decisions,
+    probes."""
     pool, _ = spans
     for block in pool.blocks:
         phases = 3 if block.levels["load"] else 2
@@ -330,18 +419,39 @@ def test_every_trial_comes_once_before_any_comes_again() -> None:
     [
         ("name: x\nsteps: 5\ntask:\n  - {paradigm: vsr}\n", r"x\.yaml:3 .*unknown key 'task'; did you mean 'tasks'"),
         ("name: x\nsteps: many\ntasks: [{paradigm: vsr}]\n", r"x\.yaml:2 .*whole number; found 'many'"),
-        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nrate: {peek: 0.1}\n", r"x\.yaml:4 .*unknown key 'peek'; did you mean 'peak'"),
-        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr, batsh: 3}]\n", r"x\.yaml:3 .*unknown key 'batsh'; did you mean 'batch'"),
-        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {hidden: 10}\n", r"does not fit into 10 recurrent units"),
-        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: wrm}\n", r"x\.yaml:4 .*expected 'compact' or 'worm'; found 'wrm'"),
-        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, hiden: 3}\n", r"x\.yaml:4 .*unknown key 'hiden'; did you mean 'hidden'"),
-        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {windows: 9}\n", r"x\.yaml:4 .*a number up to 8"),
-        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, windows: 3}\n", r"x\.yaml:4 .*unknown key 'windows'"),
         (
-            "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel:\n  encoder: worm\n  architecture: gru\n  options: {layer: 2}\n",
+            "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nrate: {peek: 0.1}\n",
+            r"x\.yaml:4 .*unknown key 'peek'; did you mean 'peak'",
+        ),
+        (
+            "name: x\nsteps: 5\ntasks: [{paradigm: vsr, batsh: 3}]\n",
+            r"x\.yaml:3 .*unknown key 'batsh'; did you mean 'batch'",
+        ),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {hidden: 10}\n", r"does not fit into 10 recurrent units"),
+        (
+            "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: wrm}\n",
+            r"x\.yaml:4 .*expected 'compact' or 'worm'; found 'wrm'",
+        ),
+        (
+            "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, hiden: 3}\n",
+            r"x\.yaml:4 .*unknown key 'hiden'; did you mean 'hidden'",
+        ),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {windows: 9}\n", r"x\.yaml:4 .*a number up to 8"),
+        (
+            "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, windows: 3}\n",
+            r"x\.yaml:4 .*unknown key 'windows'",
+        ),
+        (
+            (
+                "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel:\n  encoder: worm\n  architecture: gru\n  options:"
+                " {layer: 2}\n"
+            ),
             r"x\.yaml:4 .*options of the architecture 'gru': layer: unknown key 'layer'; did you mean 'layers'",
         ),
-        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {architecture: lstn}\n", r"x\.yaml:4 .*unknown architecture 'lstn'; did you mean 'lstm'"),
+        (
+            "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {architecture: lstn}\n",
+            r"x\.yaml:4 .*unknown architecture 'lstn'; did you mean 'lstm'",
+        ),
         ("name: x\nsteps: 5\ntasks: []\n", "tasks"),
         ("- 1\n", "expected a training config"),
     ],
@@ -391,7 +501,8 @@ def test_problems_of_a_run_are_sentences(trained: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("precision", "rounded"), [("float32", False), ("tf32", True)])
 def test_convolutions_have_the_precision_of_products(precision: str, rounded: bool) -> None:
-    """On a GPU torch rounds what goes into convolutions to ten bits unless it is told not to; afterwards everything is as before."""
+    """On a GPU torch rounds what goes into convolutions to ten bits unless it is told not to;
+    afterwards everything is as before."""
     before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     with products_in(precision):
         assert torch.backends.cudnn.allow_tf32 is rounded
@@ -399,7 +510,9 @@ def test_convolutions_have_the_precision_of_products(precision: str, rounded: bo
     assert before == (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32)
 
 
-def test_training_in_single_precision_does_not_round_convolutions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_in_single_precision_does_not_round_convolutions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[bool] = []
     monkeypatch.setattr(Run, "go", lambda self: seen.append(torch.backends.cudnn.allow_tf32))
     train(config(), out=tmp_path / "run", progress=False)
@@ -407,7 +520,8 @@ def test_training_in_single_precision_does_not_round_convolutions(tmp_path: Path
 
 
 def test_a_batch_goes_through_fabric_in_mixed_precision(spans: tuple[Pool, Any]) -> None:
-    """Fabric goes through what a module is called with then; on a GPU this is what ``precision: bf16`` does."""
+    """Fabric goes through what a module is called with then; on a GPU this is what ``precision:
+    bf16`` does."""
     fabric = pytest.importorskip("lightning_fabric").Fabric(accelerator="cpu", devices=1, precision="bf16-mixed")
     pool, network = spans
     batch = load(assemble([(0, pool.take(np.arange(8)), pool.store.frames())]), torch.device("cpu"))
@@ -420,14 +534,16 @@ def test_a_batch_goes_through_fabric_in_mixed_precision(spans: tuple[Pool, Any])
 
 @pytest.mark.slow
 def test_ctrl_c_is_left_to_the_process_that_trains() -> None:
-    """It goes to all processes of a program; a helper that it ended while it waited for work would keep this one waiting for ever."""
+    """It goes to all processes of a program; a helper that it ended while it waited for work would
+    keep this one waiting for ever."""
     with Ahead(signal.getsignal, processes=1) as handlers:
         assert handlers.get(signal.SIGINT, signal.SIGINT + 1) == signal.SIG_IGN
         assert signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 
 
 def test_curves_for_tensorboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where TensorBoard is missing this is told before anything is written; a stand-in takes the place of what it writes with."""
+    """Where TensorBoard is missing this is told before anything is written; a stand-in takes the
+    place of what it writes with."""
     wanted = config(tensorboard=True, steps=4, tasks=TINY["tasks"][:1])
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(SpanLabError, match="needs TensorBoard; install it with: pip install tensorboard"):
@@ -458,13 +574,27 @@ def test_curves_for_tensorboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_trials_that_are_too_long_for_a_transformer_are_told_before_anything_begins(tmp_path: Path) -> None:
-    model = {"encoder": "worm", "architecture": "transformer", "hidden": 32, "options": {"positions": 5, "feedforward": 32}}
-    with pytest.raises(SpanLabError, match=r"trials of vsr have up to 6 steps, and this network takes 5; give it more \(model: options: positions: 6\)"):
+    model = {
+        "encoder": "worm",
+        "architecture": "transformer",
+        "hidden": 32,
+        "options": {"positions": 5, "feedforward": 32},
+    }
+    with pytest.raises(
+        SpanLabError,
+        match=(
+            r"trials of vsr have up to 6 steps, and this network takes 5; give it more \(model: options: positions: 6\)"
+        ),
+    ):
         train(config(model=model), out=tmp_path / "long", progress=False)
     assert not (tmp_path / "long").exists()
     tasks = [{"paradigm": "vsr", "train_trials": 4, "factors": {"list_length": 2}}]
     with pytest.raises(SpanLabError, match="trials of vsr have up to 8 steps"):  # what is tested counts, too
-        train(config(model=model, tasks=tasks, test=[{"paradigm": "vsr", "factors": {"list_length": [2, 4]}}]), out=tmp_path / "long", progress=False)
+        train(
+            config(model=model, tasks=tasks, test=[{"paradigm": "vsr", "factors": {"list_length": [2, 4]}}]),
+            out=tmp_path / "long",
+            progress=False,
+        )
 
 
 def test_the_time_limit_is_told(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""What can be read out before training: a network in which comparisons are wired in solves N-back at once, the same network without them does not."""
+"""What can be read out before training: a network in which comparisons are wired in solves N-back
+at once, the same network without them does not."""
 
 from __future__ import annotations
 
@@ -10,7 +11,16 @@ torch = pytest.importorskip("torch")
 from spanlab.agents.network.training.config import TrainingConfig  # noqa: E402
 from spanlab.agents.network.training.untrained import BeforeTraining, _threshold, before_training  # noqa: E402
 
-MODEL = {"hidden": 112, "components": 64, "summary": 32, "filters": 8, "code": 8, "context": 16, "embedding": 4, "products": 96}
+MODEL = {
+    "hidden": 112,
+    "components": 64,
+    "summary": 32,
+    "filters": 8,
+    "code": 8,
+    "context": 16,
+    "embedding": 4,
+    "products": 96,
+}
 
 
 def before(compared: bool) -> list[BeforeTraining]:
@@ -19,7 +29,14 @@ def before(compared: bool) -> list[BeforeTraining]:
             "name": "n",
             "seed": 1,
             "model": {**MODEL, "compared": compared, "delay_line": {"slots": 4, "width": 24}},
-            "tasks": [{"paradigm": "nback_spatial", "batch": 2, "train_trials": 60, "factors": {"grid": 3, "lures": "none", "n": [1, 2]}}],
+            "tasks": [
+                {
+                    "paradigm": "nback_spatial",
+                    "batch": 2,
+                    "train_trials": 60,
+                    "factors": {"grid": 3, "lures": "none", "n": [1, 2]},
+                }
+            ],
             "steps": 1,
             "check": {"every": 1, "trials": 8, "test_trials": 30},
         }
@@ -48,6 +65,10 @@ def test_the_threshold_of_the_plain_sum_is_the_best_one() -> None:
         values = values + sign * 1.5 * wanted
         threshold, side = _threshold(values, wanted)
         right = ((side * (values - threshold) > 0) == wanted).double().mean()
-        best = max(float(((side * (values - edge) > 0) == wanted).double().mean()) for side in (1, -1) for edge in [values.min() - 1, *values])
+        best = max(
+            float(((side * (values - edge) > 0) == wanted).double().mean())
+            for side in (1, -1)
+            for edge in [values.min() - 1, *values]
+        )
         assert float(right) >= best
         assert side == sign

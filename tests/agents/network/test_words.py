@@ -1,4 +1,5 @@
-"""Networks that read words: training, checkpoints that stand alone, replay, and everything that can be wrong with their vectors."""
+"""Networks that read words: training, checkpoints that stand alone, replay, and everything that can
+be wrong with their vectors."""
 
 from __future__ import annotations
 
@@ -29,7 +30,15 @@ TINY: dict[str, Any] = {
     "steps": 6,
     "seed": 3,
     "threads": 1,
-    "model": {"hidden": 64, "components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4, "delay_line": {"slots": 3, "width": 8}},
+    "model": {
+        "hidden": 64,
+        "components": 48,
+        "summary": 32,
+        "filters": 16,
+        "code": 8,
+        "embedding": 4,
+        "delay_line": {"slots": 3, "width": 8},
+    },
     "tasks": [{"paradigm": "lsr", "batch": 4, "train_trials": 12, "factors": {"list_length": [2, 5]}}],
     "rate": {"warmup": 3},
     "check": {"every": 3, "trials": 2, "test_trials": 4},
@@ -44,14 +53,22 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tiny(folder: Path, resume: bool = False, stop_after: int | None = None, **changes: Any) -> Any:
-    return train(TrainingConfig.model_validate({**TINY, **changes}), out=folder, resume=resume, progress=False, stop_after=stop_after)
+    return train(
+        TrainingConfig.model_validate({**TINY, **changes}),
+        out=folder,
+        resume=resume,
+        progress=False,
+        stop_after=stop_after,
+    )
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Vectors of all nouns, and of other words."""
     path = tmp_path_factory.mktemp("vectors") / "glove.txt"
-    path.write_bytes(FORMS["glove"]({word: 5 * vector for word, vector in some_vectors(["the", *reversed(nouns()), "of"]).items()}))
+    path.write_bytes(
+        FORMS["glove"]({word: 5 * vector for word, vector in some_vectors(["the", *reversed(nouns()), "of"]).items()})
+    )
     return path
 
 
@@ -70,8 +87,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory, file: Path) -> Path:
 def test_a_checkpoint_stands_alone_and_keeps_the_vectors_as_they_were(trained: Path, file: Path) -> None:
     checkpoint = load(trained)
     assert checkpoint.vectors is not None
-    assert np.array_equal(checkpoint.vectors.of(nouns()), read_vectors(file, nouns()).of(nouns())), "all nouns, not only those of its few trials"
-    assert (checkpoint.network.reading, checkpoint.vectors.sha256) == ({"lsr"}, hashlib.sha256(file.read_bytes()).hexdigest())
+    assert np.array_equal(checkpoint.vectors.of(nouns()), read_vectors(file, nouns()).of(nouns())), (
+        "all nouns, not only those of its few trials"
+    )
+    assert (checkpoint.network.reading, checkpoint.vectors.sha256) == (
+        {"lsr"},
+        hashlib.sha256(file.read_bytes()).hexdigest(),
+    )
     assert "eye.filters.weight" not in checkpoint.network.state_dict()
     card = trained.with_suffix(".md").read_text(encoding="utf-8")
     assert "reads one vector per step in lsr" in card
@@ -167,7 +189,10 @@ def test_problems_of_vectors_are_sentences(file: Path, tmp_path: Path) -> None:
         ({"vectors": str(few)}, "has no vectors for 50 of the 200 words that are needed: "),
         ({"vectors": str(file), "tasks": vsr}, "none of its paradigms has words for networks; leave out 'vectors'"),
         ({"vectors": 7, "tasks": vsr}, "none of its paradigms has words for networks; leave out 'vectors'"),
-        ({"tasks": [*TINY["tasks"], {"paradigm": str(wrong)}]}, "wrong gives frames in the task 'lsr', another paradigm vectors"),
+        (
+            {"tasks": [*TINY["tasks"], {"paradigm": str(wrong)}]},
+            "wrong gives frames in the task 'lsr', another paradigm vectors",
+        ),
     ]
     for number, (changes, said) in enumerate(cases):
         with pytest.raises(SpanLabError, match=said):
@@ -175,7 +200,9 @@ def test_problems_of_vectors_are_sentences(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_network_of_words_takes_no_frames_and_no_strange_words(trained: Path, tmp_path: Path, run: Any) -> None:
-    (tmp_path / "frames.yaml").write_text("extends: lsr\nparadigm: frames\nnetwork: {input: frames}\n", encoding="utf-8")
+    (tmp_path / "frames.yaml").write_text(
+        "extends: lsr\nparadigm: frames\nnetwork: {input: frames}\n", encoding="utf-8"
+    )
     (tmp_path / "strange.yaml").write_text(
         "extends: lsr\nparadigm: strange\nfactors: {list_length: [2]}\npractice: null\ndesigns: null\n"
         'draw: {words: {permutation: {of: [Haus, Baum]}}, classes: "=[0, 1]"}\n',

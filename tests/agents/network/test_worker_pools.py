@@ -1,4 +1,5 @@
-"""Who does the work of large runs and sweeps: this process, Dask workers here, at an address, or jobs of SLURM, which a stand-in for SLURM runs here."""
+"""Who does the work of large runs and sweeps: this process, Dask workers here, at an address, or
+jobs of SLURM, which a stand-in for SLURM runs here."""
 
 from __future__ import annotations
 
@@ -33,16 +34,26 @@ def test_without_workers_this_process_does_it_all() -> None:
 @pytest.mark.slow
 def test_pools_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    with pytest.raises(SpanLabError, match="has workers of its own: leave out --workers"), open_pool(2, "tcp://127.0.0.1:1"):
+    with (
+        pytest.raises(SpanLabError, match="has workers of its own: leave out --workers"),
+        open_pool(2, "tcp://127.0.0.1:1"),
+    ):
         pass
     with pytest.raises(SpanLabError, match="how many jobs should SLURM be asked for"), open_pool(None, "slurm"):
         pass
     from dask import config  # pyright: ignore[reportPrivateImportUsage]
 
-    with config.set({"jobqueue.slurm.cores": None}), pytest.raises(SpanLabError, match="no settings for SLURM"), open_pool(2, "slurm"):
+    with (
+        config.set({"jobqueue.slurm.cores": None}),
+        pytest.raises(SpanLabError, match="no settings for SLURM"),
+        open_pool(2, "slurm"),
+    ):
         pass
     monkeypatch.setattr("spanlab.core.worker_pool._REACHED_S", 0.5)
-    with pytest.raises(SpanLabError, match=r"there is no Dask scheduler at tcp://127\.0\.0\.1:1"), open_pool(None, "tcp://127.0.0.1:1"):
+    with (
+        pytest.raises(SpanLabError, match=r"there is no Dask scheduler at tcp://127\.0\.0\.1:1"),
+        open_pool(None, "tcp://127.0.0.1:1"),
+    ):
         pass
 
 

@@ -1,4 +1,5 @@
-"""A laboratory's own names of columns: read as the user says, and suggested where they look like ours."""
+"""A laboratory's own names of columns: read as the user says, and suggested where they look like
+ours."""
 
 from __future__ import annotations
 
@@ -23,7 +24,16 @@ MAP = "subject=participant,accuracy=correct,RT=rt_ms,n_items=set_size"
 @pytest.fixture(scope="module")
 def ours() -> pd.DataFrame:
     people = [
-        responses(lambda *_: 0.6, kind="participant", agent="participant", participant=f"P{n}", session=f"s{n}", lengths=(3, 4), repetitions=3, seed=n)
+        responses(
+            lambda *_: 0.6,
+            kind="participant",
+            agent="participant",
+            participant=f"P{n}",
+            session=f"s{n}",
+            lengths=(3, 4),
+            repetitions=3,
+            seed=n,
+        )
         for n in range(3)
     ]
     return mixed(*people).assign(rt_ms=650.0).dropna(axis="columns", how="all")
@@ -52,13 +62,21 @@ def test_columns_of_other_names_give_the_same_numbers(ours: pd.DataFrame, tmp_pa
     file = written(ours.rename(columns=THEIRS), tmp_path, ending)
     found, wanted = load([file], columns=read_map([MAP])), load([written(ours, tmp_path, ending, "ours")])
     names = ["participant", "agent", "correct", "rt_ms", "set_size", "trial", "chance"]
-    pd.testing.assert_frame_equal(found.scored.items[names], wanted.scored.items[names], check_dtype=False, check_categorical=False)
+    pd.testing.assert_frame_equal(
+        found.scored.items[names], wanted.scored.items[names], check_dtype=False, check_categorical=False
+    )
     assert found.cautions == wanted.cautions == ()
 
 
 def test_columns_that_are_missing_may_have_one_value(ours: pd.DataFrame, tmp_path: Path) -> None:
-    file = written(ours.drop(columns=["agent", "agent_kind", "paradigm"]).rename(columns={"participant": "subject"}), tmp_path, ".csv")
-    data = load([file], columns=read_map(["subject=participant", "agent:participant,agent_kind:participant,paradigm:stroop"]))
+    file = written(
+        ours.drop(columns=["agent", "agent_kind", "paradigm"]).rename(columns={"participant": "subject"}),
+        tmp_path,
+        ".csv",
+    )
+    data = load(
+        [file], columns=read_map(["subject=participant", "agent:participant,agent_kind:participant,paradigm:stroop"])
+    )
     assert set(data.scored.items["agent"]) == {"People (n = 3)"}
     assert set(data.scored.items["paradigm"]) == {"stroop"}
 
@@ -72,14 +90,19 @@ def test_tables_that_have_our_names_already_are_read_beside_others(ours: pd.Data
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
 def test_what_looks_like_a_column_that_is_missing_is_suggested(ours: pd.DataFrame, tmp_path: Path, ending: str) -> None:
     file = written(ours.rename(columns=THEIRS), tmp_path, ending)
-    with pytest.raises(SpanLabError, match=r"'subject' looks like participant and 'accuracy' like correct|'accuracy' looks like correct") as error:
+    with pytest.raises(
+        SpanLabError,
+        match=r"'subject' looks like participant and 'accuracy' like correct|'accuracy' looks like correct",
+    ) as error:
         load([file])
     suggested = str(error.value).rpartition("--map ")[2]
     with_less = load([file], columns=read_map([suggested]))
     assert set(with_less.scored.items["agent"]) == {"People (n = 3)"}
     assert with_less.cautions == (
-        f"{file} has columns that look like those of a response table and are not read: 'RT' (rt_ms), 'n_items' (set_size). "
-        "--map RT=rt_ms,n_items=set_size reads them.",
+        (
+            f"{file} has columns that look like those of a response table and are not read: 'RT' (rt_ms), 'n_items'"
+            " (set_size). --map RT=rt_ms,n_items=set_size reads them."
+        ),
     )
     assert (
         load_scattered([written(ours.rename(columns={"rt_ms": "RT"}), tmp_path, ".csv", "rt")], ["serial_position"])
@@ -109,9 +132,18 @@ def test_what_is_called_otherwise_altogether_is_not_suggested() -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("subject", r"--map takes THEIRS=OURS, such as subject=participant,accuracy=correct, and OURS:VALUE .*found 'subject'"),
+        (
+            "subject",
+            r"--map takes THEIRS=OURS, such as subject=participant,accuracy=correct, and OURS:VALUE .*found 'subject'",
+        ),
         ("subject=particpant", r"the response table has no column 'particpant'; did you mean 'participant'\?"),
-        ("subject=xyzzy", r"the response table has no column 'xyzzy' \(see 'The record' in the documentation; a condition is factor_NAME\)"),
+        (
+            "subject=xyzzy",
+            (
+                r"the response table has no column 'xyzzy' \(see 'The record' in the documentation; a condition is"
+                r" factor_NAME\)"
+            ),
+        ),
         ("a=correct,b=correct", "each column is named once"),
         ("a=correct,a=rt_ms", "each column is named once"),
         ("a=correct,correct:1", "each column is named once"),
@@ -134,14 +166,20 @@ def test_a_map_is_typed_as_it_is_read() -> None:
 
 def test_a_column_that_the_file_lacks_or_has_twice_is_refused(ours: pd.DataFrame, tmp_path: Path) -> None:
     file = written(ours.rename(columns=THEIRS), tmp_path, ".csv")
-    with pytest.raises(SpanLabError, match=r"--map subjekt=participant: .* has no column 'subjekt'; did you mean 'subject'\?"):
+    with pytest.raises(
+        SpanLabError, match=r"--map subjekt=participant: .* has no column 'subjekt'; did you mean 'subject'\?"
+    ):
         load([file], columns=read_map(["subjekt=participant"]))
     with pytest.raises(SpanLabError, match="has a column 'correct', too, and it is unclear which one counts"):
         load([written(ours.assign(accuracy=True), tmp_path, ".csv")], columns=read_map(["accuracy=correct"]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("figure", "serial_position"), ("stats",), ("scores",), ("compare", "-o", "out", "--no-models")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words",
+    [("figure", "serial_position"), ("stats",), ("scores",), ("compare", "-o", "out", "--no-models")],
+    ids=lambda words: words[0],
+)
 def test_commands_take_a_map(run: Run, ours: pd.DataFrame, tmp_path: Path, words: tuple[str, ...]) -> None:
     file = written(ours.rename(columns=THEIRS), tmp_path, ".csv")
     status, out, err = run(*words, file)
@@ -150,7 +188,9 @@ def test_commands_take_a_map(run: Run, ours: pd.DataFrame, tmp_path: Path, words
     assert status == 0, err
     assert err == ""
     if words[0] == "compare":
-        assert f"spanlab compare {file} -o out --map {MAP}" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+        assert f"spanlab compare {file} -o out --map {MAP}" in (tmp_path / "out" / "report.html").read_text(
+            encoding="utf-8"
+        )
 
 
 def test_python_takes_a_map_and_calls_it_columns(ours: pd.DataFrame, tmp_path: Path) -> None:

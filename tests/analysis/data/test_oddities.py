@@ -1,4 +1,5 @@
-"""A laboratory's own table that would silently give wrong numbers: refused in a sentence that says what to write, or noted; and its like that is fine."""
+"""A laboratory's own table that would silently give wrong numbers: refused in a sentence that says
+what to write, or noted; and its like that is fine."""
 
 from __future__ import annotations
 
@@ -26,11 +27,22 @@ ENDINGS = [".csv", ".parquet"]
 def people() -> pd.DataFrame:
     """Four people with the same trials, and a network."""
     persons = [
-        responses(lambda *_: 0.6, kind="participant", agent="participant", participant=f"P0{n}", session=f"s{n}", lengths=(3, 4), repetitions=3, seed=n)
+        responses(
+            lambda *_: 0.6,
+            kind="participant",
+            agent="participant",
+            participant=f"P0{n}",
+            session=f"s{n}",
+            lengths=(3, 4),
+            repetitions=3,
+            seed=n,
+        )
         for n in range(4)
     ]
     machine = responses(lambda *_: 0.4, agent="net", lengths=(3, 4), repetitions=3, seed=9, session="net")
-    return mixed(*(person.assign(rt_ms=700.0 + person["trial"]) for person in persons), machine).dropna(axis="columns", how="all")
+    return mixed(*(person.assign(rt_ms=700.0 + person["trial"]) for person in persons), machine).dropna(
+        axis="columns", how="all"
+    )
 
 
 def written(table: pd.DataFrame, path: Path, ending: str = ".csv") -> Path:
@@ -64,14 +76,20 @@ def counted(data: Data) -> dict[str, int]:
     return {str(agent): int(count) for agent, count in units.items()}
 
 
-# -- refused -----------------------------------------------------------------------------------------------------------------------------------------
+# -- refused ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_table_of_people_without_participants_is_refused(people: pd.DataFrame, tmp_path: Path, ending: str) -> None:
     """Four people would be one, and trials the units."""
     for table in (people, people.drop(columns="agent_kind")):
-        with pytest.raises(SpanLabError, match=r"has no column participant: several people would count as one\. Add it, with an identifier for each person"):
+        with pytest.raises(
+            SpanLabError,
+            match=(
+                r"has no column participant: several people would count as one\. Add it, with an identifier for each"
+                r" person"
+            ),
+        ):
             load([written(table.drop(columns="participant"), tmp_path, ending)])
 
 
@@ -84,9 +102,14 @@ def test_a_table_of_machines_needs_no_participants(people: pd.DataFrame, tmp_pat
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("word", ["NA", "null", "None", "n/a", "NaN", " ", "", "?"])
-def test_ids_that_are_words_for_nothing_are_refused(people: pd.DataFrame, tmp_path: Path, word: str, ending: str) -> None:
+def test_ids_that_are_words_for_nothing_are_refused(
+    people: pd.DataFrame, tmp_path: Path, word: str, ending: str
+) -> None:
     table = with_values(of("P01"), participant=word)(people)
-    with pytest.raises(SpanLabError, match=r": 21 rows name nobody: participant is empty, or a word that means missing.*Write an identifier"):
+    with pytest.raises(
+        SpanLabError,
+        match=r": 21 rows name nobody: participant is empty, or a word that means missing.*Write an identifier",
+    ):
         load([written(table, tmp_path, ending)])
     with pytest.raises(SpanLabError, match="name nobody"):
         load([written(table.drop(columns="agent_kind"), tmp_path, ending)])
@@ -100,7 +123,10 @@ def test_ids_that_are_nearly_such_words_are_ids(people: pd.DataFrame, tmp_path: 
 
 CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "another answer": ({"answer": '"other"'}, "has answer . in one row and .* in another"),
-    "the same answer, scored otherwise": ({"correct": lambda old: ~old.astype(bool)}, r"has correct [01] in one row and [01] in another"),
+    "the same answer, scored otherwise": (
+        {"correct": lambda old: ~old.astype(bool)},
+        r"has correct [01] in one row and [01] in another",
+    ),
     "another time": ({"rt_ms": 12.5}, r"has rt_ms 701 in one row and 12\.5 in another"),
     "another outcome": ({"outcome": "omitted"}, "has outcome answered in one row and omitted in another"),
 }
@@ -108,14 +134,20 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_rows_that_contradict_each_other_are_refused(people: pd.DataFrame, tmp_path: Path, name: str, ending: str) -> None:
+def test_rows_that_contradict_each_other_are_refused(
+    people: pd.DataFrame, tmp_path: Path, name: str, ending: str
+) -> None:
     values, told = CONTRADICTIONS[name]
-    again = with_values(lambda table: table["trial"] > 0, **values)(people[(people["participant"] == "P02") & (people["trial"] == 1)])
+    again = with_values(lambda table: table["trial"] > 0, **values)(
+        people[(people["participant"] == "P02") & (people["trial"] == 1)]
+    )
     with pytest.raises(SpanLabError, match="two rows of the same item contradict each other") as error:
         load([written(pd.concat([people, again]), tmp_path, ending)])
     assert re.search(f": paradigm vsr, participant P02, session s2, trial 1, step 4, ask 1 {told}", str(error.value))
     assert "and 2 further rows contradict earlier ones" in str(error.value)
-    assert "Delete the wrong rows; where both are right, tell them apart by the numbers in trial, step or ask" in str(error.value)
+    assert "Delete the wrong rows; where both are right, tell them apart by the numbers in trial, step or ask" in str(
+        error.value
+    )
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -137,19 +169,25 @@ def test_long_tables_are_refused_piece_by_piece(people: pd.DataFrame, tmp_path: 
             load_scattered([written(table, tmp_path, ".parquet")], ["serial_position"], rows=20)
 
 
-# -- noted -------------------------------------------------------------------------------------------------------------------------------------------
+# -- noted -----------------------------------------------------------------------------------------
 
 PEOPLE = of("P00")
 #: a fault, what is said of it, and a table that is nearly so and fine
 NOTED: dict[str, tuple[Spoil, str, Spoil]] = {
     "near ids": (
         with_values(lambda table: PEOPLE(table) & (table["trial"] > 3), participant=" p00 "),
-        "Identifiers of participants are nearly alike and count as different people: ' p00 ' and 'P00'. Write each person's identifier in one way.",
+        (
+            "Identifiers of participants are nearly alike and count as different people: ' p00 ' and 'P00'. Write each"
+            " person's identifier in one way."
+        ),
         with_values(lambda table: PEOPLE(table) & (table["trial"] > 3), participant="P10"),
     ),
     "times in seconds": (
         with_values(lambda table: table["rt_ms"].notna(), rt_ms=lambda old: old / 1000),
-        "Reaction times (rt_ms) of P00, P01, P02, P03 are below 10 ms, as if they were in seconds. They are used as they are: write milliseconds.",
+        (
+            "Reaction times (rt_ms) of P00, P01, P02, P03 are below 10 ms, as if they were in seconds. They are used as"
+            " they are: write milliseconds."
+        ),
         with_values(lambda table: table["trial"] == 1, rt_ms=9.0),
     ),
     "times of one person in seconds": (
@@ -159,7 +197,10 @@ NOTED: dict[str, tuple[Spoil, str, Spoil]] = {
     ),
     "some kinds missing": (
         with_values(of("P03"), agent_kind=None),
-        "21 of 105 rows do not say what kind of agent answered (agent_kind): these answers count as those of a machine.",
+        (
+            "21 of 105 rows do not say what kind of agent answered (agent_kind): these answers count as those of a"
+            " machine."
+        ),
         with_values(of("P03"), agent_kind="participant"),
     ),
     "all kinds missing": (
@@ -178,7 +219,9 @@ NOTED: dict[str, tuple[Spoil, str, Spoil]] = {
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", NOTED)
-def test_what_looks_like_a_mistake_is_noted_and_what_is_nearly_so_is_not(people: pd.DataFrame, tmp_path: Path, name: str, ending: str) -> None:
+def test_what_looks_like_a_mistake_is_noted_and_what_is_nearly_so_is_not(
+    people: pd.DataFrame, tmp_path: Path, name: str, ending: str
+) -> None:
     spoil, told, fine = NOTED[name]
     (caution,) = load([written(spoil(people), tmp_path, ending)]).cautions
     assert caution.startswith(told)
@@ -189,14 +232,23 @@ def test_what_looks_like_a_mistake_is_noted_and_what_is_nearly_so_is_not(people:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", ["compare", "figure", "stats", "scores"])
 def test_notes_are_on_the_error_stream_and_on_the_page(
-    people: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+    people: pd.DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
 ) -> None:
     monkeypatch.setattr(folder, "save", lambda *_: [])
     file = written(NOTED["times in seconds"][0](people), tmp_path)
-    words = {"compare": ("compare", file, "-o", "out", "--no-models"), "figure": ("figure", "serial_position", file)}.get(command, (command, file))
+    words = {
+        "compare": ("compare", file, "-o", "out", "--no-models"),
+        "figure": ("figure", "serial_position", file),
+    }.get(command, (command, file))
     status, _, err = command_line(tmp_path, monkeypatch, capsys)(*words)
     assert status == 0, err
     assert "NOTE Reaction times (rt_ms) of P00, P01, P02, P03 are below 10 ms" in err
     if command == "compare":
         page = read(tmp_path / "out" / "report.html").text
-        assert page.index("are below 10 ms, as if they were in seconds") < page.index("At a glance", page.index("Before you read on"))
+        assert page.index("are below 10 ms, as if they were in seconds") < page.index(
+            "At a glance", page.index("Before you read on")
+        )

@@ -20,5 +20,7 @@ def test_rows_are_those_of_pandas() -> None:
         }
     )
     for row, other in zip(records(table), table.to_dict("records"), strict=True):
-        assert {name: (type(value), str(value)) for name, value in row.items()} == {name: (type(value), str(value)) for name, value in other.items()}
+        assert {name: (type(value), str(value)) for name, value in row.items()} == {
+            name: (type(value), str(value)) for name, value in other.items()
+        }
     assert records(table.iloc[:0]) == []

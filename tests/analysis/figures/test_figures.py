@@ -1,4 +1,5 @@
-"""Figures: real SVG and PDF files, everything that must be in them is, and colours that colour-blind people tell apart."""
+"""Figures: real SVG and PDF files, everything that must be in them is, and colours that
+colour-blind people tell apart."""
 
 from __future__ import annotations
 
@@ -74,7 +75,9 @@ def test_set_sizes_are_drawn(table: pd.DataFrame, tmp_path: Path) -> None:
 
 
 def test_points_without_an_interval_and_without_chance_are_drawn(tmp_path: Path) -> None:
-    curve = POSITION.table(responses(lambda length, position: 0.5, lengths=[1, 2], repetitions=1).drop(columns="chance"), "vsr")
+    curve = POSITION.table(
+        responses(lambda length, position: 0.5, lengths=[1, 2], repetitions=1).drop(columns="chance"), "vsr"
+    )
     agents = looks_of(curve)
     svg, _ = save(effect_chart(POSITION, curve, agents, title="One trial"), tmp_path / "one", agents)
     assert {"1 item", "2 items"} <= set(words(svg))
@@ -83,7 +86,9 @@ def test_points_without_an_interval_and_without_chance_are_drawn(tmp_path: Path)
 @pytest.mark.slow
 def test_thousands_of_points_are_no_problem(tmp_path: Path) -> None:
     few = POSITION.table(responses(lambda length, position: 0.5, lengths=[18], repetitions=2), "vsr")
-    many = pd.concat([few.assign(agent=f"chat:model-{number}", agent_kind="chat") for number in range(300)], ignore_index=True)
+    many = pd.concat(
+        [few.assign(agent=f"chat:model-{number}", agent_kind="chat") for number in range(300)], ignore_index=True
+    )
     assert len(effect_chart(POSITION, many, looks_of(many), title="Many")["data"]["values"]) > 5000
 
 
@@ -100,7 +105,17 @@ def test_the_page_gets_the_same_data_without_title_and_legend_and_with_its_own_c
 
 
 def test_people_are_drawn_last_and_thickest_and_oracles_are_dashed() -> None:
-    found = looks([("P", "participant"), ("n", "network"), ("i", "ideal"), ("c", "capacity"), ("g", "chance"), ("s", "scripted"), ("b", "simulated")])
+    found = looks(
+        [
+            ("P", "participant"),
+            ("n", "network"),
+            ("i", "ideal"),
+            ("c", "capacity"),
+            ("g", "chance"),
+            ("s", "scripted"),
+            ("b", "simulated"),
+        ]
+    )
     assert found[-1].label == "P"
     assert found[-1].width == max(look.width for look in found)
     solid = {look.label for look in found if look.dash == (1, 0)}
@@ -110,11 +125,16 @@ def test_people_are_drawn_last_and_thickest_and_oracles_are_dashed() -> None:
 
 
 def seen_by(colour: str, weights: list[list[float]]) -> np.ndarray:
-    """A colour in CIE Lab as a dichromat sees it (Viénot, Brettel & Mollon, 1999, Color Research and Application 24, 243-252)."""
+    """A colour in CIE Lab as a dichromat sees it (Viénot, Brettel & Mollon, 1999, Color Research
+    and Application 24, 243-252)."""
     linear = np.array([int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]) ** 2.2
     to_lms = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]])
     rgb = np.clip(np.linalg.inv(to_lms) @ np.array(weights) @ to_lms @ linear, 0, 1)
-    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ rgb / np.array([0.9505, 1, 1.089])
+    xyz = (
+        np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+        @ rgb
+        / np.array([0.9505, 1, 1.089])
+    )
     f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
@@ -145,7 +165,12 @@ def named(spec: dict[str, Any]) -> dict[str, float]:
 def crowd(many: int, gap: float = 0.001) -> pd.DataFrame:
     """So many networks that end next to each other at 90%."""
     rows = [
-        {"agent": f"network:{who}", "agent_kind": "network", "set_size": size, "mean": 0.9 - gap * who if size == 4 else 0.5}
+        {
+            "agent": f"network:{who}",
+            "agent_kind": "network",
+            "set_size": size,
+            "mean": 0.9 - gap * who if size == 4 else 0.5,
+        }
         for who in range(many)
         for size in (2, 4)
     ]
@@ -186,7 +211,9 @@ def test_the_name_of_a_line_that_ends_early_lies_on_no_other_line() -> None:
     alone = table[(table["agent"] == people) | (table["set_size"] > 6) | (table["set_size"] < 4)].assign(
         mean=lambda rows: rows["mean"].where(rows["agent"] == people, 0.95)
     )
-    assert named(effect_chart(effect("set_size"), alone, looks_of(alone), title=""))[people] == 0.66  # where nothing is in the way, it stays
+    assert (
+        named(effect_chart(effect("set_size"), alone, looks_of(alone), title=""))[people] == 0.66
+    )  # where nothing is in the way, it stays
 
 
 def test_many_lines_and_single_ones_have_no_names() -> None:
@@ -220,7 +247,9 @@ def test_machines_that_are_too_many_for_a_legend_are_drawn_without_anybody_else(
     assert size_of(draw(spec, looks_of(table)))[0] < 1000
 
 
-@pytest.mark.parametrize("sides", ['width="1.7976931348623157e+308" height="200"', 'width="-3" height="2"', 'width="NaN" height="2"', ""])
+@pytest.mark.parametrize(
+    "sides", ['width="1.7976931348623157e+308" height="200"', 'width="-3" height="2"', 'width="NaN" height="2"', ""]
+)
 def test_a_drawing_without_a_size_is_refused_before_it_takes_all_memory(sides: str) -> None:
     with pytest.raises(SpanLabError, match="the drawing came out"):
         size_of(f"<svg {sides}><g/></svg>")
@@ -229,14 +258,23 @@ def test_a_drawing_without_a_size_is_refused_before_it_takes_all_memory(sides: s
 
 def held(*means: float, half: float = 0.5) -> pd.DataFrame:
     """K of so many networks at two set sizes."""
-    rows = [{"agent": f"network:{at}", "set_size": size, "mean": mean + size / 10} for at, mean in enumerate(means) for size in (4, 8)]
-    table = pd.DataFrame(rows).assign(agent_kind="network", formula="Pashler", sem=0.2, chance=0.0, unit="trial", n_units=40, note="")
+    rows = [
+        {"agent": f"network:{at}", "set_size": size, "mean": mean + size / 10}
+        for at, mean in enumerate(means)
+        for size in (4, 8)
+    ]
+    table = pd.DataFrame(rows).assign(
+        agent_kind="network", formula="Pashler", sem=0.2, chance=0.0, unit="trial", n_units=40, note=""
+    )
     return table.assign(low=table["mean"] - half, high=table["mean"] + half)
 
 
 def test_no_axis_is_made_unreadable_by_an_outlier() -> None:
     def axis(table: pd.DataFrame) -> tuple[float, float]:
-        (domain,) = {tuple(layer["encoding"]["y"]["scale"]["domain"]) for layer in effect_chart(capacity, table, looks_of(table), title="")["spec"]["layer"]}
+        (domain,) = {
+            tuple(layer["encoding"]["y"]["scale"]["domain"])
+            for layer in effect_chart(capacity, table, looks_of(table), title="")["spec"]["layer"]
+        }
         return domain
 
     capacity = effect("capacity")
@@ -255,7 +293,10 @@ def test_no_axis_is_made_unreadable_by_an_outlier() -> None:
 
 
 def test_names_stand_in_the_last_panel_and_long_ones_are_shortened() -> None:
-    two = [responses(lambda length, position: 0.7, lengths=[3, 5], agent=name, kind="network", seed=seed) for seed, name in enumerate(("network:a", "n" * 60))]
+    two = [
+        responses(lambda length, position: 0.7, lengths=[3, 5], agent=name, kind="network", seed=seed)
+        for seed, name in enumerate(("network:a", "n" * 60))
+    ]
     table = effect("serial_position").table(mixed(*two), "vsr")
     spec = effect_chart(effect("serial_position"), table, looks_of(table), title="")
     assert {row["panel"] for row in spec["data"]["values"] if row["role"] == "label"} == {"5 items"}

@@ -1,4 +1,5 @@
-"""Every mark of a figure, point or bar, knows the answers that it is computed from: as many as its numbers say, and no others."""
+"""Every mark of a figure, point or bar, knows the answers that it is computed from: as many as its
+numbers say, and no others."""
 
 from __future__ import annotations
 
@@ -27,13 +28,25 @@ from spanlab.analysis.report.figures import compute_figures
 
 
 def lists() -> pd.DataFrame:
-    people = [responses(lambda _, k: 0.9 - 0.1 * k, agent="people", kind="participant", participant=name, repetitions=4) for name in ("anna", "ben")]
+    people = [
+        responses(lambda _, k: 0.9 - 0.1 * k, agent="people", kind="participant", participant=name, repetitions=4)
+        for name in ("anna", "ben")
+    ]
     return mixed(*people, responses(lambda n, _: 0.2 * (5 - n) + 0.3, repetitions=5, session="s1"))
 
 
 def switches() -> pd.DataFrame:
-    trial = switching({"one task": 0.95, "repetition": 0.85, "switch": 0.7}, {"one task": 500, "repetition": 600, "switch": 750}, (0.05, -40))
-    return pd.concat([table(trial, 12, agent="people", kind="participant", participant=name, paradigm="sts", seed=seed) for seed, name in enumerate("abc")])
+    trial = switching(
+        {"one task": 0.95, "repetition": 0.85, "switch": 0.7},
+        {"one task": 500, "repetition": 600, "switch": 750},
+        (0.05, -40),
+    )
+    return pd.concat(
+        [
+            table(trial, 12, agent="people", kind="participant", participant=name, paradigm="sts", seed=seed)
+            for seed, name in enumerate("abc")
+        ]
+    )
 
 
 def detections() -> pd.DataFrame:
@@ -45,7 +58,11 @@ def blocks() -> pd.DataFrame:
     for trial in range(1, 37):
         labels = "".join(random.choice(["m", "-"], 16, p=[0.3, 0.7]))
         answers = [label if random.rand() < 0.8 else "m" for label in labels]
-        rows.append(block_rows(labels, answers, n=1 + trial % 2, trial=trial, agent=("network:test", "capacity")[trial % 3 == 0]))
+        rows.append(
+            block_rows(
+                labels, answers, n=1 + trial % 2, trial=trial, agent=("network:test", "capacity")[trial % 3 == 0]
+            )
+        )
     return pd.concat(rows, ignore_index=True)
 
 
@@ -54,9 +71,15 @@ MADE: dict[str, tuple[Callable[[], pd.DataFrame], set[str]]] = {
     "switches": (switches, {"task_switching", "switching_time", "congruency", "reaction_time"}),
     "detections": (detections, {"set_size", "capacity", "sensitivity"}),
     "blocks": (blocks, {"nback_models", "nback_dprime", "nback_published"}),
-    "errors": (partial(planted_table, {"anna": (0.8, 0.2), "ben": (0.6, 0.4)}, {1: 12.0, 3: 20.0}, trials=60), {"error_distribution"}),
+    "errors": (
+        partial(planted_table, {"anna": (0.8, 0.2), "ben": (0.6, 0.4)}, {1: 12.0, 3: 20.0}, trials=60),
+        {"error_distribution"},
+    ),
     "ratings": (partial(planted_ratings, {"anna": (1.2, 0.8), "ben": (0.8, 1.0)}), {"roc", "calibration"}),
-    "groups": (lambda: planted_groups({"old": (4, 0.3), "young": (4, 1.4)}, np.random.RandomState(2)), {"groups", "set_size"}),
+    "groups": (
+        lambda: planted_groups({"old": (4, 0.3), "young": (4, 1.4)}, np.random.RandomState(2)),
+        {"groups", "set_size"},
+    ),
 }
 
 
@@ -101,11 +124,15 @@ def test_lines_chance_and_published_people_have_no_answers(tmp_path: Path) -> No
     figure = figure_named("serial_position").compute(read(tmp_path, lists()), Wish(("vsr",))).draw()
     others = [row for row in figure.spec["data"]["values"] if row not in marks(figure)]
     assert {row["role"] for row in others} >= {"chance", "curve"}
-    assert {row["agent"] for row in others if row["role"] == "curve"}.isdisjoint({"network:test", "people", "Participants"})
+    assert {row["agent"] for row in others if row["role"] == "curve"}.isdisjoint(
+        {"network:test", "people", "Participants"}
+    )
 
 
 def test_a_bar_has_its_lower_edge_and_the_last_one_both(tmp_path: Path) -> None:
-    made = planted_table({"anna": (1.0, 0.0)}, {1: 12.0}, trials=60).assign(error=lambda rows: [*(180.0, -180.0, 0.0, -15.0), *rows["error"][4:]])
+    made = planted_table({"anna": (1.0, 0.0)}, {1: 12.0}, trials=60).assign(
+        error=lambda rows: [*(180.0, -180.0, 0.0, -15.0), *rows["error"][4:]]
+    )
     figure = figure_named("error_distribution").compute(read(tmp_path, made), Wish()).draw()
     assert unequal(figure) == []
     ends = {row["x"]: row["count"] for row in marks(figure)}
@@ -124,7 +151,11 @@ def test_a_link_that_narrows_wrongly_is_found(tmp_path: Path) -> None:
 
     assert unequal(points) == []
     assert len(unequal(replace(points, answers=of_any_length))) >= 12 - 1  # only lists of five have a fifth position
-    bars = figure_named("error_distribution").compute(read(tmp_path, planted_table({"anna": (0.8, 0.2)}, {1: 12.0}, trials=60)), Wish()).draw()
+    bars = (
+        figure_named("error_distribution")
+        .compute(read(tmp_path, planted_table({"anna": (0.8, 0.2)}, {1: 12.0}, trials=60)), Wish())
+        .draw()
+    )
     beside = replace(bars, answers=lambda row: bars.answers({**row, "x": row["x"] - 15, "x2": row.get("x2", 0) - 15}))
     assert unequal(bars) == []
     assert len(unequal(beside)) > 3

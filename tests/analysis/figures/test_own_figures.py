@@ -1,4 +1,5 @@
-"""Figures that others declare: the documentation's examples appear wherever figures do, and no other file is touched."""
+"""Figures that others declare: the documentation's examples appear wherever figures do, and no
+other file is touched."""
 
 from __future__ import annotations
 
@@ -50,31 +51,45 @@ def own_figures(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_figures")
-def test_a_figure_that_is_declared_is_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_figure_that_is_declared_is_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
     for agent in ("capacity:2", "chance"):
         spanlab.replay("cd", agent, trials=24, levels={"set_size": 6}, data="data", say=lambda _: None)
     # the list of names
     assert re.search(r"^  session_course +correct in the course of a session$", listing(), re.MULTILINE)
-    assert re.search(r"did you mean 'answers_given'(.|\n)*\n  answers_given +answers given\n", run("figure", "answer_given", "data")[2])
+    assert re.search(
+        r"did you mean 'answers_given'(.|\n)*\n  answers_given +answers given\n",
+        run("figure", "answer_given", "data")[2],
+    )
     # the command line: piece by piece for effects, and all at once gives the same
     assert run("figure", "session_course", "data", "-o", "course.csv")[0] == 0
     course = spanlab.figure("session_course", "data").table
     course.to_csv("whole.csv", index=False)
     assert Path("course.csv").read_bytes() == Path("whole.csv").read_bytes()
-    assert course[course["agent"].str.startswith("chance")].set_index("so_far")["n_units"].to_dict() == {10: 10, 20: 10, 30: 4}
+    assert course[course["agent"].str.startswith("chance")].set_index("so_far")["n_units"].to_dict() == {
+        10: 10,
+        20: 10,
+        30: 4,
+    }
     assert run("figure", "answers_given", "data", "-o", "given.svg")[0] == 0
     assert "answers given" in (tmp_path / "given.svg").read_text(encoding="utf-8")
     assert "needs all answers at once" in run("figure", "answers_given", "data", "--workers", "2")[2]
     # what a paradigm will have
-    assert {"session_course", "answers_given"} <= {*prospects(spanlab.read_responses(next(Path("data").iterdir())), "cd").figures}
+    assert {"session_course", "answers_given"} <= {
+        *prospects(spanlab.read_responses(next(Path("data").iterdir())), "cd").figures
+    }
     # the report: in their sections, with tables and commands
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
     spanlab.compare("data", "report", models=False)
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     keys = re.findall(r'<figure id="([^"]+)">', page)
     assert keys[-1] == "cd_answers_given"
-    assert keys[-3:-1] == ["cd_session_course", "cd_conditions_correct"]  # the feature, which no effect of one set size shows
+    assert keys[-3:-1] == [
+        "cd_session_course",
+        "cd_conditions_correct",
+    ]  # the feature, which no effect of one set size shows
     assert "spanlab figure answers_given data --paradigm cd -o report/figures/cd_answers_given.svg" in page
     shares = pd.read_csv(tmp_path / "report" / "tables" / "cd_answers_given.csv").groupby("agent")["share"].sum()
     assert shares.round(9).tolist() == [1.0, 1.0]
@@ -84,7 +99,9 @@ def test_a_figure_that_is_declared_is_everywhere(tmp_path: Path, monkeypatch: py
 def test_a_figure_says_what_the_data_lack() -> None:
     scored = score_table(responses(lambda length, place: 0.6, repetitions=2).assign(answer='"same"'))
     data = Data(scored=scored, human={}, titles={"vsr": "Vsr"}, notes=(), readouts={})
-    with pytest.raises(SpanLabError, match="no figure answers_given: 2 to 9 different answers can be compared, and vsr has 1"):
+    with pytest.raises(
+        SpanLabError, match="no figure answers_given: 2 to 9 different answers can be compared, and vsr has 1"
+    ):
         figure_named("answers_given").draw(data, Wish())
     bare = Data(score_table(scored.items.drop(columns=["trial"])), {}, {"vsr": "Vsr"}, (), {})
     with pytest.raises(SpanLabError, match=r"no figure session_course: vsr has no trial\.$"):
@@ -118,12 +135,26 @@ def test_figures_of_another_package(repository: Path, tmp_path: Path) -> None:
     source.mkdir()
     for name, text in documented(repository).items():
         (source / name).write_text(text, encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(site), str(source)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "--target",
+        str(site),
+        str(source),
+    ]
     subprocess.run(pip, check=True, capture_output=True, text=True)
     environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        return subprocess.run(
+            command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
 
     assert run("replay", "cd", "--agent", "chance", "--trials", "24", "--data", "data").returncode == 0
     for name in ("session_course", "answers_given"):

@@ -1,4 +1,5 @@
-"""Figures by name: the benchmark's as its code draws them, the N-back study's, reaction times; what they show, and what is said where they cannot be drawn."""
+"""Figures by name: the benchmark's as its code draws them, the N-back study's, reaction times; what
+they show, and what is said where they cannot be drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +33,13 @@ LABELS = "--m" * 8
 def data_of(*tables: pd.DataFrame) -> Data:
     """Response tables as they are loaded."""
     scored = score_table(together(*tables))
-    return Data(scored=scored, human={name: name for name in scored.parts}, titles={name: name.title() for name in scored.parts}, notes=(), readouts={})
+    return Data(
+        scored=scored,
+        human={name: name for name in scored.parts},
+        titles={name: name.title() for name in scored.parts},
+        notes=(),
+        readouts={},
+    )
 
 
 def drawing(name: str, *tables: pd.DataFrame, **wish: Any) -> DrawnFigure:
@@ -40,7 +47,11 @@ def drawing(name: str, *tables: pd.DataFrame, **wish: Any) -> DrawnFigure:
 
 
 def points(found: DrawnFigure, role: str = "curve", **fields: object) -> list[dict[str, Any]]:
-    return [row for row in found.spec["data"]["values"] if row["role"] == role and all(row.get(name) == value for name, value in fields.items())]
+    return [
+        row
+        for row in found.spec["data"]["values"]
+        if row["role"] == role and all(row.get(name) == value for name, value in fields.items())
+    ]
 
 
 def blocks(hits: list[int], alarms: list[int], n: int = 1, **who: Any) -> pd.DataFrame:
@@ -54,7 +65,9 @@ def blocks(hits: list[int], alarms: list[int], n: int = 1, **who: Any) -> pd.Dat
 
 
 def test_lists_as_published_are_lines_in_a_panel_for_everybody() -> None:
-    found = drawing("worm-vsr", responses(lambda length, place: 0.9 - 0.05 * length, lengths=[2, 3, 4, 8], repetitions=5))
+    found = drawing(
+        "worm-vsr", responses(lambda length, place: 0.9 - 0.05 * length, lengths=[2, 3, 4, 8], repetitions=5)
+    )
     assert set(found.table["list_length"]) == {3, 4}
     assert {row["panel"] for row in points(found)} == {"network:test", "Avons 1998 (people)"}
     assert {row["agent"] for row in points(found)} == {"3 items", "4 items"}
@@ -67,7 +80,9 @@ def test_lists_as_published_are_lines_in_a_panel_for_everybody() -> None:
 
 def test_only_the_longest_retention_of_change_detection_is_drawn() -> None:
     parts = [
-        table(along("set_size", {2: right, 6: right}, retention_steps=steps, factor_feature="gap"), 40, paradigm="cd").assign(session=str(steps))
+        table(
+            along("set_size", {2: right, 6: right}, retention_steps=steps, factor_feature="gap"), 40, paradigm="cd"
+        ).assign(session=str(steps))
         for steps, right in ((0, 1.0), (18, 0.0))
     ]
     found = drawing("worm-cd", *parts)
@@ -76,13 +91,19 @@ def test_only_the_longest_retention_of_change_detection_is_drawn() -> None:
 
 
 def test_what_is_alike_in_all_lines_stands_in_the_title() -> None:
-    maker = {steps: along("serial_position", {1: 0.9, 2: 0.5}, list_length=4, retention_steps=steps) for steps in (0, 5)}
+    maker = {
+        steps: along("serial_position", {1: 0.9, 2: 0.5}, list_length=4, retention_steps=steps) for steps in (0, 5)
+    }
     parts = [table(one, 30, paradigm="vir").assign(session=str(steps)) for steps, one in maker.items()]
     found = drawing("worm-vir", *parts)
     assert found.title == "Vir: serial positions, without and after retention (4 items)"
     assert {row["agent"] for row in points(found)} == {"retention 0", "retention 5"}
     with pytest.raises(
-        SpanLabError, match=r"vir has nothing of what it shows \(list length 4; retention 0, 5\); 'spanlab figure serial_position_retention' draws"
+        SpanLabError,
+        match=(
+            r"vir has nothing of what it shows \(list length 4; retention 0, 5\); 'spanlab figure"
+            r" serial_position_retention' draws"
+        ),
     ):
         drawing("worm-vir", parts[0].assign(retention_steps=2))
 
@@ -92,7 +113,10 @@ def test_bars_are_intervals_or_standard_errors() -> None:
     whole, narrow = drawing("worm-smu", data), drawing("worm-smu", data, bars="sem")
     row = rows_by(whole.table[whole.table["agent"] == "network:test"], "set_size")[1]
     (drawn,) = points(narrow, agent="network:test", at=1)
-    assert (drawn["low"], drawn["high"]) == (pytest.approx(row["mean"] - row["sem"]), pytest.approx(row["mean"] + row["sem"]))
+    assert (drawn["low"], drawn["high"]) == (
+        pytest.approx(row["mean"] - row["sem"]),
+        pytest.approx(row["mean"] + row["sem"]),
+    )
     assert points(whole, agent="network:test", at=1)[0]["low"] == row["low"]
     assert ("standard errors" in narrow.caption, "standard errors" in whole.caption) == (True, False)
 
@@ -103,12 +127,17 @@ def test_every_name_has_a_line_and_every_number_an_answer() -> None:
         figure_named("nback_lure")
     assert all(f"  {name} " in str(told.value) for name in (*FIGURES.known(), *UNITS, *NUMBERS))
     assert len(listing().splitlines()) == len(FIGURES) + len(UNITS) + len(NUMBERS)
-    assert {f"worm-{number.lower()}" for number in numbered()} == {*NUMBERS, *OTHERS}, "every numbered figure of the paper"
+    assert {f"worm-{number.lower()}" for number in numbered()} == {
+        *NUMBERS,
+        *OTHERS,
+    }, "every numbered figure of the paper"
     for name in OTHERS:
         with pytest.raises(SpanLabError, match="is made neither of answers nor of a checkpoint"):
             figure_named(name)
     assert figure_named("worm-4a").name == "worm-vsr"
-    with pytest.raises(SpanLabError, match=r"'spanlab neural mine.pt -o DIR' draws it as DIR/figures/task_switching.svg"):
+    with pytest.raises(
+        SpanLabError, match=r"'spanlab neural mine.pt -o DIR' draws it as DIR/figures/task_switching.svg"
+    ):
         figure_named("worm-5a", ["mine.pt"])
 
 
@@ -154,7 +183,10 @@ def test_variants_are_compared_within_a_family_and_answerers_within_a_variant() 
     single = drawing("nback_measures", *parts, paradigms=("nback_verbal",))
     assert {row["agent"] for row in points(single)} == {"a", "b"}
     assert set(single.table["variant"]) == {"Nback_Verbal"}
-    assert families({"A": "verbal", "B": "verbal_with_noise", "C": "spatial_3x3", "D": ""}) == [("verbal", ["A", "B"]), ("others", ["C", "D"])]
+    assert families({"A": "verbal", "B": "verbal_with_noise", "C": "spatial_3x3", "D": ""}) == [
+        ("verbal", ["A", "B"]),
+        ("others", ["C", "D"]),
+    ]
     assert families({"A": "", "B": ""}) == [("all", ["A", "B"])]
 
 
@@ -169,7 +201,14 @@ def poor(what: str) -> pd.DataFrame:
     }[what]
 
 
-@pytest.mark.parametrize("what", ["omitted", "odd grids", *(pytest.param(what, marks=pytest.mark.slow) for what in ("one item", "no matches", "no trials"))])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "omitted",
+        "odd grids",
+        *(pytest.param(what, marks=pytest.mark.slow) for what in ("one item", "no matches", "no trials")),
+    ],
+)
 def test_poor_blocks_are_drawn_or_a_sentence_says_why_not(what: str) -> None:
     for name in ("nback_models", "nback_bars", "nback_dprime"):
         found = drawing(name, poor(what))
@@ -190,20 +229,34 @@ def test_printed_values_are_beside_answers_of_the_same_kind() -> None:
 
 def times(many: int, seed: int, mu: float = 450, sigma: float = 50, tau: float = 150, **who: Any) -> pd.DataFrame:
     random = np.random.RandomState(seed)
-    given: dict[str, Any] = {"agent": "People", "kind": "participant", "participant": f"P{seed}", "paradigm": "smu"} | who
-    return table(along("set_size", {2: 1.0, 4: 1.0}), many, **given).assign(rt_ms=random.normal(mu, sigma, many) + random.exponential(tau, many))
+    given: dict[str, Any] = {
+        "agent": "People",
+        "kind": "participant",
+        "participant": f"P{seed}",
+        "paradigm": "smu",
+    } | who
+    return table(along("set_size", {2: 1.0, 4: 1.0}), many, **given).assign(
+        rt_ms=random.normal(mu, sigma, many) + random.exponential(tau, many)
+    )
 
 
 @pytest.mark.slow
 def test_reaction_times_of_everybody_and_their_mean() -> None:
-    found = drawing("reaction_time", *(times(120, seed) for seed in range(3)), times(80, 9, agent="network:x", kind="network", participant=""))
+    found = drawing(
+        "reaction_time",
+        *(times(120, seed) for seed in range(3)),
+        times(80, 9, agent="network:x", kind="network", participant=""),
+    )
     rows = rows_by(found.table, "participant")
     assert list(rows) == ["P0", "P1", "P2", "mean of 3 people"]
     assert rows["mean of 3 people"]["tau"] == pytest.approx(np.mean([rows[name]["tau"] for name in ("P0", "P1", "P2")]))
     assert all(rows[name]["mu_low"] < rows[name]["mu"] < rows[name]["mu_high"] for name in rows)
     bars = points(found, "bar", part=0)
     assert sum(row["count"] for row in bars) >= 118
-    area = np.trapezoid([row["count"] for row in points(found, "density", part=0)], [row["x"] for row in points(found, "density", part=0)])
+    area = np.trapezoid(
+        [row["count"] for row in points(found, "density", part=0)],
+        [row["x"] for row in points(found, "density", part=0)],
+    )
     assert area == pytest.approx(120 * (bars[0]["x2"] - bars[0]["x"]), rel=0.05)
     assert "P1" in draw(found.spec, found.agents)
     apart = drawing("reaction_time", times(200, 1), by="set_size")
@@ -221,7 +274,12 @@ def test_reaction_times_that_mean_nothing_are_not_drawn() -> None:
 
 
 def test_a_question_of_several_items_has_one_time() -> None:
-    trials = [recall([1, 2, 3], [1, 2, 3] if number % 2 else [1, 2], number).assign(agent_kind="participant", rt_ms=500.0 + number) for number in range(1, 9)]
+    trials = [
+        recall([1, 2, 3], [1, 2, 3] if number % 2 else [1, 2], number).assign(
+            agent_kind="participant", rt_ms=500.0 + number
+        )
+        for number in range(1, 9)
+    ]
     scored = score_table(together(*trials))
     assert sorted(timed_questions(scored)["rt_ms"]) == [501, 503, 505, 507]
     assert len(timed_questions(scored, correct_only=False)) == 8
@@ -251,7 +309,13 @@ def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> No
     assert (status, err) == (0, "")
     assert "below_0" in out
     assert spanlab("figure", "nback_bars", "table.csv", "-o", "bars.csv")[0] == 0
-    assert set(pd.read_csv(tmp_path / "bars.csv")["measure"]) == {"hit_rate", "false_alarm_rate", "accuracy", "dprime", "dprime_abs"}
+    assert set(pd.read_csv(tmp_path / "bars.csv")["measure"]) == {
+        "hit_rate",
+        "false_alarm_rate",
+        "accuracy",
+        "dprime",
+        "dprime_abs",
+    }
     assert spanlab("figure", "reaction_time", "table.csv", "-o", "times.svg")[0] == 0
     assert "reaction time (ms)" in (tmp_path / "times.svg").read_text(encoding="utf-8")
 
@@ -264,10 +328,16 @@ def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> No
         ("figure worm-4c table.csv", "no figure worm-cs: these data have no cs"),
         ("figure worm-vsr table.csv", "no figure worm-vsr: these data have no vsr"),
         ("figure nback_bars table.csv --bars both", "--bars is 'interval' (95%), 'sem'"),
-        ("figure nback_bars table.csv --by set_size", "--by is for the figures conditions, error_distribution, reaction_time, roc and zroc"),
+        (
+            "figure nback_bars table.csv --by set_size",
+            "--by is for the figures conditions, error_distribution, reaction_time, roc and zroc",
+        ),
         ("figure nback_bars table.csv --paradigm smu", "smu is not an N-back paradigm"),
         ("figure nback_lures table.csv", "no item of these data is recorded as a lure"),
-        ("figure reaction_time table.csv --paradigm nback_verbal", "no person's correct answers in nback_verbal have a reaction time"),
+        (
+            "figure reaction_time table.csv --paradigm nback_verbal",
+            "no person's correct answers in nback_verbal have a reaction time",
+        ),
         ("figure set_size table.csv --paradigm smu --paradigm nback_verbal", "name one with --paradigm"),
     ],
 )

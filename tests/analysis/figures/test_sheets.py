@@ -29,10 +29,20 @@ POSITION = effect("serial_position")
 def people() -> pd.DataFrame:
     """Six people of different strength, and a network."""
     parts = [
-        responses(lambda length, position, own=own: own - 0.1 * position, lengths=[3, 12], agent="p", kind="participant", participant=f"P{own}", repetitions=6)
+        responses(
+            lambda length, position, own=own: own - 0.1 * position,
+            lengths=[3, 12],
+            agent="p",
+            kind="participant",
+            participant=f"P{own}",
+            repetitions=6,
+        )
         for own in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     ]
-    return mixed(*parts, responses(lambda length, position: 0.6, lengths=[3, 12], agent="network:test", kind="network", repetitions=12))
+    return mixed(
+        *parts,
+        responses(lambda length, position: 0.6, lengths=[3, 12], agent="network:test", kind="network", repetitions=12),
+    )
 
 
 @pytest.mark.parametrize("width", [88.0, 180.0])
@@ -63,7 +73,9 @@ def test_a_picture_has_the_dots_that_were_asked_for(
 
     people.to_csv(tmp_path / "people.csv", index=False)
     spanlab = command_line(tmp_path, monkeypatch, capsys)
-    status, out, err = spanlab("figure", "set_size", "people.csv", "--width", "88mm", "--points", "--bars", "within", "-o", "small.png")
+    status, out, err = spanlab(
+        "figure", "set_size", "people.csv", "--width", "88mm", "--points", "--bars", "within", "-o", "small.png"
+    )
     assert status == 0, out + err
     picture = Image.open(BytesIO((tmp_path / "small.png").read_bytes()))
     assert picture.width == round(88 / 25.4 * 300)
@@ -102,7 +114,14 @@ def test_bars_within_people_are_those_of_differences() -> None:
     for person in range(9):
         strength = random.rand() * 0.6 + 0.2
         parts.append(
-            responses(lambda length, position, own=strength: own, lengths=[2, 5], agent="p", kind="participant", participant=f"P{person}", seed=person)
+            responses(
+                lambda length, position, own=strength: own,
+                lengths=[2, 5],
+                agent="p",
+                kind="participant",
+                participant=f"P{person}",
+                seed=person,
+            )
         )
     cells = effect("set_size").whole(score_table(mixed(*parts)), "vsr").cells[""]
     (low, high), (other_low, other_high) = within_people(cells, len(WHO))

@@ -1,4 +1,5 @@
-"""The report in headless Chromium, at the width of a desk and of a telephone, light and dark, without a network."""
+"""The report in headless Chromium, at the width of a desk and of a telephone, light and dark,
+without a network."""
 
 from __future__ import annotations
 
@@ -46,11 +47,13 @@ const asked = setInterval(() => {
     requests: performance.getEntriesByType("resource").map((one) => one.name).filter((name) => !name.startsWith("data:")),
   }, "*"); }, 100);
 }, 50);</script>
-"""
+"""  # noqa: E501
 
 
 def browser() -> str:
-    found = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    found = next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+    )
     if found is None:
         pytest.skip("there is no chromium here")
     return found
@@ -58,15 +61,31 @@ def browser() -> str:
 
 def visit(page: Path, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
-    plain = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--virtual-time-budget=40000", "--enable-logging=stderr", "--v=0"]
-    return subprocess.run([browser(), *plain, *offline, *flags, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=600, check=False)
+    plain = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={profile}",
+        "--virtual-time-budget=40000",
+        "--enable-logging=stderr",
+        "--v=0",
+    ]
+    return subprocess.run(
+        [browser(), *plain, *offline, *flags, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
 
 
 def framed(width: int) -> str:
-    """A page around another one, ``inside.html``, that has this width; it shows what that one sends."""
+    """A page around another one, ``inside.html``, that has this width; it shows what that one
+    sends."""
     return (
-        f"<!doctype html><body><iframe src='inside.html' width={width} height=900 style='border:0'></iframe><pre id=said></pre>"
-        "<script>addEventListener('message', (event) => { document.getElementById('said').textContent = JSON.stringify(event.data); });</script>"
+        f"<!doctype html><body><iframe src='inside.html' width={width} height=900 style='border:0'></iframe><pre"
+        " id=said></pre><script>addEventListener('message', (event) => { document.getElementById('said').textContent"
+        " = JSON.stringify(event.data); });</script>"
     )
 
 
@@ -79,19 +98,31 @@ def said(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """People with reaction times, simulated observers, N-back, names of panels that are long, and rules."""
+    """People with reaction times, simulated observers, N-back, names of panels that are long, and
+    rules."""
     folder = tmp_path_factory.mktemp("browser")
     for name in ("vsr", "cs", "sfr", "sts", "nback_spatial"):
         paradigm = load_paradigm(name)
-        plan = plan_session(paradigm, 2, SessionDesign(), trials=12, levels={"grid": [3, 7]} if name == "nback_spatial" else None)
+        plan = plan_session(
+            paradigm, 2, SessionDesign(), trials=12, levels={"grid": [3, 7]} if name == "nback_spatial" else None
+        )
         for agent in (CapacityAgent(), Chance()):
             Runner(begin(folder / "data", paradigm, agent, plan, Request(2)), agent).run()
     people = [
-        responses(lambda length, position: 0.95 - 0.1 * position, agent="participant", kind="participant", participant=name, repetitions=6, seed=seed)
+        responses(
+            lambda length, position: 0.95 - 0.1 * position,
+            agent="participant",
+            kind="participant",
+            participant=name,
+            repetitions=6,
+            seed=seed,
+        )
         for seed, name in enumerate(("A", "B", "A participant with a long name"))
     ]
     table = mixed(*people)
-    table.assign(rt_ms=[500 + 37 * number % 900 for number in range(len(table))]).to_csv(folder / "people.csv", index=False)
+    table.assign(rt_ms=[500 + 37 * number % 900 for number in range(len(table))]).to_csv(
+        folder / "people.csv", index=False
+    )
     return compare([folder / "data", folder / "people.csv"], folder / "report")
 
 
@@ -101,7 +132,12 @@ def test_everything_is_drawn_and_fits(report: Path, tmp_path: Path, width: int, 
     inside, around = tmp_path / "inside.html", tmp_path / "around.html"
     inside.write_text(report.read_text(encoding="utf-8").replace("<body>", f"<body>{ASKED}", 1), encoding="utf-8")
     around.write_text(framed(width), encoding="utf-8")
-    run = visit(around, tmp_path / "profile", "--window-size=1400,1000", *(["--blink-settings=preferredColorScheme=0"] if colours == "dark" else []))
+    run = visit(
+        around,
+        tmp_path / "profile",
+        "--window-size=1400,1000",
+        *(["--blink-settings=preferredColorScheme=0"] if colours == "dark" else []),
+    )
     found = said(run)
     assert found["ready"] == "yes"
     assert found["errors"] == []
@@ -125,7 +161,7 @@ HEIGHT = """
   parent.postMessage({ height: document.documentElement.scrollHeight, charts: document.querySelectorAll(".chart").length,
     drawn: document.querySelectorAll(".chart svg.marks").length }, "*");
 }, 50);</script>
-"""
+"""  # noqa: E501
 
 
 def test_a_page_of_two_paradigms_is_at_most_6000_px_high(tmp_path: Path) -> None:
@@ -135,7 +171,14 @@ def test_a_page_of_two_paradigms_is_at_most_6000_px_high(tmp_path: Path) -> None
         for agent in (IdealAgent(), CapacityAgent(), Chance()):
             Runner(begin(tmp_path / "data", paradigm, agent, plan, Request(7)), agent).run()
     people = [
-        responses(lambda length, position: 0.95 - 0.05 * position, agent="participant", kind="participant", participant=f"P{seed}", repetitions=6, seed=seed)
+        responses(
+            lambda length, position: 0.95 - 0.05 * position,
+            agent="participant",
+            kind="participant",
+            participant=f"P{seed}",
+            repetitions=6,
+            seed=seed,
+        )
         for seed in range(4)
     ]
     mixed(*people).to_csv(tmp_path / "people.csv", index=False)
@@ -157,7 +200,8 @@ def test_a_watched_page_loads_itself_again_when_another_has_taken_its_place(tmp_
     run = visit(report, tmp_path / "profile1")
     assert 'data-ready="yes"' in run.stdout
     assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
-    # a page tells how often it was loaded; the stamp of another page makes it load itself, and this page then finds its own place and stays
+    # a page tells how often it was loaded; the stamp of another page makes it load itself, and this
+    # page then finds its own place and stays
     again = "<body><script>sessionStorage.setItem('loads', Number(sessionStorage.getItem('loads') ?? 0) + 1); "
     again += "document.documentElement.dataset.loads = sessionStorage.getItem('loads'); </script>"
     report.write_text(report.read_text(encoding="utf-8").replace("<body>", again, 1), encoding="utf-8")

@@ -58,7 +58,8 @@ def ended(words: list[str], file: Path) -> list[str]:
 
 
 def check(run: Run, out: Path, folder: Path) -> set[str]:
-    """Run each command of a report anew, and compare what it writes with what the report wrote; the names of the commands that were there."""
+    """Run each command of a report anew, and compare what it writes with what the report wrote; the
+    names of the commands that were there."""
     seen = set()
     for number, words in enumerate(printed(out / "report.html")):
         name = words[1]
@@ -81,13 +82,18 @@ def check(run: Run, out: Path, folder: Path) -> set[str]:
             paradigm = words[words.index("--paradigm") + 1]
             assert run(*words[1:], "-o", folder / f"{number}")[0] == 0
             columns = ["contrast", "estimate", "low", "high", "p_holm"]
-            again, here = pd.read_csv(folder / f"{number}" / "stats_contrasts.csv"), pd.read_csv(out / "tables" / f"{paradigm}_model_contrasts.csv")
+            again, here = (
+                pd.read_csv(folder / f"{number}" / "stats_contrasts.csv"),
+                pd.read_csv(out / "tables" / f"{paradigm}_model_contrasts.csv"),
+            )
             pd.testing.assert_frame_equal(again[columns], here[columns])
     return seen
 
 
 @pytest.mark.slow
-def test_commands_make_the_numbers_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_make_the_numbers_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With a folder whose name must be quoted, rules, and pilot sessions."""
     run = command_line(tmp_path, monkeypatch, capsys)
     data = tmp_path / "my data (1)"
@@ -97,13 +103,31 @@ def test_commands_make_the_numbers_again(tmp_path: Path, monkeypatch: pytest.Mon
     assert run("compare", "my data (1)", "-o", "out", *options)[0] == 0
     assert check(run, tmp_path / "out", tmp_path / "again") == {"figure", "scores", "stats", "compare"}
     assert printed(tmp_path / "out" / "report.html")[-1] == ["spanlab", "compare", "my data (1)", "-o", "out", *options]
-    assert "Rule 1, trials whose accuracy is below 0.05 (asleep):" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Rule 1, trials whose accuracy is below 0.05 (asleep):" in (tmp_path / "out" / "report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.slow
-def test_commands_of_every_paradigm_make_the_numbers_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_of_every_paradigm_make_the_numbers_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
-    for name in ("cd", "cs", "lsr", "sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "nback_verbal", "nback_spatial"):
+    for name in (
+        "cd",
+        "cs",
+        "lsr",
+        "sc",
+        "sfr",
+        "si",
+        "smu",
+        "sts",
+        "vir",
+        "vsr",
+        "vsrec",
+        "nback_verbal",
+        "nback_spatial",
+    ):
         take(tmp_path / "data", name, 24)
     assert run("compare", "data", "-o", "out")[0] == 0
     check(run, tmp_path / "out", tmp_path / "again")

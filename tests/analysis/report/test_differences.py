@@ -1,4 +1,5 @@
-"""How far everybody is from people in the story of a report: by hand, over shared conditions only, and with intervals that hold planted differences."""
+"""How far everybody is from people in the story of a report: by hand, over shared conditions only,
+and with intervals that hold planted differences."""
 
 from __future__ import annotations
 
@@ -25,10 +26,20 @@ def data(folder: Path, *tables: pd.DataFrame) -> Data:
     return load([folder / "answers.csv"])
 
 
-def people(share: float, many: int = 4, lengths: tuple[int, ...] = (3, 4), seed: int = 0, repetitions: int = 4) -> list[pd.DataFrame]:
+def people(
+    share: float, many: int = 4, lengths: tuple[int, ...] = (3, 4), seed: int = 0, repetitions: int = 4
+) -> list[pd.DataFrame]:
     names = [f"P{number}" for number in range(many)]
     return [
-        responses(lambda *_: share, agent="participant", kind="participant", participant=name, lengths=lengths, repetitions=repetitions, seed=seed + number)
+        responses(
+            lambda *_: share,
+            agent="participant",
+            kind="participant",
+            participant=name,
+            lengths=lengths,
+            repetitions=repetitions,
+            seed=seed + number,
+        )
         for number, name in enumerate(names)
     ]
 
@@ -64,7 +75,8 @@ def test_one_trial_has_a_difference_and_no_interval(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_intervals_hold_planted_differences(tmp_path: Path) -> None:
-    """Of 100 samples of eight people and a network that is .2 below them, 95% intervals hold the difference in 90 or more."""
+    """Of 100 samples of eight people and a network that is .2 below them, 95% intervals hold the
+    difference in 90 or more."""
     held = 0
     for sample in range(100):
         crowd = people(0.7, many=8, seed=20 * sample, repetitions=8)
@@ -76,25 +88,36 @@ def test_intervals_hold_planted_differences(tmp_path: Path) -> None:
 
 def test_a_network_that_is_as_right_as_people_is_not_distinguishable_from_them(tmp_path: Path) -> None:
     crowd = people(0.6, many=6, lengths=(3,), repetitions=8)
-    alike = from_people(data(tmp_path, *crowd, responses(lambda *_: 0.6, lengths=(3,), repetitions=16, seed=9)), "vsr")["network:test"]
+    alike = from_people(data(tmp_path, *crowd, responses(lambda *_: 0.6, lengths=(3,), repetitions=16, seed=9)), "vsr")[
+        "network:test"
+    ]
     assert alike.low < 0 < alike.high
     said = told(alike)
-    assert said.startswith("; not distinguishable from people (n = 6) over the same list length and serial position (difference ")
+    assert said.startswith(
+        "; not distinguishable from people (n = 6) over the same list length and serial position (difference "
+    )
     assert not re.search("points (above|below)|as many as", said)
 
 
 def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
-    """Somebody who is always right has an interval, that of so many trials; one trial has none, and it is said why; nobody is 0 points above anybody."""
+    """Somebody who is always right has an interval, that of so many trials; one trial has none, and
+    it is said why; nobody is 0 points above anybody."""
     always = responses(lambda *_: 1.0, lengths=(3,), repetitions=16)
     few = from_people(data(tmp_path, *people(0.6, many=6, lengths=(3,), repetitions=8), always), "vsr")["network:test"]
     assert few.low < 0.025 ** (1 / 16) - 0.5 < few.value <= few.high < 0.7
     said = told(few)
     assert "points above people (n = 6) over the same list length and serial position (95% interval +" in said
     assert said.endswith("; 16 trials)")
-    one = from_people(data(tmp_path, *people(0.6, many=6, lengths=(3,)), responses(lambda *_: 1.0, lengths=(3,), repetitions=1)), "vsr")["network:test"]
+    one = from_people(
+        data(tmp_path, *people(0.6, many=6, lengths=(3,)), responses(lambda *_: 1.0, lengths=(3,), repetitions=1)),
+        "vsr",
+    )["network:test"]
     assert told(one).endswith("(no interval: only one trial)")
     same = Difference("net", "people (n = 2)", 0.002, 0.001, 0.003, 3, "list length", "9 trials")
-    assert told(same) == "; as many as people (n = 2) over the same list length, to half a point (95% interval 0 to 0; 9 trials)"
+    assert (
+        told(same)
+        == "; as many as people (n = 2) over the same list length, to half a point (95% interval 0 to 0; 9 trials)"
+    )
     assert "not distinguishable" in told(Difference("net", "people", 0.002, -0.1, 0.1, 3, "", "9 trials"))
 
 
@@ -106,7 +129,10 @@ def test_cells_of_people_are_counted_in_people() -> None:
 def test_many_answerers_are_one_sentence_and_a_lead_that_says_how_many() -> None:
     base = responses(lambda *_: 0.5, agent="x", lengths=(3,), repetitions=12)
     random = np.random.RandomState(1)
-    many = [base.assign(agent=f"network:{n}", session=f"s{n}", correct=random.rand(len(base)) < (0.95 if n % 2 else 1 / 9)) for n in range(24)]
+    many = [
+        base.assign(agent=f"network:{n}", session=f"s{n}", correct=random.rand(len(base)) < (0.95 if n % 2 else 1 / 9))
+        for n in range(24)
+    ]
     scored = score_table(mixed(*many, *people(0.6, many=2, lengths=(3,)))).parts["vsr"]
     found = headline(overall(scored), overall(scored).iloc[:0], {}, against_guessing(scored), float("nan"))
     assert [name for name, _ in found] == ["participant", "", ""]

@@ -1,4 +1,5 @@
-"""The sentence on a paradigm's effect calls a planted effect one, and what is not there not distinguishable from 0."""
+"""The sentence on a paradigm's effect calls a planted effect one, and what is not there not
+distinguishable from 0."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from spanlab.analysis.report.effect_sentences import effect_sentence
 
 
 def sentence(folder: Path, first: float, last: float) -> str:
-    """What is said of twelve people who are right in 55 of 100 answers, and so much more often at the first and the last place of five."""
+    """What is said of twelve people who are right in 55 of 100 answers, and so much more often at
+    the first and the last place of five."""
     people = [
         responses(
             lambda length, place: 0.55 + first * (place == 1) + last * (place == length),
@@ -53,10 +55,12 @@ def test_one_effect_beside_none(tmp_path: Path) -> None:
     assert "not distinguishable from 0" in last
 
 
-# items held -----------------------------------------------------------------------------------------------------------------------------------------------
+# items held ---------------------------------------------------------------------------------------
 
 
-def held(folder: Path, capacities: Sequence[float], sizes: Sequence[int], trials: int = 60, kind: str = "participant") -> tuple[str, str]:
+def held(
+    folder: Path, capacities: Sequence[float], sizes: Sequence[int], trials: int = 60, kind: str = "participant"
+) -> tuple[str, str]:
     """What is said of people (or sessions of one network) who hold so many items each."""
     tables = [
         table(
@@ -83,7 +87,8 @@ def estimate_of(text: str) -> tuple[float, float, float]:
 
 
 def test_k_is_the_mean_over_the_set_sizes_that_tell_it(tmp_path: Path) -> None:
-    """Of two items everybody holds two: that size says nothing of people who hold three, and is not in the mean."""
+    """Of two items everybody holds two: that size says nothing of people who hold three, and is not
+    in the mean."""
     name, text = held(tmp_path, [2.6, 2.8, 3.0, 3.2, 3.4, 3.0], (2, 4, 6, 8))
     assert name == "Items held (Pashler's K, mean over 4, 6 and 8 shown)"
     value, low, high = estimate_of(text)

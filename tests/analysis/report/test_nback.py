@@ -1,4 +1,5 @@
-"""The report of N-back sessions: the published cells, printed values beside them, figures over N, and what was left out."""
+"""The report of N-back sessions: the published cells, printed values beside them, figures over N,
+and what was left out."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import_results(write_published(folder), folder / "data")
     for name in ("nback_verbal", "nback_spatial"):
         paradigm = load_paradigm(name)
-        plan = plan_session(paradigm, 2, SessionDesign(), levels={"grid": [3, 7]} if name == "nback_spatial" else None, trials=12)
+        plan = plan_session(
+            paradigm, 2, SessionDesign(), levels={"grid": [3, 7]} if name == "nback_spatial" else None, trials=12
+        )
         for agent in (CapacityAgent(), Chance()):
             Runner(begin(folder / "data", paradigm, agent, plan, Request(2)), agent).run()
     with pytest.MonkeyPatch.context() as patch:
@@ -71,7 +74,12 @@ def test_published_cells_come_out_beside_the_printed_ones(report: Path, model: s
             for statistic, ending in (("mean", "mean"), ("sem", "sem")):
                 expected = float(printed[f"{column}_{ending}"][variant, model, n])
                 for agent in (f"published:{model}", f"{model} (recomputed)"):
-                    assert scale * cells[statistic][agent, measure, n] == pytest.approx(expected, abs=5.01e-5), (agent, measure, n, statistic)
+                    assert scale * cells[statistic][agent, measure, n] == pytest.approx(expected, abs=5.01e-5), (
+                        agent,
+                        measure,
+                        n,
+                        statistic,
+                    )
 
 
 def test_figures_run_over_n_and_not_over_positions(report: Path) -> None:
@@ -105,7 +113,9 @@ def test_the_page_says_how_answers_were_counted(report: Path) -> None:
     assert "540 answers that were never asked for" not in said, "those among the first N items are told with these"
     assert re.search(r"360 answers that were never asked for \(written in by the study\) left out", said)
     better = r"above guessing \(d′ 2\.6, p &lt; \.001\)"
-    assert re.search(rf"published:gpt-4 got 91% right \(95% interval \d+–\d+%\), {better}; d′ 4\.9 at 1-back, 1\.9 at 3-back\.", said)
+    assert re.search(
+        rf"published:gpt-4 got 91% right \(95% interval \d+–\d+%\), {better}; d′ 4\.9 at 1-back, 1\.9 at 3-back\.", said
+    )
     assert "By the published rules, d′ is that of each block" in said
     assert "Kruskal–Wallis" in said
     assert "H(2) = " in said
@@ -127,12 +137,22 @@ def test_a_block_is_a_row_of_the_table_of_blocks(report: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_draws_every_panel_in_a_browser(report: Path, tmp_path: Path, width: int) -> None:
-    browser = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    browser = next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
     if browser is None:
         pytest.skip("no chromium here")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", f"--window-size={width},2000"]
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}",
+        f"--window-size={width},2000",
+    ]
     logged = ["--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0", "--dump-dom"]
-    run = subprocess.run([browser, *flags, *logged, report.as_uri()], capture_output=True, text=True, timeout=600, check=False)
+    run = subprocess.run(
+        [browser, *flags, *logged, report.as_uri()], capture_output=True, text=True, timeout=600, check=False
+    )
     assert 'data-ready="yes"' in run.stdout
     html = report.read_text(encoding="utf-8")
     charts = html.count('class="chart"')

@@ -1,4 +1,5 @@
-"""The report, from real sessions on disk: self-contained, honest about what it compares, and hard to break."""
+"""The report, from real sessions on disk: self-contained, honest about what it compares, and hard
+to break."""
 
 from __future__ import annotations
 
@@ -80,7 +81,9 @@ def test_folded_figures_are_left_to_the_page(data: Path, tmp_path: Path) -> None
     everything = {file.name for file in (out / "figures").iterdir()}
     page = compare([data], out, replace(PLAIN, all_figures=False)).read_text(encoding="utf-8")
     left = {file.name for file in (out / "figures").iterdir()}
-    assert left == {"vsr_serial_position.svg", "sfr_serial_position.svg", "smu_set_size.svg"} < everything, "files of the earlier report are gone"
+    assert left == {"vsr_serial_position.svg", "sfr_serial_position.svg", "smu_set_size.svg"} < everything, (
+        "files of the earlier report are gone"
+    )
     first, second = (re.findall(r'id="figures">(.*?)</script>', one, re.S) for one in (whole, page))
     assert len(first) == 1
     assert first == second, "the page draws every figure from the same numbers"
@@ -95,11 +98,19 @@ def test_folded_figures_are_left_to_the_page(data: Path, tmp_path: Path) -> None
 def test_figures_and_tables_lie_beside_the_report(report: Path) -> None:
     out = report.parent
     figures = {"smu_set_size"}
-    figures |= {f"{paradigm}_{effect}" for paradigm in ("vsr", "sfr") for effect in ("serial_position", "primacy_recency", "set_size")}
+    figures |= {
+        f"{paradigm}_{effect}"
+        for paradigm in ("vsr", "sfr")
+        for effect in ("serial_position", "primacy_recency", "set_size")
+    }
     figures |= {"sfr_free_recall", "sfr_first_recalled", "vsr_transpositions", "vsr_recall_errors"}
-    assert {file.name for file in (out / "figures").iterdir()} == {f"{name}.{ending}" for name in figures for ending in ("svg", "pdf")}
+    assert {file.name for file in (out / "figures").iterdir()} == {
+        f"{name}.{ending}" for name in figures for ending in ("svg", "pdf")
+    }
     curve = pd.read_csv(out / "tables" / "vsr_serial_position.csv")
-    assert {"ideal (simulated)", "capacity (simulated)", "chance (guessing)", "Avons 1998 (people)"} == set(curve["agent"])
+    assert {"ideal (simulated)", "capacity (simulated)", "chance (guessing)", "Avons 1998 (people)"} == set(
+        curve["agent"]
+    )
     assert (curve.loc[curve["agent"] == "ideal (simulated)", "mean"] == 1).all()
     total = pd.read_csv(out / "tables" / "sfr_overall.csv")
     means = dict(zip(total["agent"], total["mean"], strict=True))
@@ -115,7 +126,11 @@ def test_the_page_needs_nothing_but_itself(report: Path) -> None:
     assert style is not None
     assert "url(" not in style[1]
     assert "@import" not in style[1]
-    assert report.read_text(encoding="utf-8").count("window.vegaEmbed = ") + report.read_text(encoding="utf-8").count("window.vegaEmbed=") == 1
+    assert (
+        report.read_text(encoding="utf-8").count("window.vegaEmbed = ")
+        + report.read_text(encoding="utf-8").count("window.vegaEmbed=")
+        == 1
+    )
 
 
 def test_the_page_tells_the_story(report: Path) -> None:
@@ -147,7 +162,9 @@ def test_whatever_users_call_things_is_escaped(data: Path, tmp_path: Path) -> No
     page = read(report)
     assert page.tags.count("script") == 3
     assert f"Participant {EVIL}" in page.text
-    specs = re.search(r'<script type="application/json" id="figures">(.*?)</script>', report.read_text(encoding="utf-8"), re.S)
+    specs = re.search(
+        r'<script type="application/json" id="figures">(.*?)</script>', report.read_text(encoding="utf-8"), re.S
+    )
     assert specs is not None
     assert EVIL in json.dumps(json.loads(specs[1])["specs"], ensure_ascii=False).replace('\\"', '"')
 
@@ -157,9 +174,14 @@ def test_whatever_users_call_things_is_escaped(data: Path, tmp_path: Path) -> No
 def test_different_trials_are_called_different(data: Path, tmp_path: Path) -> None:
     paradigm, agent = load_paradigm("vsr"), IdealAgent()
     sessions = copy(data, tmp_path / "data", "vsr-chance-s3")
-    Runner(begin(sessions, paradigm, agent, plan_session(paradigm, 99, SessionDesign(), trials=8), Request(99)), agent).run()
+    Runner(
+        begin(sessions, paradigm, agent, plan_session(paradigm, 99, SessionDesign(), trials=8), Request(99)), agent
+    ).run()
     text = read(compare([sessions], tmp_path / "out", PLAIN)).text
-    assert "Not everybody took the same trials: chance (guessing) took 16 trials; ideal (simulated) took 8 trials, none of them among those." in text
+    assert (
+        "Not everybody took the same trials: chance (guessing) took 16 trials; ideal (simulated) took 8 trials, none of"
+        " them among those." in text
+    )
     assert "exactly the same" not in text
 
 
@@ -167,7 +189,13 @@ def test_different_trials_are_called_different(data: Path, tmp_path: Path) -> No
 @pytest.mark.usefixtures("page_only")
 def test_scripted_servers_pilots_and_different_files_are_warned_about(data: Path, tmp_path: Path) -> None:
     sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-capacity-s3", "vsr-chance-s3")
-    edit(sessions / "vsr-capacity-s3", agent_kind="chat", agent="chat:fake", label="scripted server, not a model", oracle=False)
+    edit(
+        sessions / "vsr-capacity-s3",
+        agent_kind="chat",
+        agent="chat:fake",
+        label="scripted server, not a model",
+        oracle=False,
+    )
     edit(sessions / "vsr-chance-s3", paradigm_hash="another", pilot=True)
     report = compare([sessions], tmp_path / "out", Options(pilot=True, models=False))
     text = read(report).text
@@ -185,16 +213,27 @@ def test_scripted_servers_pilots_and_different_files_are_warned_about(data: Path
 def test_several_people_become_one_answerer(data: Path, tmp_path: Path) -> None:
     for name in ("A", "B", "C"):
         shutil.copytree(data / "vsr-capacity-s3", tmp_path / "data" / name)
-        edit(tmp_path / "data" / name, session=name, agent_kind="participant", agent="participant", participant=name, oracle=False)
+        edit(
+            tmp_path / "data" / name,
+            session=name,
+            agent_kind="participant",
+            agent="participant",
+            participant=name,
+            oracle=False,
+        )
     report = compare([tmp_path / "data"], tmp_path / "out", PLAIN)
     total = pd.read_csv(report.parent / "tables" / "vsr_overall.csv")
-    assert total[["agent", "unit", "n_units", "n_trials"]].to_numpy().tolist() == [["People (n = 3)", "participant", 3, 48]]
+    assert total[["agent", "unit", "n_units", "n_trials"]].to_numpy().tolist() == [
+        ["People (n = 3)", "participant", 3, 48]
+    ]
     assert "Everybody took exactly the same 16 trials." in read(report).text
     events = tmp_path / "data" / "C" / "events.jsonl"
     events.write_bytes(events.read_bytes()[:-3000])
     said = read(compare([tmp_path / "data"], tmp_path / "again", PLAIN)).text
     assert re.search(
-        r"Not everybody took the same trials: People \(n = 3\) took (1\d) to 16 trials each, 16 in all, \1 of which all of these people took\.", said
+        r"Not everybody took the same trials: People \(n = 3\) took (1\d) to 16 trials each, 16 in all, \1 of which all"
+        r" of these people took\.",
+        said,
     )
 
 
@@ -202,7 +241,9 @@ def test_several_people_become_one_answerer(data: Path, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("page_only")
 def test_the_same_session_given_twice_counts_once_and_equal_names_stay_apart(data: Path, tmp_path: Path) -> None:
     one = data / "vsr-ideal-s3"
-    total = pd.read_csv(compare([one, one, one.parent / "." / one.name], tmp_path / "once", PLAIN).parent / "tables" / "vsr_overall.csv")
+    total = pd.read_csv(
+        compare([one, one, one.parent / "." / one.name], tmp_path / "once", PLAIN).parent / "tables" / "vsr_overall.csv"
+    )
     assert total["n_trials"].item() == 16
     copied = copy(data, tmp_path / "elsewhere", "vsr-ideal-s3")
     edit(copied / "vsr-ideal-s3", agent="ideal:other")
@@ -219,7 +260,9 @@ def test_unfinished_and_unreadable_sessions_are_named(data: Path, tmp_path: Path
     (cut / "events.jsonl").write_bytes(events[: int(len(events) * 0.6)])
     (broken / "session.json").write_text("{", encoding="utf-8")
     text = read(compare([sessions, tmp_path / "nowhere"], tmp_path / "out", PLAIN)).text
-    assert re.search(r"Session vsr-capacity-s3 \(capacity, vsr\) is unfinished: its \d+ finished trials of 16 are used\.", text)
+    assert re.search(
+        r"Session vsr-capacity-s3 \(capacity, vsr\) is unfinished: its \d+ finished trials of 16 are used\.", text
+    )
     assert f"Left out: {broken / 'session.json'} cannot be read" in text
     assert f"{tmp_path / 'nowhere'}: there is no session here" in text
 
@@ -259,19 +302,37 @@ def test_an_unwritable_folder_is_one_clear_sentence(data: Path, tmp_path: Path) 
 
 
 def chromium() -> str | None:
-    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    return next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("colours", ["light", "dark"])
-def test_the_page_draws_everything_in_a_browser_without_network_and_without_complaints(report: Path, tmp_path: Path, colours: str) -> None:
+def test_the_page_draws_everything_in_a_browser_without_network_and_without_complaints(
+    report: Path, tmp_path: Path, colours: str
+) -> None:
     browser = chromium()
     if browser is None:
         pytest.skip("no chromium here")
     preference = [] if colours == "light" else ["--blink-settings=preferredColorScheme=0"]
     offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0"]
-    run = subprocess.run([browser, *flags, *offline, *preference, "--dump-dom", report.as_uri()], capture_output=True, text=True, timeout=600, check=False)
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}",
+        "--virtual-time-budget=20000",
+        "--enable-logging=stderr",
+        "--v=0",
+    ]
+    run = subprocess.run(
+        [browser, *flags, *offline, *preference, "--dump-dom", report.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert 'data-ready="yes"' in run.stdout
     assert run.stdout.count('<svg class="marks"') + run.stdout.count('class="marks"') >= 5
     assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
@@ -284,12 +345,24 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
         pytest.skip("no chromium here")
     html = report.read_text(encoding="utf-8")
     end = html.rindex("</body>")
-    click = "document.querySelector('button.who[data-agent^=ideal]').click(); document.querySelector('button.who.intervals').click()"
+    click = (
+        "document.querySelector('button.who[data-agent^=ideal]').click();"
+        " document.querySelector('button.who.intervals').click()"
+    )
     page = tmp_path / "clicked.html"
     page.write_text(f"{html[:end]}<script>setTimeout(() => {{ {click} }}, 8000)</script>{html[end:]}", encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}",
+        "--virtual-time-budget=20000",
+    ]
     before, after = (
-        subprocess.run([browser, *flags, "--dump-dom", one.as_uri()], capture_output=True, text=True, timeout=600, check=True).stdout for one in (report, page)
+        subprocess.run(
+            [browser, *flags, "--dump-dom", one.as_uri()], capture_output=True, text=True, timeout=600, check=True
+        ).stdout
+        for one in (report, page)
     )
     drawn = re.compile(r'aria-label="[^"]*who: ideal')
     bars = re.compile(r'aria-roledescription="rule mark"')
@@ -320,7 +393,15 @@ def adaptive(folder: Path, agent: Agent, participant: str = "", stops: int = 0, 
     session = begin(folder, paradigm, agent, plan, Request(design="backward"))
     Runner(session, agent).run()
     if participant:
-        edit(session.folder, agent_kind="participant", agent="participant", participant=participant, oracle=False, session=f"of-{participant}", **other)
+        edit(
+            session.folder,
+            agent_kind="participant",
+            agent="participant",
+            participant=participant,
+            oracle=False,
+            session=f"of-{participant}",
+            **other,
+        )
     if stops:
         lines = (session.folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
         ends = [place for place, line in enumerate(lines) if '"trial_end"' in line]
@@ -374,15 +455,30 @@ def test_spans_stand_beside_the_curves_of_other_sessions(tmp_path: Path, data: P
 
 
 def at_window(folder: Path, participant: str, late: int) -> None:
-    """Make a session one of a person at a window: displays of 6 refreshes, of which the first few last for one too many, unnoticed."""
-    edit(folder, agent_kind="participant", agent="participant", participant=participant, oracle=False, session=folder.name)
+    """Make a session one of a person at a window: displays of 6 refreshes, of which the first few
+    last for one too many, unnoticed."""
+    edit(
+        folder,
+        agent_kind="participant",
+        agent="participant",
+        participant=participant,
+        oracle=False,
+        session=folder.name,
+    )
     edit(folder, apparatus={"hz": 60.0, "frames_by": "screen", "keyboard": "ptb"})
     events, onset, frame = [], 0.0, 1000 / 60
     for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines():
         event = json.loads(line)
         if event["event"] == "step" and "ask" not in event:
             frames, late = (7, late - 1) if late else (6, 0)
-            display = {"planned_ms": 6 * frame, "onset_ms": onset, "shown_ms": frames * frame, "planned_frames": 6, "shown_frames": frames, "dropped_frames": 0}
+            display = {
+                "planned_ms": 6 * frame,
+                "onset_ms": onset,
+                "shown_ms": frames * frame,
+                "planned_frames": 6,
+                "shown_frames": frames,
+                "dropped_frames": 0,
+            }
             event["shown"], onset = [display], onset + frames * frame
         events.append(json.dumps(event))
     (folder / "events.jsonl").write_text("\n".join(events) + "\n", encoding="utf-8")
@@ -401,7 +497,9 @@ def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, t
     assert re.search(r"look bad, P-bad.*3 displays off plan without a recorded late frame", text)
     assert re.search(r"spanlab timing \S+bad \S+good", text)
     rules = tmp_path / "rules.yaml"
-    rules.write_text("exclude:\n  - {leave_out: sessions, where: timing, above: 0, reason: timing did not hold}\n", encoding="utf-8")
+    rules.write_text(
+        "exclude:\n  - {leave_out: sessions, where: timing, above: 0, reason: timing did not hold}\n", encoding="utf-8"
+    )
     options = Options(models=False, rules=read_rules(rules), rules_file=rules)
     report = compare([tmp_path / "data"], tmp_path / "left", options)
     text = read(report).text

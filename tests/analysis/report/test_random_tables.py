@@ -1,4 +1,5 @@
-"""Random tables, such as nobody would plan them: no estimate outside its interval, no point without its n, no axis that an outlier makes unreadable."""
+"""Random tables, such as nobody would plan them: no estimate outside its interval, no point without
+its n, no axis that an outlier makes unreadable."""
 
 from __future__ import annotations
 
@@ -19,7 +20,12 @@ from spanlab.analysis.model_vs_human.leaderboard import fits
 from spanlab.analysis.report.paradigm import numbers_of
 
 #: Columns of an estimate, its limits beside it.
-ESTIMATES = (("mean", "low", "high"), ("value", "low", "high"), ("fit", "low", "high"), ("dprime", "dprime_low", "dprime_high"))
+ESTIMATES = (
+    ("mean", "low", "high"),
+    ("value", "low", "high"),
+    ("fit", "low", "high"),
+    ("dprime", "dprime_low", "dprime_high"),
+)
 
 
 def answerer(random: np.random.RandomState, kind: str, number: int, paradigm: str) -> pd.DataFrame:
@@ -40,7 +46,9 @@ def answerer(random: np.random.RandomState, kind: str, number: int, paradigm: st
     )
     if paradigm == "cd":  # one question a trial, with two words
         made = made[made["serial_position"] == 1].assign(serial_position=np.nan)
-        made = made.assign(correct_answer=[json.dumps("different" if random.rand() < 0.5 else "same") for _ in range(len(made))])
+        made = made.assign(
+            correct_answer=[json.dumps("different" if random.rand() < 0.5 else "same") for _ in range(len(made))]
+        )
     times = 500 + random.exponential(200, len(made))
     return made.assign(rt_ms=np.where(random.rand(len(made)) < 0.02, times * 400, times))
 
@@ -65,9 +73,14 @@ def outside(table: pd.DataFrame, name: str) -> list[str]:
 
 
 def unreadable(spec: dict[str, Any], name: str) -> list[str]:
-    """Vertical axes of which the middle half of the points, and a usual interval, take less than a thirtieth."""
+    """Vertical axes of which the middle half of the points, and a usual interval, take less than a
+    thirtieth."""
     layers = spec.get("spec", spec).get("layer", [])
-    domains = {tuple(scale["domain"]) for layer in layers if "domain" in (scale := layer.get("encoding", {}).get("y", {}).get("scale", {}))}
+    domains = {
+        tuple(scale["domain"])
+        for layer in layers
+        if "domain" in (scale := layer.get("encoding", {}).get("y", {}).get("scale", {}))
+    }
     rows = [row for row in spec.get("data", {}).get("values", []) if row.get("role") == "curve"]
     if len(domains) != 1 or len(rows) < 5:
         return []
@@ -87,7 +100,9 @@ def faults_of(seed: int, folder: Path) -> list[str]:
         numbers = numbers_of(data, paradigm)
         tables = {"overall": numbers.overall, "guessing": numbers.guessed}
         for name, figure in numbers.figures.items():
-            tables |= {name: figure.table} | ({f"{name}, slopes": figure.trends} if isinstance(figure, ComputedEffect) else {})
+            tables |= {name: figure.table} | (
+                {f"{name}, slopes": figure.trends} if isinstance(figure, ComputedEffect) else {}
+            )
             spec = figure.draw().spec
             faults += unreadable(spec, name)
             points = [row for row in spec.get("data", {}).get("values", []) if row.get("role") == "curve"]
@@ -95,10 +110,16 @@ def faults_of(seed: int, folder: Path) -> list[str]:
         for name, table in tables.items():
             faults += outside(table, name)
             if {"mean", "n_units"} <= set(table.columns):
-                bare = table["mean"].notna() & ~(table["n_units"].astype(float) > 0) & (table["agent_kind"] != GROUP_MEANS)
+                bare = (
+                    table["mean"].notna() & ~(table["n_units"].astype(float) > 0) & (table["agent_kind"] != GROUP_MEANS)
+                )
                 faults += [f"{name}: no n of {row}" for row in table[bare].to_dict("records")]
         for one in numbers.differences.values():
-            for value, low, high in ((one.value, one.low, one.high), (one.share, one.share_low, one.share_high), (one.people, one.people_low, one.people_high)):
+            for value, low, high in (
+                (one.value, one.low, one.high),
+                (one.share, one.share_low, one.share_high),
+                (one.people, one.people_low, one.people_high),
+            ):
                 if not math.isnan(low) and not low - 1e-9 <= value <= high + 1e-9:
                     faults.append(f"difference of {one.agent}: {value} in [{low}, {high}]")
     return [f"table {seed}, {fault}" for fault in faults]

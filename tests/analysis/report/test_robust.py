@@ -1,4 +1,5 @@
-"""The report of data that lack something: a clear note on the page, and neither a crash nor a number that was never measured."""
+"""The report of data that lack something: a clear note on the page, and neither a crash nor a
+number that was never measured."""
 
 from __future__ import annotations
 
@@ -27,7 +28,15 @@ def half(length: int, position: int) -> float:
 
 
 def person(name: str, seed: int = 0, repetitions: int = 3) -> pd.DataFrame:
-    table = responses(half, agent="participant", kind="participant", participant=name, repetitions=repetitions, lengths=(3, 4), seed=seed)
+    table = responses(
+        half,
+        agent="participant",
+        kind="participant",
+        participant=name,
+        repetitions=repetitions,
+        lengths=(3, 4),
+        seed=seed,
+    )
     return table.assign(rt_ms=600 + 40.0 * np.arange(len(table)) % 700)
 
 
@@ -61,7 +70,11 @@ def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     assert not re.search("could not be (drawn|computed)", text)
     assert "People and machines, the same trials" in text
     assert "People (n = 3)" in text
-    assert re.search(r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p < \.001\); \d+% at 3 items, \d+% at 4", text)
+    assert re.search(
+        r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p < \.001\); \d+% at 3 items,"
+        r" \d+% at 4",
+        text,
+    )
     where = r"people \(n = 3\) over the same list length and serial position \("
     assert re.search(rf"(from|points (above|below)) {where}.*95% interval [+−]?\d+ to [+−]?\d+; \d+ trials\)", text)
     assert "Statistics: one model of all answers" in text
@@ -81,7 +94,9 @@ def test_a_figure_that_cannot_be_drawn_or_computed_is_a_note(tmp_path: Path, mon
         raise np.linalg.LinAlgError("it did not converge")
 
     monkeypatch.setattr(report_folder, "save", fail)
-    on_page = [replace(figure, compute=unsolved) if figure.name == "set_size" else figure for figure in FIGURES.on_page()]
+    on_page = [
+        replace(figure, compute=unsolved) if figure.name == "set_size" else figure for figure in FIGURES.on_page()
+    ]
     monkeypatch.setattr(Figures, "on_page", lambda self: on_page)
     text = page_of(network(), tmp_path)
     assert "Primacy and recency" in text
@@ -106,10 +121,19 @@ CASES: dict[str, tuple[Change, str]] = {
     "never scored": (lambda table: table.assign(correct=np.nan, outcome="answered"), "without a score left out"),
     "no chance level": (lambda table: table.assign(chance=np.nan), "has no chance level"),
     "no positions": (lambda table: table.assign(serial_position=np.nan), "serial_position"),
-    "some positions": (lambda table: table.assign(serial_position=table["serial_position"].where(table["trial"] != 2)), "without a serial position"),
+    "some positions": (
+        lambda table: table.assign(serial_position=table["serial_position"].where(table["trial"] != 2)),
+        "without a serial position",
+    ),
     "no sizes": (lambda table: table.assign(set_size=np.nan, list_length=np.nan), "only overall numbers"),
-    "no trial identifiers": (lambda table: table.assign(trial_id=""), "The record does not say which trials were taken"),
-    "other trials": (lambda table: table.assign(trial_id=table["agent"] + table["trial_id"]), "Not everybody took the same trials"),
+    "no trial identifiers": (
+        lambda table: table.assign(trial_id=""),
+        "The record does not say which trials were taken",
+    ),
+    "other trials": (
+        lambda table: table.assign(trial_id=table["agent"] + table["trial_id"]),
+        "Not everybody took the same trials",
+    ),
     "two versions of the file": (
         lambda table: table.assign(paradigm_hash=np.where(table["agent_kind"] == "network", "aaaa", "bbbb")),
         "2 different versions of the paradigm file",
@@ -132,7 +156,9 @@ QUICK = ("no rows", "one trial", "always right", "two versions of the file")
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES])
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+)
 def test_what_is_missing_is_said(name: str, tmp_path: Path) -> None:
     change, note = CASES[name]
     text = page_of(change(both()), tmp_path)
@@ -171,12 +197,17 @@ def test_only_the_least_columns(tmp_path: Path) -> None:
 def test_names_that_files_cannot_tell_apart(tmp_path: Path) -> None:
     table = mixed(network(paradigm="a-b"), network(paradigm="a_b"), network(paradigm="…"))
     page_of(table, tmp_path)
-    assert {file.name for file in (tmp_path / "out" / "tables").glob("*_overall.csv")} == {"a_b_overall.csv", "a_b_2_overall.csv", "paradigm_overall.csv"}
+    assert {file.name for file in (tmp_path / "out" / "tables").glob("*_overall.csv")} == {
+        "a_b_overall.csv",
+        "a_b_2_overall.csv",
+        "paradigm_overall.csv",
+    }
 
 
 @pytest.mark.slow
 def test_people_are_counted_in_each_paradigm(tmp_path: Path) -> None:
-    """Two people took one paradigm, and three others another: nothing may say that five took either."""
+    """Two people took one paradigm, and three others another: nothing may say that five took
+    either."""
     first = [person(name, seed).assign(paradigm="short") for seed, name in enumerate("AB")]
     second = [person(name, seed).assign(paradigm="long") for seed, name in enumerate("CDE", 5)]
     page = page_of(mixed(*first, *second, network().assign(paradigm="short")), tmp_path)

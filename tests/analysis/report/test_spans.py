@@ -1,4 +1,5 @@
-"""Spans of adaptive sessions: a session that is over has one, and every other one a note that says why it has none, or too low a one."""
+"""Spans of adaptive sessions: a session that is over has one, and every other one a note that says
+why it has none, or too low a one."""
 
 from __future__ import annotations
 
@@ -11,17 +12,37 @@ from spanlab.sessions.record.staircase import Staircase, StaircaseRule
 
 NAMES = dict.fromkeys(("paradigm", "label", "title", "instructions", "human", "started"), "")
 PERSON = SessionFacts(
-    Path("s"), "s", "participant", "participant", "P01", oracle=False, pilot=False, trials=9, planned=None, finished=True, timing=None, **NAMES
+    Path("s"),
+    "s",
+    "participant",
+    "participant",
+    "P01",
+    oracle=False,
+    pilot=False,
+    trials=9,
+    planned=None,
+    finished=True,
+    timing=None,
+    **NAMES,
 )
 
 
 def found(span: int, rule: str, trials: int | None = None, reversals: int | None = None) -> tuple[float, str, str]:
-    """What a table has of somebody who always repeats so many items and never one more: the span, as a number and as it is shown, and the note."""
+    """What a table has of somebody who always repeats so many items and never one more: the span,
+    as a number and as it is shown, and the note."""
     stairs = StaircaseRule("list_length", (2, 3, 4, 5, 6), 2, 60, 1.0, reversals=reversals, rule=rule)
     staircase = Staircase.begin(stairs)
     while not staircase.over and len(staircase.levels) != trials:
         staircase.take(int(staircase.level) <= span)
-    facts = SpanFacts(PERSON, "", "list length", 2, "span test" if rule == "span" else "staircase", staircase.summary(), staircase.over)
+    facts = SpanFacts(
+        PERSON,
+        "",
+        "list length",
+        2,
+        "span test" if rule == "span" else "staircase",
+        staircase.summary(),
+        staircase.over,
+    )
     (row,) = span_table([facts]).to_dict("records")
     return row["value"], row["span"], row["note"]
 

@@ -18,7 +18,15 @@ from spanlab.analysis.report.paradigm import numbers_of
 
 def answers(place: Path, repetitions: int, lengths: tuple[int, ...] = (3, 4, 5)) -> Path:
     people = [
-        responses(lambda length, _: 1.0 - 0.1 * length, agent="p", kind="participant", participant=f"P{at}", lengths=lengths, repetitions=repetitions, seed=at)
+        responses(
+            lambda length, _: 1.0 - 0.1 * length,
+            agent="p",
+            kind="participant",
+            participant=f"P{at}",
+            lengths=lengths,
+            repetitions=repetitions,
+            seed=at,
+        )
         for at in range(2)
     ]
     network = responses(lambda length, _: 0.8, agent="network:n", lengths=lengths, repetitions=repetitions, seed=9)
@@ -28,7 +36,11 @@ def answers(place: Path, repetitions: int, lengths: tuple[int, ...] = (3, 4, 5))
 
 def folded(file: Path) -> dict[str, str]:
     data = load([file])
-    return {name: sparse(figure) for name, figure in numbers_of(data, "vsr").figures.items() if isinstance(figure, ComputedEffect)}
+    return {
+        name: sparse(figure)
+        for name, figure in numbers_of(data, "vsr").figures.items()
+        if isinstance(figure, ComputedEffect)
+    }
 
 
 @pytest.mark.slow
@@ -37,11 +49,15 @@ def test_points_of_eight_trials_are_enough_and_of_fewer_are_not(tmp_path: Path) 
     few = folded(answers(tmp_path, 3))
     assert all(few.values())
     assert few["set_size"] == "6 of its 6 points are of fewer than 8 trials"
-    assert folded(answers(tmp_path, 4))["set_size"] == ""  # eight trials of two people, and four of the network: as many as not
+    assert (
+        folded(answers(tmp_path, 4))["set_size"] == ""
+    )  # eight trials of two people, and four of the network: as many as not
 
 
 @pytest.mark.slow
-def test_what_is_sparse_is_folded_but_for_the_first_where_all_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_sparse_is_folded_but_for_the_first_where_all_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(folder, "save", lambda *_: [])
     few = compare([answers(tmp_path, 3)], tmp_path / "few", Options()).read_text(encoding="utf-8")
     figures = len(re.findall(r"<figure id=", few))

@@ -1,4 +1,5 @@
-"""The top of a page names what spoils the rest: each line with a case in which it is there, and one that is nearly so in which it is not."""
+"""The top of a page names what spoils the rest: each line with a case in which it is there, and one
+that is nearly so in which it is not."""
 
 from __future__ import annotations
 
@@ -49,18 +50,30 @@ def person(name: str, **changes: Any) -> SessionFacts:
 
 
 def timed(*verdicts: str) -> TimingPart:
-    sessions = tuple(Timed(f"vsr-P0{number}", f"P0{number}", verdict, "", ()) for number, verdict in enumerate(verdicts, start=1))
+    sessions = tuple(
+        Timed(f"vsr-P0{number}", f"P0{number}", verdict, "", ()) for number, verdict in enumerate(verdicts, start=1)
+    )
     return TimingPart("", "", sessions, (), "")
 
 
 def answers(**people: str) -> pd.DataFrame:
     """Scored items of people in paradigms, and of a network in vsr."""
     tables = [
-        responses(lambda *_: 0.6, kind="participant", agent="participant", participant=name, paradigm=paradigm, lengths=(3,), repetitions=2)
+        responses(
+            lambda *_: 0.6,
+            kind="participant",
+            agent="participant",
+            participant=name,
+            paradigm=paradigm,
+            lengths=(3,),
+            repetitions=2,
+        )
         for name, where in people.items()
         for paradigm in where.split()
     ]
-    return score_table(name_agents(mixed(*tables, responses(lambda *_: 0.4, agent="net", lengths=(3,), repetitions=2)))).items
+    return score_table(
+        name_agents(mixed(*tables, responses(lambda *_: 0.4, agent="net", lengths=(3,), repetitions=2)))
+    ).items
 
 
 def test_a_page_without_faults_says_nothing() -> None:
@@ -68,7 +81,7 @@ def test_a_page_without_faults_says_nothing() -> None:
     assert spoilers([], NOBODY, None) == []
 
 
-# -- timing ------------------------------------------------------------------------------------------------------------------------------------------
+# -- timing ----------------------------------------------------------------------------------------
 
 
 def test_sessions_off_plan_stand_at_the_top() -> None:
@@ -82,27 +95,40 @@ def test_sessions_on_plan_are_not_mentioned() -> None:
     assert spoilers([], NOBODY, timed("pass", "pass", "pass")) == []
 
 
-# -- how people's sessions went ------------------------------------------------------------------------------------------------------------------------
+# -- how people's sessions went --------------------------------------------------------------------
 
 
 def test_people_who_did_not_pass_are_named() -> None:
-    sessions = [person("P01", conduct=Conduct(practice=False)), person("P02", conduct=Conduct(quiz=False, checks=1, checked=3)), person("P03")]
+    sessions = [
+        person("P01", conduct=Conduct(practice=False)),
+        person("P02", conduct=Conduct(quiz=False, checks=1, checked=3)),
+        person("P03"),
+    ]
     (line,) = spoilers(sessions, NOBODY, None)
-    assert line == (
-        "Practice, a quiz or attention checks were not passed in 2 of 3 sessions of people: "
+    assert (
+        line == "Practice, a quiz or attention checks were not passed in 2 of 3 sessions of people: "
         "P01 (practice not passed), P02 (quiz not passed, 1 of 3 attention checks right)."
     )
 
 
 def test_people_who_passed_are_not_mentioned() -> None:
-    assert spoilers([person("P01", conduct=Conduct(practice=True, quiz=True, checks=3, checked=3)), person("P02")], NOBODY, None) == []
+    assert (
+        spoilers(
+            [person("P01", conduct=Conduct(practice=True, quiz=True, checks=3, checked=3)), person("P02")], NOBODY, None
+        )
+        == []
+    )
 
 
 def test_cuts_and_reloads_are_named() -> None:
-    sessions = [person("P01", conduct=Conduct(cuts={"paused": 2, "reloaded": 1})), person("P02", conduct=Conduct(resumed=1)), person("P03")]
+    sessions = [
+        person("P01", conduct=Conduct(cuts={"paused": 2, "reloaded": 1})),
+        person("P02", conduct=Conduct(resumed=1)),
+        person("P03"),
+    ]
     (line,) = spoilers(sessions, NOBODY, None)
-    assert line == (
-        "Trials were cut off, or the session was interrupted, in 2 of 3 sessions of people: "
+    assert (
+        line == "Trials were cut off, or the session was interrupted, in 2 of 3 sessions of people: "
         "P01 (2 trials paused, 1 trial cut off by reloading the page), P02 (resumed 1 time)."
     )
 
@@ -130,12 +156,16 @@ def test_how_a_session_went_follows_from_its_events() -> None:
     assert conduct_of({}, []) == Conduct()
 
 
-# -- who answered --------------------------------------------------------------------------------------------------------------------------------------
+# -- who answered ----------------------------------------------------------------------------------
 
 
 def test_a_single_person_is_said_to_be_one() -> None:
-    assert spoilers([], answers(P01="vsr"), None) == ["A single person took part: nothing here says how people differ, or what others would do."]
-    assert spoilers([], answers(P01="vsr cd", P02="vsr"), None)[0].startswith("A single person took part in cd: nothing here")
+    assert spoilers([], answers(P01="vsr"), None) == [
+        "A single person took part: nothing here says how people differ, or what others would do."
+    ]
+    assert spoilers([], answers(P01="vsr cd", P02="vsr"), None)[0].startswith(
+        "A single person took part in cd: nothing here"
+    )
 
 
 def test_two_people_or_none_are_not() -> None:
@@ -143,14 +173,22 @@ def test_two_people_or_none_are_not() -> None:
 
 
 def test_simulated_participants_are_not_people() -> None:
-    simulated = responses(lambda *_: 0.6, kind="simulated", agent="simulated:capacity", participant="S1", lengths=(3,), repetitions=2)
+    simulated = responses(
+        lambda *_: 0.6, kind="simulated", agent="simulated:capacity", participant="S1", lengths=(3,), repetitions=2
+    )
     items = score_table(name_agents(simulated)).items
-    assert spoilers([], items, None) == ["Simulated participant (capacity): no person answered there, or pressed a key."]
+    assert spoilers([], items, None) == [
+        "Simulated participant (capacity): no person answered there, or pressed a key."
+    ]
 
 
 def test_people_and_models_are_not_called_simulated() -> None:
     items = mixed(
-        answers(P01="vsr", P02="vsr"), *(responses(lambda *_: 0.6, kind=kind, agent=kind, lengths=(3,), repetitions=2) for kind in ("chat", "ideal", "chance"))
+        answers(P01="vsr", P02="vsr"),
+        *(
+            responses(lambda *_: 0.6, kind=kind, agent=kind, lengths=(3,), repetitions=2)
+            for kind in ("chat", "ideal", "chance")
+        ),
     )
     assert spoilers([], score_table(items).items, None) == []
 
@@ -158,7 +196,9 @@ def test_people_and_models_are_not_called_simulated() -> None:
 @pytest.fixture
 def read_by() -> pd.DataFrame:
     """100 answers of a model."""
-    return responses(lambda *_: 0.6, kind="chat", agent="chat:model", lengths=(5,), repetitions=20).astype({"answer": object})
+    return responses(lambda *_: 0.6, kind="chat", agent="chat:model", lengths=(5,), repetitions=20).astype(
+        {"answer": object}
+    )
 
 
 def unread(table: pd.DataFrame, many: int) -> list[str]:
@@ -168,7 +208,10 @@ def unread(table: pd.DataFrame, many: int) -> list[str]:
 
 def test_a_share_of_unread_answers_is_named(read_by: pd.DataFrame) -> None:
     assert UNREAD == 0.05
-    assert unread(read_by, 5) == ["Answers that could not be read, or were not allowed, count as wrong: chat:model 5% (57% to 58% right) of all answers."]
+    assert unread(read_by, 5) == [
+        "Answers that could not be read, or were not allowed, count as wrong: chat:model 5% (57% to 58% right) of all"
+        " answers."
+    ]
 
 
 def test_an_unread_answer_now_and_then_is_not_mentioned(read_by: pd.DataFrame) -> None:
@@ -176,24 +219,33 @@ def test_an_unread_answer_now_and_then_is_not_mentioned(read_by: pd.DataFrame) -
 
 
 def shifted(right: int, above: int, numbers: int = 3) -> pd.DataFrame:
-    """Answers of an agent: so many that are one above the right ones, which are so many different numbers, and so many right ones."""
+    """Answers of an agent: so many that are one above the right ones, which are so many different
+    numbers, and so many right ones."""
     table = responses(lambda *_: 1.0, agent="mine", lengths=(right + above,), repetitions=1)
     expected = [number % numbers for number in range(right + above)]
     given = [number + (place < above) for place, number in enumerate(expected)]
     return score_table(
-        table.assign(correct_answer=list(map(str, expected)), answer=list(map(str, given)), correct=[place >= above for place in range(len(given))])
+        table.assign(
+            correct_answer=list(map(str, expected)),
+            answer=list(map(str, given)),
+            correct=[place >= above for place in range(len(given))],
+        )
     ).items
 
 
 def test_answers_that_are_shifted_by_one_are_named() -> None:
     assert lab.SHIFTED == 6
     (line,) = spoilers([], shifted(0, 6), None)
-    assert line == "Every answer of mine is one above the right one: places count from 0 in values, and from 1 in words."
+    assert (
+        line == "Every answer of mine is one above the right one: places count from 0 in values, and from 1 in words."
+    )
 
 
 def test_answers_that_are_nearly_all_shifted_are_not_mentioned() -> None:
     assert spoilers([], shifted(1, 9), None) == spoilers([], shifted(0, 5), None) == []
-    assert spoilers([], shifted(0, 9, numbers=2), None) == [], "whoever presses the same key all the time is wrong in another way"
+    assert spoilers([], shifted(0, 9, numbers=2), None) == [], (
+        "whoever presses the same key all the time is wrong in another way"
+    )
 
 
 def test_answers_that_were_omitted_do_not_hide_a_shift() -> None:
@@ -201,41 +253,70 @@ def test_answers_that_were_omitted_do_not_hide_a_shift() -> None:
 
     def omitted(many: int) -> pd.DataFrame:
         gone = items.index < many
-        return items.assign(answer=items["answer"].astype(object).mask(gone), outcome=items["outcome"].astype(object).mask(gone, "omitted"))
+        return items.assign(
+            answer=items["answer"].astype(object).mask(gone),
+            outcome=items["outcome"].astype(object).mask(gone, "omitted"),
+        )
 
     (line,) = spoilers([], omitted(1), None)
     assert line.startswith("Every answer of mine is one above the right one")
     assert spoilers([], omitted(2), None) == [], "five answers are too few"
 
 
-ALONE, WHOLE = "no practice and a conversation of its own for each trial", "practice with feedback and one conversation for each block"
+ALONE, WHOLE = (
+    "no practice and a conversation of its own for each trial",
+    "practice with feedback and one conversation for each block",
+)
 
 
 def model(protocol: str, paradigm: str = "vsr") -> SessionFacts:
-    return replace(PERSON, name=f"{paradigm}-model", kind="chat", agent="chat:model", participant="", protocol=protocol, paradigm=paradigm)
+    return replace(
+        PERSON,
+        name=f"{paradigm}-model",
+        kind="chat",
+        agent="chat:model",
+        participant="",
+        protocol=protocol,
+        paradigm=paradigm,
+    )
 
 
-@pytest.mark.parametrize("sessions", [[person("P01"), model(ALONE)], [person("P01"), person("P02", protocol="no practice and one sitting")]])
+@pytest.mark.parametrize(
+    "sessions", [[person("P01"), model(ALONE)], [person("P01"), person("P02", protocol="no practice and one sitting")]]
+)
 def test_unequal_protocols_are_named(sessions: list[SessionFacts]) -> None:
     (line,) = spoilers([*sessions, model(ALONE, "cd")], NOBODY, None)
-    assert line == "Not everybody had the same practice and memory of earlier trials in vsr: its section of the page says who had what."
+    assert (
+        line
+        == "Not everybody had the same practice and memory of earlier trials in vsr: its section of the page says who"
+        " had what."
+    )
 
 
 def test_equal_protocols_are_not_mentioned() -> None:
     assert spoilers([person("P01"), person("P02"), model(WHOLE), model(ALONE, "cd")], NOBODY, None) == []
 
 
-# -- on the page ---------------------------------------------------------------------------------------------------------------------------------------
+# -- on the page -----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_the_page_begins_with_what_spoils_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person's session at a window that is off plan: said before any number, and gone when it is on plan."""
+    """A person's session at a window that is off plan: said before any number, and gone when it is
+    on plan."""
     monkeypatch.setattr(folder, "save", lambda *_: [])
-    take(tmp_path / "data", load_paradigm("vsr"), AtTheWindow(lambda percept, number: Response(3, 500.0)), 2, participant="P01")
+    take(
+        tmp_path / "data",
+        load_paradigm("vsr"),
+        AtTheWindow(lambda percept, number: Response(3, 500.0)),
+        2,
+        participant="P01",
+    )
     verdicts = {"look": False, "pass": True}
     for verdict, clean in verdicts.items():
-        monkeypatch.setattr(lab, "_timed", lambda facts, verdict=verdict: Timed(facts.name, facts.participant, verdict, "", ()))
+        monkeypatch.setattr(
+            lab, "_timed", lambda facts, verdict=verdict: Timed(facts.name, facts.participant, verdict, "", ())
+        )
         text = read(compare([tmp_path / "data"], tmp_path / verdict)).text
         before = text[text.index("Before you read on") : text.rindex("At a glance")]
         assert ("The timing of 1 of 1 session did not pass: P01." not in before) is clean

@@ -1,4 +1,5 @@
-"""What a page takes: nothing is imported, bundled or drawn that it does not need, and axes say each number once."""
+"""What a page takes: nothing is imported, bundled or drawn that it does not need, and axes say each
+number once."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def people(times: list[float]) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("times", [[500.0, 501.0, 502.0], [500.0, 500.0], [400.0, 1900.0], [512.0, 530.0, 541.0, 560.0]])
+@pytest.mark.parametrize(
+    "times", [[500.0, 501.0, 502.0], [500.0, 500.0], [400.0, 1900.0], [512.0, 530.0, 541.0, 560.0]]
+)
 def test_axes_of_small_histograms_say_each_number_once(times: list[float]) -> None:
     part = score_table(people(times)).parts["vsr"]
     agents = looks([("people", "participant")])
@@ -65,7 +68,9 @@ def test_whole_numbers_on_an_axis_are_few_and_different(low: float, high: float)
     assert values[-1] <= high
 
 
-def test_a_bundle_that_is_kept_is_used_and_a_damaged_one_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_that_is_kept_is_used_and_a_damaged_one_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import vl_convert
 
     made = []
@@ -100,7 +105,14 @@ def test_a_bundle_that_is_kept_is_used_and_a_damaged_one_is_made_again(tmp_path:
 @pytest.mark.slow
 def test_a_page_needs_neither_altair_nor_scipys_statistics(tmp_path: Path) -> None:
     table = people([500.0 + one for one in np.arange(60)])
-    machine = table.assign(agent="network:a", agent_kind="network", participant="", session="s2", rt_ms=np.nan, correct=[one % 3 > 0 for one in range(60)])
+    machine = table.assign(
+        agent="network:a",
+        agent_kind="network",
+        participant="",
+        session="s2",
+        rt_ms=np.nan,
+        correct=[one % 3 > 0 for one in range(60)],
+    )
     pd.concat([table, machine]).to_csv(tmp_path / "all.csv", index=False)
     program = (
         "import sys; from spanlab.analysis.report.page import compare; "
@@ -118,8 +130,15 @@ def test_chat_models_are_imported_where_there_was_one() -> None:
     """Pages of conversations need all of the chat models' code, and a page without any needs none."""
     sessions = Path(__file__).resolve().parents[2] / "golden" / "sessions" / "finished"
     asked = "import sys; from pathlib import Path; from spanlab.cli.commands.comparing import _conversations; "
-    asked += "print(len(_conversations([Path(sys.argv[1])], Path(sys.argv[2]))), 'spanlab.agents.chat.agent' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", asked, str(sessions / "vsr-network-laptop-s27"), "report"], capture_output=True, text=True, check=True)
+    asked += (
+        "print(len(_conversations([Path(sys.argv[1])], Path(sys.argv[2]))), 'spanlab.agents.chat.agent' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asked, str(sessions / "vsr-network-laptop-s27"), "report"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "0 False"
 
 
@@ -127,5 +146,7 @@ def test_a_chat_session_among_others_still_has_its_page(tmp_path: Path) -> None:
     from spanlab.cli.commands.comparing import _conversations
 
     sessions = Path(__file__).resolve().parents[2] / "golden" / "sessions" / "finished"
-    found = _conversations([sessions / "vsr-network-laptop-s27", tmp_path / "nothing", sessions / "vsr-chat-scripted-s31"], tmp_path)
+    found = _conversations(
+        [sessions / "vsr-network-laptop-s27", tmp_path / "nothing", sessions / "vsr-chat-scripted-s31"], tmp_path
+    )
     assert [one["session"] for one in found] == ["vsr-chat-scripted-s31"]

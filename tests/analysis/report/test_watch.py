@@ -1,4 +1,5 @@
-"""A report that is watched: made again when its data change, whole at every instant, and ended by Ctrl-C."""
+"""A report that is watched: made again when its data change, whole at every instant, and ended by
+Ctrl-C."""
 
 from __future__ import annotations
 
@@ -66,7 +67,16 @@ def test_data_that_cannot_be_used_yet_are_waited_for(tmp_path: Path) -> None:
         if not file.exists():
             raise SpanLabError("no session could be read")
 
-    assert watch(make, [file], every_s=5.0, sleep=steps(nothing, lambda: file.write_text("x", encoding="utf-8"), nothing), say=told.append) == 1
+    assert (
+        watch(
+            make,
+            [file],
+            every_s=5.0,
+            sleep=steps(nothing, lambda: file.write_text("x", encoding="utf-8"), nothing),
+            say=told.append,
+        )
+        == 1
+    )
     assert told == ["not yet: no session could be read", "made 1 time; looking again every 5 s (Ctrl-C ends)"]
 
 
@@ -78,7 +88,9 @@ def test_somebody_who_interrupts_the_making_ends_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_compare_follows_sessions_that_come_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_follows_sessions_that_come_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(folder, "save", lambda *_: [])
     vsr = load_paradigm("vsr")
@@ -95,7 +107,11 @@ def test_compare_follows_sessions_that_come_in(tmp_path: Path, monkeypatch: pyte
         take(IdealAgent())
 
     (tmp_path / "data").mkdir()
-    sleep = steps(lambda: take(Chance()), second, lambda: pages.append((tmp_path / "out" / "report.html").read_text(encoding="utf-8")))
+    sleep = steps(
+        lambda: take(Chance()),
+        second,
+        lambda: pages.append((tmp_path / "out" / "report.html").read_text(encoding="utf-8")),
+    )
     monkeypatch.setattr(time, "sleep", sleep)
     status, out, err = run("compare", "data", "-o", "out", "--watch", "--every", "5", "--no-models")
     monkeypatch.undo()

@@ -1,4 +1,5 @@
-"""Ratings of confidence: beside their answers, in curves, models with unequal variances and calibration; checked against planted values."""
+"""Ratings of confidence: beside their answers, in curves, models with unequal variances and
+calibration; checked against planted values."""
 
 from __future__ import annotations
 
@@ -19,7 +20,13 @@ from spanlab.analysis.effects.confidence import rated_questions, roc_over_people
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.stats.rated_detection import ENOUGH, RatingCounts, area_under_curve, fit_unequal_variance, simulate_ratings
+from spanlab.analysis.stats.rated_detection import (
+    ENOUGH,
+    RatingCounts,
+    area_under_curve,
+    fit_unequal_variance,
+    simulate_ratings,
+)
 from spanlab.core.errors import SpanLabError
 
 CRITERIA = np.array([-0.5, 0.0, 0.5, 1.0, 1.5])
@@ -36,7 +43,9 @@ def test_the_area_is_the_share_of_pairs_and_its_interval_that_of_delong() -> Non
     variance = pairs.mean(1).var(ddof=1) / len(ones) + pairs.mean(0).var(ddof=1) / len(others)
     reach = 1.959964 * math.sqrt(variance) / (area.value * (1 - area.value))
     middle = math.log(area.value / (1 - area.value))
-    assert (area.low, area.high) == pytest.approx((1 / (1 + math.exp(reach - middle)), 1 / (1 + math.exp(-reach - middle))), rel=1e-5)
+    assert (area.low, area.high) == pytest.approx(
+        (1 / (1 + math.exp(reach - middle)), 1 / (1 + math.exp(-reach - middle))), rel=1e-5
+    )
 
 
 def test_answers_of_one_trial_that_are_alike_make_the_interval_wider() -> None:
@@ -47,7 +56,9 @@ def test_answers_of_one_trial_that_are_alike_make_the_interval_wider() -> None:
     together = area_under_curve(copies, np.repeat(signal, 4), trials)
     assert together.value == pytest.approx(once.value)
     assert (together.low, together.high) == pytest.approx((once.low, once.high), abs=0.003)
-    assert area_under_curve(copies, np.repeat(signal, 4)).low > once.low + 0.03, "as independent answers they would be too sure"
+    assert area_under_curve(copies, np.repeat(signal, 4)).low > once.low + 0.03, (
+        "as independent answers they would be too sure"
+    )
 
 
 def test_an_area_of_1_has_a_lower_end_and_few_answers_have_no_interval() -> None:
@@ -77,7 +88,9 @@ def test_the_model_is_the_one_of_highest_likelihood() -> None:
     assert (fitted.intercept, fitted.slope) == pytest.approx((other.x[0], math.exp(other.x[1])), rel=1e-3)
     assert fitted.d_a == pytest.approx(fitted.intercept * math.sqrt(2 / (1 + fitted.slope**2)))
     assert fitted.df == 3
-    expected = -other.fun - sum(float(one[one > 0] @ np.log(one[one > 0] / one.sum())) for one in (counts.signals, counts.others))
+    expected = -other.fun - sum(
+        float(one[one > 0] @ np.log(one[one > 0] / one.sum())) for one in (counts.signals, counts.others)
+    )
     assert fitted.g2 == pytest.approx(-2 * expected, abs=1e-3)
 
 
@@ -108,7 +121,8 @@ def test_ratings_stand_beside_the_answers_that_they_follow() -> None:
     assert left_out.counts["confidence"] == 40
     assert "unscored" not in left_out.counts
     assert {*scored.items["confidence_phase"]} == {"confidence"}
-    # another rating that follows is not taken for confidence, wherever it stands; one before the answer never is
+    # another rating that follows is not taken for confidence, wherever it stands; one before the
+    # answer never is
     effort = table[table["phase"] == "confidence"].assign(phase="effort", answer=9)
     for ask in (0, 1.5, 3):
         both = score_table(pd.concat([table, effort.assign(ask=ask, step=ask + 5)], ignore_index=True))
@@ -149,9 +163,13 @@ def test_the_table_of_people_and_what_is_not_fitted() -> None:
     together = roc_over_people(table).iloc[0]
     assert together["auc"] == pytest.approx(table["auc"].mean())
     assert together["participant"] == "mean of 3 people"
-    few = roc_table(rated_questions(score_table(planted_ratings({"p1": (1.5, 0.8)}, trials=ENOUGH - 1)), "sure")).iloc[0]
+    few = roc_table(rated_questions(score_table(planted_ratings({"p1": (1.5, 0.8)}, trials=ENOUGH - 1)), "sure")).iloc[
+        0
+    ]
     assert math.isnan(few["d_a"])
-    assert few["note"] == f"only {ENOUGH - 1} rated answers of one kind: the model is fitted from {ENOUGH} of each kind on"
+    assert (
+        few["note"] == f"only {ENOUGH - 1} rated answers of one kind: the model is fitted from {ENOUGH} of each kind on"
+    )
     sure = planted_ratings({"p1": (1.5, 0.8)})
     sure.loc[sure["phase"] == "confidence", "answer"] = 3
     row = roc_table(rated_questions(score_table(sure), "sure")).iloc[0]
@@ -165,11 +183,16 @@ def test_the_table_of_people_and_what_is_not_fitted() -> None:
 
 def test_the_figures_of_people_and_a_model(tmp_path: Path) -> None:
     planted_ratings({"p1": (1.5, 0.8), "p2": (1.0, 1.0)}).to_csv(tmp_path / "people.csv", index=False)
-    planted_ratings({"run": (1.2, 0.9)}, trials=30, agent="a model", kind="chat").to_csv(tmp_path / "model.csv", index=False)
+    planted_ratings({"run": (1.2, 0.9)}, trials=30, agent="a model", kind="chat").to_csv(
+        tmp_path / "model.csv", index=False
+    )
     data = load([tmp_path / "people.csv", tmp_path / "model.csv"])
     curve = figure_named("roc").draw(data, Wish())
     assert list(curve.table["participant"]) == ["p1", "p2", "", "mean of 2 people"]
-    assert "1 of 3 curves has no fit: only 30 rated answers of one kind: the model is fitted from 50 of each kind on." in curve.notes
+    assert (
+        "1 of 3 curves has no fit: only 30 rated answers of one kind: the model is fitted from 50 of each kind on."
+        in curve.notes
+    )
     assert "Ratings are those of the phase confidence." in curve.caption
     assert "area 0.87" in curve.save(tmp_path / "roc.svg").read_text(encoding="utf-8")
     points = figure_named("zroc").draw(data, Wish()).table
@@ -205,7 +228,9 @@ def test_where_nobody_was_asked_for_a_rating_nothing_appears() -> None:
         assert FIGURES.get(name).missing(scored, "sure")
     assert FIGURES.get("roc").missing(scored, "sure") == "sure has no ratings of confidence."
     with pytest.raises(SpanLabError, match="no questions that one of two words answers"):
-        rated_questions(score_table(table.assign(correct_answer=table["correct_answer"].mask(table["trial"] == 1, "other"))), "sure")
+        rated_questions(
+            score_table(table.assign(correct_answer=table["correct_answer"].mask(table["trial"] == 1, "other"))), "sure"
+        )
 
 
 @pytest.mark.slow

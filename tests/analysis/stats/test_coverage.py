@@ -1,4 +1,5 @@
-"""Every row of the tables of coverage and size can be made: what the page says of one set of each design."""
+"""Every row of the tables of coverage and size can be made: what the page says of one set of each
+design."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Equivalence, Bayes factors and reliability: published values, independent implementations, size by simulation."""
+"""Equivalence, Bayes factors and reliability: published values, independent implementations, size
+by simulation."""
 
 from __future__ import annotations
 
@@ -37,7 +38,12 @@ def test_bayes_factors_are_ratios_of_integrals_over_the_cauchy_prior() -> None:
     t, n = 1.3, 25
     from scipy.integrate import quad
 
-    over = quad(lambda d: scipy.stats.nct.pdf(t, n - 1, d * math.sqrt(n)) * scipy.stats.cauchy.pdf(d, scale=0.5), -3, 3, limit=200)[0]
+    over = quad(
+        lambda d: scipy.stats.nct.pdf(t, n - 1, d * math.sqrt(n)) * scipy.stats.cauchy.pdf(d, scale=0.5),
+        -3,
+        3,
+        limit=200,
+    )[0]
     assert bayes_factor(t, n, scale=0.5) == pytest.approx(over / scipy.stats.t.pdf(t, n - 1), rel=0.01)
     assert bayes_factor(0.0, 1000) < 0.05
     assert bayes_factor(200.0, 50_000) == math.inf  # beyond what a number can hold, and no error
@@ -59,7 +65,10 @@ def test_equivalence_is_two_one_sided_tests() -> None:
         (0.2, "further apart than 6 points", "further than 6 points from 0"),
     ):
         judged = equivalence(value, 0.02, 29, 0.06)
-        assert (verdict_in_words(judged, Margin(6, "points")), verdict_in_words(judged, Margin(6, "points"), from_0=True)) == (apart, from_0)
+        assert (
+            verdict_in_words(judged, Margin(6, "points")),
+            verdict_in_words(judged, Margin(6, "points"), from_0=True),
+        ) == (apart, from_0)
     with pytest.raises(SpanLabError, match="without one there is no verdict"):
         equivalence(0.0, 0.1, 20, 0.0)
 
@@ -77,7 +86,14 @@ def test_reliability_of_people_who_differ_and_of_people_who_do_not() -> None:
         for at in range(30):
             right = float(np.clip(0.6 + random.normal(0, spread), 0.02, 0.98))
             for number in range(sessions):
-                one = table(along("set_size", {2: right, 4: right}), 40, agent="participant", kind="participant", participant=f"P{at}", seed=10 * at + number)
+                one = table(
+                    along("set_size", {2: right, 4: right}),
+                    40,
+                    agent="participant",
+                    kind="participant",
+                    participant=f"P{at}",
+                    seed=10 * at + number,
+                )
                 parts.append(one.assign(session=f"P{at}-{number}"))
         found = reliability(score_table(together(*parts))).set_index("kind")
         assert found["low"].iloc[0] < found["whole"].iloc[0] < found["high"].iloc[0]
@@ -90,12 +106,15 @@ def test_reliability_of_people_who_differ_and_of_people_who_do_not() -> None:
 
 
 def test_people_who_differ_by_their_conditions_alone_are_not_simply_reliable() -> None:
-    """Half of the people took easy trials, the others hard ones: halves correlate, although nobody differs from anybody."""
+    """Half of the people took easy trials, the others hard ones: halves correlate, although nobody
+    differs from anybody."""
     easy, hard = (along("set_size", {size: right}) for size, right in ((2, 0.95), (6, 0.55)))
 
     def crowd(*kinds: Trial) -> dict[Any, Any]:
         parts = [
-            table(kinds[at % len(kinds)], 40, agent="participant", kind="participant", participant=f"P{at}", seed=at).assign(session=f"P{at}")
+            table(
+                kinds[at % len(kinds)], 40, agent="participant", kind="participant", participant=f"P{at}", seed=at
+            ).assign(session=f"P{at}")
             for at in range(20)
         ]
         return reliability(score_table(together(*parts))).iloc[0].to_dict()
@@ -115,15 +134,27 @@ def switchers(net: float) -> pd.DataFrame:
     for at in range(10):
         share = float(np.random.RandomState(at).normal(0.85, 0.03))
         trial = switching(dict.fromkeys(names, share), dict(zip(names, (500, 560, 640), strict=True)))
-        parts.append(table(trial, 200, agent="participant", kind="participant", participant=f"P{at}", seed=at, paradigm="sts"))
-    return together(*parts, table(switching(dict.fromkeys(names, net), dict.fromkeys(names, 500)), 600, agent="net", seed=99, paradigm="sts"))
+        parts.append(
+            table(trial, 200, agent="participant", kind="participant", participant=f"P{at}", seed=at, paradigm="sts")
+        )
+    return together(
+        *parts,
+        table(
+            switching(dict.fromkeys(names, net), dict.fromkeys(names, 500)), 600, agent="net", seed=99, paradigm="sts"
+        ),
+    )
 
 
 def test_margins_are_declared_with_their_unit() -> None:
     assert [one.words for one in read_margins(["5points", "0.3d'", "20 ms"])] == ["5 points", "0.3 d′", "20 ms"]
     assert read_margins(["0,3dprime"])[0] == Margin(0.3, "d′")
     assert read_margins([Margin(2.5, "points").typed]) == (Margin(2.5, "points"),)
-    for wrong, why in (("5", "number with its unit"), ("0points", "above 0"), ("-3points", "number with its unit"), ("5 apples", "number with its unit")):
+    for wrong, why in (
+        ("5", "number with its unit"),
+        ("0points", "above 0"),
+        ("-3points", "number with its unit"),
+        ("5 apples", "number with its unit"),
+    ):
         with pytest.raises(SpanLabError, match=why):
             read_margins([wrong])
     with pytest.raises(SpanLabError, match="twice"):
@@ -139,7 +170,13 @@ def test_bayes_factors_are_of_units_that_are_in_all_conditions_or_of_two_groups(
     groups = contrast([random.rand(12), random.rand(9)], [np.arange(12), 12 + np.arange(9)], np.array([1.0, -1.0]))
     mixed = contrast([random.rand(12), random.rand(9)], [np.arange(12), 6 + np.arange(9)], np.array([1.0, -1.0]))
     assert (same.sizes, groups.sizes, mixed.sizes) == ((12,), (12, 9), ())
-    assert [bayes_in_words(one) for one in (12.34, 0.2, 4321.0, 1e-5, math.nan)] == ["12", "1/5", "> 1,000", "< 1/1,000", "–"]
+    assert [bayes_in_words(one) for one in (12.34, 0.2, 4321.0, 1e-5, math.nan)] == [
+        "12",
+        "1/5",
+        "> 1,000",
+        "< 1/1,000",
+        "–",
+    ]
 
 
 def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared() -> None:
@@ -154,10 +191,14 @@ def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared(
     assert first["low"] < first["low_90"] < first["value"] < first["high_90"] < first["high"]
     assert (first["p"] < 0.05) == (not first["low"] <= 0 <= first["high"])
     assert first["p_alike"] < 0.05
-    own = found[(found["kind"] == "conditions") & found["contrast"].str.startswith(first["contrast"].partition(" minus")[0])]
+    own = found[
+        (found["kind"] == "conditions") & found["contrast"].str.startswith(first["contrast"].partition(" minus")[0])
+    ]
     assert (own["n_units"] == 10).all()
     assert own["bf10"].notna().all()
-    far = likeness(score_table(switchers(0.6)).parts["sts"], "sts", "record_transition", read_margins(["6points"])).iloc[0]
+    far = likeness(
+        score_table(switchers(0.6)).parts["sts"], "sts", "record_transition", read_margins(["6points"])
+    ).iloc[0]
     assert far["alike"] == "further apart than 6 points"
 
 

@@ -1,4 +1,5 @@
-"""Groups of people, compared between people: the tests, their size, what belongs to no group, and where it is shown."""
+"""Groups of people, compared between people: the tests, their size, what belongs to no group, and
+where it is shown."""
 
 from __future__ import annotations
 
@@ -49,7 +50,11 @@ def test_the_tests_are_those_of_welch() -> None:
     weights = [len(one) / one.var(ddof=1) for one in groups]
     middle = sum(weight * one.mean() for weight, one in zip(weights, groups, strict=True)) / sum(weights)
     rest = sum((1 - weight / sum(weights)) ** 2 / (len(one) - 1) for weight, one in zip(weights, groups, strict=True))
-    f = sum(weight * (one.mean() - middle) ** 2 for weight, one in zip(weights, groups, strict=True)) / 2 / (1 + rest / 4)
+    f = (
+        sum(weight * (one.mean() - middle) ** 2 for weight, one in zip(weights, groups, strict=True))
+        / 2
+        / (1 + rest / 4)
+    )
     assert (welch_f(groups)["f"], welch_f(groups)["df"]) == pytest.approx((f, 8 / (3 * rest)))
     assert welch_t(first[:1], second)["note"] == "a group of one person: no test"
     assert welch_t(np.ones(4), np.ones(5))["note"] == "everybody in a group is alike: no test"
@@ -58,7 +63,10 @@ def test_the_tests_are_those_of_welch() -> None:
 @pytest.mark.slow
 def test_each_person_counts_once_with_the_mean_over_conditions() -> None:
     table = planted_groups(TWO, np.random.RandomState(1), sizes=(2, 4, 6))
-    more = pd.concat([table, table[(table["participant"] == "control0") & (table["set_size"] == 2)].assign(block=2)], ignore_index=True)
+    more = pd.concat(
+        [table, table[(table["participant"] == "control0") & (table["set_size"] == 2)].assign(block=2)],
+        ignore_index=True,
+    )
     for rows in (table, more):
         means = rows.groupby(["group", "participant", "set_size"])["correct"].mean().unstack()
         wanted: Any = ttest_ind(means.mean(axis=1)["control"], means.mean(axis=1)["training"], equal_var=False)
@@ -67,7 +75,9 @@ def test_each_person_counts_once_with_the_mean_over_conditions() -> None:
         assert (whole["n_first"], whole["n_second"]) == (10, 12)
         assert whole["p"] == pytest.approx(wanted.pvalue)
         slopes = (means[6] - means[2]) / 4
-        assert found.loc["slope along set size, control minus training", "value"] == pytest.approx(slopes["control"].mean() - slopes["training"].mean())
+        assert found.loc["slope along set size, control minus training", "value"] == pytest.approx(
+            slopes["control"].mean() - slopes["training"].mean()
+        )
         conditions = found[found.index.str.startswith("set size")]
         assert len(conditions) == 3
         assert (conditions["p_holm"] >= conditions["p"]).all()
@@ -119,7 +129,10 @@ def test_who_belongs_to_no_group_is_named_and_not_compared(tmp_path: Path) -> No
         figure_named("groups").draw(data, Wish(bars="within"))
     missing = FIGURES.get("groups").missing
     assert missing(score_table(planted_groups({"a": (5, 1.0)}, random)), "task") == "task has no two groups of people."
-    assert missing(score_table(planted_groups(TWO, random).drop(columns="group")), "task") == "task has no groups of people."
+    assert (
+        missing(score_table(planted_groups(TWO, random).drop(columns="group")), "task")
+        == "task has no groups of people."
+    )
     twice = planted_groups(TWO, random)
     twice.loc[(twice["participant"] == "control0") & (twice["trial"] > 20), "group"] = "training"
     assert "control0 is in several groups" in missing(score_table(twice), "task")
@@ -141,7 +154,10 @@ def test_the_page_has_groups_where_there_are_some(tmp_path: Path, monkeypatch: p
 def test_the_methods_text_has_groups_and_how_they_are_compared(tmp_path: Path) -> None:
     planted_groups(TWO, np.random.RandomState(1)).to_csv(tmp_path / "two.csv", index=False)
     text = methods(load([tmp_path / "two.csv"]), ())
-    assert "Groups of different people: control (n = 10) and training (n = 12); [not recorded: how they were assigned]." in text
+    assert (
+        "Groups of different people: control (n = 10) and training (n = 12); [not recorded: how they were assigned]."
+        in text
+    )
     assert "* task: groups of people: Groups are compared between people" in text
     assert "Biometrika, 34, 28–35." in text
     alone = planted_groups(TWO, np.random.RandomState(1)).drop(columns="group")
@@ -150,7 +166,9 @@ def test_the_methods_text_has_groups_and_how_they_are_compared(tmp_path: Path) -
 
 
 def test_a_model_by_group_takes_people_as_its_units() -> None:
-    table = planted_groups({"training": (12, 0.0), "control": (12, 0.0)}, np.random.RandomState(3), spread=1.5, trials=50)
+    table = planted_groups(
+        {"training": (12, 0.0), "control": (12, 0.0)}, np.random.RandomState(3), spread=1.5, trials=50
+    )
     model = mixed_model(score_table(table), "task", "group")
     (row,) = contrasts(model).query("kind == 'conditions'").to_dict("records")
     assert "participant" in model.cells.components
@@ -179,6 +197,8 @@ def test_a_model_by_group_holds_its_size() -> None:
     random, found = np.random.RandomState(7), []
     for _ in range(300):
         table = planted_groups({"a": (10, 0.5), "b": (14, 0.5)}, random, trials=15)
-        (row,) = contrasts(mixed_model(score_table(table), "task", "group")).query("kind == 'conditions'").to_dict("records")
+        (row,) = (
+            contrasts(mixed_model(score_table(table), "task", "group")).query("kind == 'conditions'").to_dict("records")
+        )
         found.append(row["p"])
     assert abs(np.mean(np.array(found) < 0.05) - 0.05) < 1.96 * math.sqrt(0.05 * 0.95 / 300) + 0.005

@@ -1,4 +1,5 @@
-"""Intervals over few people and few sessions hold what was planted as often as they say, and say nothing where nothing can be said.
+"""Intervals over few people and few sessions hold what was planted as often as they say, and say
+nothing where nothing can be said.
 
 The full table is that of ``make bench ARGS=coverage``, in ``docs/statistics.md``.
 """
@@ -42,7 +43,8 @@ def held(once: Callable[[Random], tuple[float, float]], truth: float, sets: int 
 @pytest.mark.parametrize("people", [2, 3, 5])
 @pytest.mark.slow
 def test_means_of_times_of_few_people_hold(people: int) -> None:
-    """Resampled people cannot lie beyond those that were seen: their interval held 50 (2 people), 75 (3) and 92 (5) of 100."""
+    """Resampled people cannot lie beyond those that were seen: their interval held 50 (2 people),
+    75 (3) and 92 (5) of 100."""
 
     def once(random: Random) -> tuple[float, float]:
         found = estimate(random.normal(600, 80, people) + random.exponential(20, people), proportion=False)
@@ -57,7 +59,9 @@ def test_flat_curves_of_few_people_are_distinguishable_from_0_in_one_of_twenty(p
 
     def once(random: Random) -> tuple[float, float]:
         own = expit(random.normal(0.8, 0.6, people))
-        return contrast([random.binomial(24, own) / 24 for _ in range(4)], [np.arange(people)] * 4, np.arange(4) - 1.5).ends()
+        return contrast(
+            [random.binomial(24, own) / 24 for _ in range(4)], [np.arange(people)] * 4, np.arange(4) - 1.5
+        ).ends()
 
     assert 0.935 <= held(once, 0.0) <= 0.975
 
@@ -80,7 +84,9 @@ def test_a_machine_beside_few_people_differs_by_what_was_planted(people: int, tr
 
     def once(random: Random) -> tuple[float, float]:
         machine = contrast([(random.rand(trials) < share).astype(float)], [np.arange(trials)], np.ones(1), share=True)
-        crowd = contrast([random.binomial(trials, random.choice(own, people)) / trials], [np.arange(people)], np.ones(1), share=True)
+        crowd = contrast(
+            [random.binomial(trials, random.choice(own, people)) / trials], [np.arange(people)], np.ones(1), share=True
+        )
         return Apart(machine, crowd).ends()
 
     assert 0.93 <= held(once, share - float(own.mean())) <= 0.99
@@ -99,11 +105,12 @@ def test_p_of_two_that_have_nothing_in_common_is_that_of_their_interval() -> Non
     assert fixed.p() == pytest.approx(2 * scipy.stats.t.sf(1, 5))
 
 
-# people who lack a condition ------------------------------------------------------------------------------------------------------------------------------
+# people who lack a condition ----------------------------------------------------------------------
 
 
 def lacking(pattern: np.ndarray) -> Callable[[Random], tuple[float, float]]:
-    """Slopes of times where people lack conditions: they differ by 60 ms in level and by 15 ms in slope."""
+    """Slopes of times where people lack conditions: they differ by 60 ms in level and by 15 ms in
+    slope."""
     x = np.arange(pattern.shape[1]) - (pattern.shape[1] - 1) / 2
 
     def once(random: Random) -> tuple[float, float]:
@@ -123,8 +130,9 @@ ONE = np.array([[0, 1, 1]] + [[1, 1, 1]] * 3, bool)
 @pytest.mark.parametrize("pattern", [HALF, EACH, ONE])
 @pytest.mark.slow
 def test_slopes_hold_where_people_lack_conditions(pattern: np.ndarray) -> None:
-    """By the spread within sets of people who had the same conditions they held 91 of 100 where three of six lacked one, and where each of five lacked another
-    there was none, or one that took no notice of them.
+    """By the spread within sets of people who had the same conditions they held 91 of 100 where
+    three of six lacked one, and where each of five lacked another there was none, or one that took
+    no notice of them.
     """
     assert held(lacking(pattern), 0.0) >= 0.93
 
@@ -139,8 +147,13 @@ def test_a_condition_with_a_single_person_leaves_no_interval() -> None:
 
 
 def test_variance_and_degrees_of_freedom_of_units_that_lack_cells_are_those_of_least_squares() -> None:
-    """Against Bell and McCaffrey's by matrices: of all answers at once, with each person as a cluster."""
-    random, pattern, weight = Random(3), np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], bool), np.array([-0.5, 0.2, 0.3])
+    """Against Bell and McCaffrey's by matrices: of all answers at once, with each person as a
+    cluster."""
+    random, pattern, weight = (
+        Random(3),
+        np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], bool),
+        np.array([-0.5, 0.2, 0.3]),
+    )
     values = random.rand(*pattern.shape)
     person, cell = np.nonzero(pattern)
     design = (cell[:, None] == np.arange(3)).astype(float)
@@ -160,7 +173,7 @@ def test_variance_and_degrees_of_freedom_of_units_that_lack_cells_are_those_of_l
     assert found.df == pytest.approx(np.trace(product) ** 2 / np.trace(product @ product))
 
 
-# near 0 and 1 ---------------------------------------------------------------------------------------------------------------------------------------------
+# near 0 and 1 -------------------------------------------------------------------------------------
 
 
 def in_cells(right: np.ndarray, trials: int) -> Cells:
@@ -168,28 +181,58 @@ def in_cells(right: np.ndarray, trials: int) -> Cells:
     people, conditions = right.shape
     keys = pd.DataFrame({"at": range(conditions)})
     counts = {name: np.full(conditions, people * trials) for name in ("n_trials", "n_items")}
-    ids, ones, each = [np.arange(people)] * conditions, [np.ones(people, np.int64)] * conditions, [np.full(people, trials)] * conditions
+    ids, ones, each = (
+        [np.arange(people)] * conditions,
+        [np.ones(people, np.int64)] * conditions,
+        [np.full(people, trials)] * conditions,
+    )
     chance, told_apart = np.zeros(conditions), np.ones(conditions, bool)
-    return Cells(keys, [*(right / trials).T], ids, ones, each, chance, ["participant"] * conditions, told_apart, counts, np.zeros(conditions))
+    return Cells(
+        keys,
+        [*(right / trials).T],
+        ids,
+        ones,
+        each,
+        chance,
+        ["participant"] * conditions,
+        told_apart,
+        counts,
+        np.zeros(conditions),
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("people", "trials", "first", "second"), [(6, 12, 0.995, 0.98), (4, 24, 0.995, 0.98), (8, 24, 0.99, 0.95), (3, 24, 0.9, 0.5)])
+@pytest.mark.parametrize(
+    ("people", "trials", "first", "second"),
+    [(6, 12, 0.995, 0.98), (4, 24, 0.995, 0.98), (8, 24, 0.99, 0.95), (3, 24, 0.9, 0.5)],
+)
 def test_differences_of_shares_hold_near_1(people: int, trials: int, first: float, second: float) -> None:
-    """Of people who were nearly always right a few may have made as many mistakes as one another: the spread between them alone held 90 of 100."""
+    """Of people who were nearly always right a few may have made as many mistakes as one another:
+    the spread between them alone held 90 of 100."""
     logits = np.log([first / (1 - first), second / (1 - second)])
     own = expit(logits + 0.6 * Random(0).normal(size=(20_000, 1)))
 
     def once(random: Random) -> tuple[float, float]:
-        return contrast_of(in_cells(random.binomial(trials, own[random.choice(len(own), people)]), trials), [0, 1], DIFFERENCE, shares=True).ends()
+        return contrast_of(
+            in_cells(random.binomial(trials, own[random.choice(len(own), people)]), trials),
+            [0, 1],
+            DIFFERENCE,
+            shares=True,
+        ).ends()
 
     assert held(once, float((own[:, 0] - own[:, 1]).mean())) >= 0.93
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("people", "levels", "weights"), [(6, (0.999, 0.97), (1, -1)), (8, (0.99, 0.98, 0.97, 0.96), (-0.3, -0.1, 0.1, 0.3))])
-def test_differences_hold_where_people_differ_much_and_are_nearly_always_right(people: int, levels: Sequence[float], weights: Sequence[float]) -> None:
-    """A few poor performers make such a mean, and are seldom among few people: Student's intervals held 88 and 90 of 100."""
+@pytest.mark.parametrize(
+    ("people", "levels", "weights"),
+    [(6, (0.999, 0.97), (1, -1)), (8, (0.99, 0.98, 0.97, 0.96), (-0.3, -0.1, 0.1, 0.3))],
+)
+def test_differences_hold_where_people_differ_much_and_are_nearly_always_right(
+    people: int, levels: Sequence[float], weights: Sequence[float]
+) -> None:
+    """A few poor performers make such a mean, and are seldom among few people: Student's intervals
+    held 88 and 90 of 100."""
     logits = np.log(np.array(levels) / (1 - np.array(levels)))
     own, weight = expit(logits + Random(0).normal(size=(100_000, 1))), np.array(weights, float)
 
@@ -232,7 +275,8 @@ def test_an_interval_of_skewed_shares_says_what_the_test_says_and_so_does_equiva
 
 
 def test_no_end_lies_beyond_what_a_sum_of_shares_can_be() -> None:
-    """Of two people, one of them at 10% in the second condition, the first was ahead by between -527 and 617 points."""
+    """Of two people, one of them at 10% in the second condition, the first was ahead by between
+    -527 and 617 points."""
     right = np.array([[10, 1], [10, 10]])
     ahead = contrast_of(in_cells(right, 10), [0, 1], np.array([1.0, -1.0]), shares=True)
     assert ahead.se > 0.4
@@ -251,10 +295,23 @@ def test_people_who_are_all_always_right_have_no_interval_of_a_difference() -> N
 
 
 def test_a_slope_without_an_interval_says_why() -> None:
-    always = [responses(lambda *_: 1.0, agent="P", kind="participant", participant=f"P{n}", lengths=(3, 4), seed=n) for n in range(3)]
+    always = [
+        responses(lambda *_: 1.0, agent="P", kind="participant", participant=f"P{n}", lengths=(3, 4), seed=n)
+        for n in range(3)
+    ]
     (row,) = trends(effect("set_size"), score_table(mixed(*always)), "vsr").to_dict("records")
     assert row["note"] == "no spread over 3 participants: no interval, no test"
-    some = [responses(lambda *_: 0.6, agent="P", kind="participant", participant=f"P{n}", lengths=(3, 4) if n else (3, 4, 5), seed=n) for n in range(3)]
+    some = [
+        responses(
+            lambda *_: 0.6,
+            agent="P",
+            kind="participant",
+            participant=f"P{n}",
+            lengths=(3, 4) if n else (3, 4, 5),
+            seed=n,
+        )
+        for n in range(3)
+    ]
     (row,) = trends(effect("set_size"), score_table(mixed(*some)), "vsr").to_dict("records")
     assert row["note"] == "a condition has only one participant: no interval, no test"
     assert math.isnan(row["p"])
@@ -270,12 +327,14 @@ def test_ratios_of_two_means_hold_and_are_withheld_where_the_second_may_be_0() -
     assert math.isnan(limits_of_ratio(Contrast(0.5, 0.1, 4.0, 5), Contrast(0.1, 0.2, 4.0, 5))[0])
 
 
-# sessions of one machine ----------------------------------------------------------------------------------------------------------------------------------
+# sessions of one machine --------------------------------------------------------------------------
 
 
 def sessions(many: int, trials: int, random: Random, spread: float = 0.5) -> pd.DataFrame:
     """A machine that differs between sessions."""
-    tables = [responses(lambda *_: 0.5, lengths=(3,), repetitions=trials).assign(session=f"s{at}") for at in range(many)]
+    tables = [
+        responses(lambda *_: 0.5, lengths=(3,), repetitions=trials).assign(session=f"s{at}") for at in range(many)
+    ]
     for table in tables:
         table["correct"] = (random.rand(len(table)) < expit(0.5 + spread * random.normal())).astype(float)
     return mixed(*tables)
@@ -294,7 +353,9 @@ def test_sessions_of_a_machine_are_its_units_from_two_on() -> None:
 
 def test_sessions_without_a_condition_in_common_are_as_one() -> None:
     """How much sessions differ cannot be seen where each took a condition of its own."""
-    parts = [responses(lambda *_: 0.6, lengths=(length,), repetitions=12).assign(session=f"s{length}") for length in (3, 4)]
+    parts = [
+        responses(lambda *_: 0.6, lengths=(length,), repetitions=12).assign(session=f"s{length}") for length in (3, 4)
+    ]
     found = effect("set_size").table(score_table(mixed(*parts)), "vsr")
     assert set(found.loc[found["agent"] == "network:test", "unit"]) == {"trial"}
 
@@ -311,18 +372,21 @@ def test_shares_of_machines_hold_over_sessions(many: int) -> None:
     assert held(once, float(own.mean())) >= 0.93
 
 
-# items held -----------------------------------------------------------------------------------------------------------------------------------------------
+# items held ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("people", "planted"), [(6, 4.0), (24, 4.5), (6, 0.0)])
 def test_items_held_hold_at_none_and_at_all_of_four(people: int, planted: float) -> None:
-    """By the spread between people alone they held 93 (6 people) and 91 (24) of 100 where nearly all hold all four."""
+    """By the spread between people alone they held 93 (6 people) and 91 (24) of 100 where nearly
+    all hold all four."""
 
     def of(random: Random, many: int) -> tuple[np.ndarray, float]:
         own = np.clip(random.normal(planted, 0.6, many), 0, 4)
         hits, alarms = random.binomial(36, own / 4 + (1 - own / 4) * 0.3) / 36, random.binomial(36, 0.3, many) / 36
-        return np.asarray(pashler_k(np.full(many, 4), hits, alarms, 36.0)), least_variance(hits, np.full(many, 36), alarms, "Pashler")
+        return np.asarray(pashler_k(np.full(many, 4), hits, alarms, 36.0)), least_variance(
+            hits, np.full(many, 36), alarms, "Pashler"
+        )
 
     def once(random: Random) -> tuple[float, float]:
         values, least = of(random, people)

@@ -1,4 +1,5 @@
-"""Mixed models, their contrasts, effect sizes and corrections: published values, independent implementations, planted values, degenerate data."""
+"""Mixed models, their contrasts, effect sizes and corrections: published values, independent
+implementations, planted values, degenerate data."""
 
 from __future__ import annotations
 
@@ -23,12 +24,13 @@ from spanlab.analysis.stats.mixed_contrasts import _by_likelihood, asked_of, con
 from spanlab.analysis.stats.mixed_model import Cells, Mixed, mixed_model
 from spanlab.core.errors import SpanLabError
 
-#: New cases of a disease of cattle in 15 herds over four periods (herd, cases, size, period): the data set `cbpp` of the R package lme4, from Lesnoff et al.
-#: (2004, Preventive Veterinary Medicine 64, 27-40).
+#: New cases of a disease of cattle in 15 herds over four periods (herd, cases, size, period): the
+#: data set `cbpp` of the R package lme4, from Lesnoff et al. (2004, Preventive Veterinary Medicine
+#: 64, 27-40).
 CBPP = """1,2,14,1 1,3,12,2 1,4,9,3 1,0,5,4 2,3,22,1 2,1,18,2 2,1,21,3 3,8,22,1 3,2,16,2 3,0,16,3 3,2,20,4 4,2,10,1 4,0,10,2 4,2,9,3 4,0,6,4 5,5,18,1 5,0,25,2
 5,0,24,3 5,1,4,4 6,3,17,1 6,0,17,2 6,0,18,3 6,1,20,4 7,8,16,1 7,1,10,2 7,3,9,3 7,0,5,4 8,12,34,1 9,2,9,1 9,0,6,2 9,0,8,3 9,0,6,4 10,1,22,1 10,1,22,2 10,0,18,3
 10,2,22,4 11,0,25,1 11,5,27,2 11,3,22,3 11,1,22,4 12,2,10,1 12,1,8,2 12,0,6,3 12,0,5,4 13,1,21,1 13,2,24,2 13,0,19,3 13,0,23,4 14,11,19,1 14,0,2,2 14,0,3,3
-14,0,2,4 15,1,19,1 15,1,15,2 15,1,15,3 15,0,15,4"""
+14,0,2,4 15,1,19,1 15,1,15,2 15,1,15,3 15,0,15,4"""  # noqa: E501
 
 
 def cbpp() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -37,11 +39,12 @@ def cbpp() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return cases, size, design, herd - 1
 
 
-# the fit --------------------------------------------------------------------------------------------------------------------------------------------------
+# the fit ------------------------------------------------------------------------------------------
 
 
 def test_published_values_of_a_published_data_set() -> None:
-    """What glmer of lme4 prints for cases ~ period + (1 | herd); its log likelihood includes the binomial coefficients."""
+    """What glmer of lme4 prints for cases ~ period + (1 | herd); its log likelihood includes the
+    binomial coefficients."""
     cases, size, design, herd = cbpp()
     found = fit(Laplace(cases, size, design, [herd]), restricted=False, penalised=False)
     assert found.fixed == pytest.approx([-1.3983, -0.9919, -1.1282, -1.5797], abs=0.005)
@@ -52,7 +55,8 @@ def test_published_values_of_a_published_data_set() -> None:
 
 
 def test_the_integral_over_one_random_effect() -> None:
-    """Against Gauss-Hermite quadrature with 60 nodes around each group's mode, written without the module."""
+    """Against Gauss-Hermite quadrature with 60 nodes around each group's mode, written without the
+    module."""
     cases, size, design, herd = cbpp()
     model = Laplace(cases, size, design, [herd])
     for sd in (0.3, 0.64, 1.2):
@@ -61,7 +65,9 @@ def test_the_integral_over_one_random_effect() -> None:
         exact = 0.0
         for group in range(15):
             eta = (design @ beta)[herd == group][:, None] + sd * nodes
-            logs = (cases[herd == group][:, None] * eta - size[herd == group][:, None] * np.logaddexp(0, eta)).sum(axis=0)
+            logs = (cases[herd == group][:, None] * eta - size[herd == group][:, None] * np.logaddexp(0, eta)).sum(
+                axis=0
+            )
             exact += math.log((weights * np.exp(logs)).sum() / math.sqrt(2 * math.pi))
         assert model.log_likelihood([sd], restricted=False) == pytest.approx(exact, abs=0.15)
 
@@ -77,7 +83,8 @@ def test_without_random_effects_it_is_the_log_odds_ratio_and_woolfs_interval() -
 
 
 def test_a_model_with_contrasts_held_is_the_one_that_is_written_without_them() -> None:
-    """Contrasts at 0 are the same as a design in which they cannot differ: likelihood, fixed effects, and along a contrast."""
+    """Contrasts at 0 are the same as a design in which they cannot differ: likelihood, fixed
+    effects, and along a contrast."""
     random = np.random.RandomState(3)
     cell, trial = np.repeat(np.arange(6), 20), np.repeat(np.arange(40), 3)
     item = np.where(random.rand(120) < 0.8, random.randint(0, 15, 120), -1)
@@ -94,7 +101,14 @@ def test_a_model_with_contrasts_held_is_the_one_that_is_written_without_them() -
     density, rest = model.along(contrast, sd), np.linalg.svd(contrast[None])[2][1:].T
     size = contrast @ contrast
     for value in (0.0, 1.3, -9.0):
-        fixed = Laplace(right, np.ones(120), np.eye(6)[cell] @ rest, [item, trial], prior_sd=3.0, offset=contrast[cell] * value / size)
+        fixed = Laplace(
+            right,
+            np.ones(120),
+            np.eye(6)[cell] @ rest,
+            [item, trial],
+            prior_sd=3.0,
+            offset=contrast[cell] * value / size,
+        )
         assert density(value) == pytest.approx(fixed.log_likelihood(sd) - value**2 / size / 18, abs=1e-6)
 
 
@@ -107,11 +121,19 @@ def test_separation_needs_a_prior_and_says_so() -> None:
         fit(Laplace(np.array([5, 5]), np.array([10, 10]), np.ones((2, 2))))
 
 
-# agents and conditions ------------------------------------------------------------------------------------------------------------------------------------
+# agents and conditions ----------------------------------------------------------------------------
 
 
-def people(many: int, level: Callable[[int], float], spread: float = 0.5, seed: int = 0, agent: str = "People", **options: object) -> list[pd.DataFrame]:
-    """Tables of several people whose log odds at a list length are ``level(length)`` plus their own."""
+def people(
+    many: int,
+    level: Callable[[int], float],
+    spread: float = 0.5,
+    seed: int = 0,
+    agent: str = "People",
+    **options: object,
+) -> list[pd.DataFrame]:
+    """Tables of several people whose log odds at a list length are ``level(length)`` plus their
+    own."""
 
     def chance_of(own: float) -> Callable[[int, int], float]:
         return lambda length, _: 1 / (1 + math.exp(-level(length) - own))
@@ -134,7 +156,12 @@ def model(*tables: pd.DataFrame, by: str | None = None) -> Mixed:
 
 
 def row(table: pd.DataFrame, kind: str, first: str, second: str = "", condition: object = "") -> pd.Series:
-    found = table[(table["kind"] == kind) & (table["first"] == first) & (table["second"] == second) & (table["condition"] == condition)]
+    found = table[
+        (table["kind"] == kind)
+        & (table["first"] == first)
+        & (table["second"] == second)
+        & (table["condition"] == condition)
+    ]
     assert len(found) == 1
     return found.iloc[0]
 
@@ -166,16 +193,22 @@ def test_estimates_are_near_what_was_planted(fitted: Mixed) -> None:
 
 @pytest.mark.slow
 def test_contrasts_hang_together(fitted: Mixed) -> None:
-    """Two agents' difference is that of their averages; the test of a term with one degree of freedom is near that of its contrast."""
+    """Two agents' difference is that of their averages; the test of a term with one degree of
+    freedom is near that of its contrast."""
     table = contrasts(fitted)
-    pair, (one, other) = row(table, "agents", "People", "net"), (row(table, "agent", name) for name in ("People", "net"))
+    pair, (one, other) = (
+        row(table, "agents", "People", "net"),
+        (row(table, "agent", name) for name in ("People", "net")),
+    )
     assert pair["estimate"] == pytest.approx(one["estimate"] - other["estimate"])
     assert terms(fitted).set_index("term").loc["agent", "f"] == pytest.approx(pair["t"] ** 2, rel=0.05)
     in_condition = table[table["kind"] == "agents in condition"]
     assert pair["estimate"] == pytest.approx(in_condition["estimate"].mean())
     assert list(in_condition["p_holm"]) == pytest.approx(list(holm(in_condition["p"].to_numpy(float))))
     shares = fitted.cells.table.set_index(["agent", "condition"])["correct"]
-    assert row(table, "agents", "People", "net")["points"] == pytest.approx(100 * (shares["People"].mean() - shares["net"].mean()))
+    assert row(table, "agents", "People", "net")["points"] == pytest.approx(
+        100 * (shares["People"].mean() - shares["net"].mean())
+    )
 
 
 def test_order_of_rows_does_not_matter(fitted: Mixed) -> None:
@@ -195,14 +228,31 @@ def test_random_effects_are_there_when_they_can_be_told(fitted: Mixed) -> None:
 def test_where_nothing_can_vary_the_results_hold_for_these_alone() -> None:
     alone = model(responses(lambda *_: 0.6, agent="one", lengths=(1,), repetitions=40))
     assert alone.cells.components == ()
-    assert "Too few items were answered more than once for a random effect of items: the results hold for these items." in alone.notes
+    assert (
+        "Too few items were answered more than once for a random effect of items: the results hold for these items."
+        in alone.notes
+    )
     assert "one: no participants to vary, so the results hold for this one alone." in alone.notes
-    two = model(*(responses(lambda *_: 0.6, agent=name, lengths=(1,), repetitions=40, seed=seed) for seed, name in enumerate("ab")), by="")
+    two = model(
+        *(
+            responses(lambda *_: 0.6, agent=name, lengths=(1,), repetitions=40, seed=seed)
+            for seed, name in enumerate("ab")
+        ),
+        by="",
+    )
     assert "a and b: no participants to vary, so the results hold for these ones alone." in two.notes
     unnumbered = model(responses(lambda *_: 0.5).assign(trial=None, trial_id=None))
     assert any(note.startswith("Too few trials, or trials that cannot be distinguished") for note in unnumbered.notes)
-    again = model(*(responses(lambda *_: 0.6, agent="net", lengths=(1,), repetitions=40, seed=3).assign(session=name) for name in "st"))
-    assert any("answered 40 items more than once. If it answers the same every time, its intervals are too narrow." in note for note in again.notes)
+    again = model(
+        *(
+            responses(lambda *_: 0.6, agent="net", lengths=(1,), repetitions=40, seed=3).assign(session=name)
+            for name in "st"
+        )
+    )
+    assert any(
+        "answered 40 items more than once. If it answers the same every time, its intervals are too narrow." in note
+        for note in again.notes
+    )
 
 
 EDGE = {
@@ -230,7 +280,9 @@ def test_degenerate_data_give_notes_and_finite_numbers_or_a_sentence(name: str) 
     assert np.isfinite(table[["estimate", "se"]].to_numpy(float)).all()
     assert (table["se"] > 0).all()
     ends = table[["low", "high"]]
-    assert np.logical_or(np.isfinite(ends.to_numpy(float)).all(axis=1), table["note"].str.contains("%")).all()  # no end without a word
+    assert np.logical_or(
+        np.isfinite(ends.to_numpy(float)).all(axis=1), table["note"].str.contains("%")
+    ).all()  # no end without a word
     around = table["estimate"].between(table["low"], table["high"])
     assert (around | ends.isna().all(axis=1)).all()
     if name in ("all right", "all wrong", "separated"):
@@ -248,7 +300,14 @@ def test_an_empty_table_is_a_sentence() -> None:
 
 @pytest.mark.slow
 def test_direction_at_the_edges_is_said() -> None:
-    table = contrasts(model(responses(lambda *_: 0.5, agent="a"), responses(lambda *_: 1.0, agent="b"), responses(lambda *_: 1.0, agent="c"), by=""))
+    table = contrasts(
+        model(
+            responses(lambda *_: 0.5, agent="a"),
+            responses(lambda *_: 1.0, agent="b"),
+            responses(lambda *_: 1.0, agent="c"),
+            by="",
+        )
+    )
     below, alike = row(table, "agents", "a", "b"), row(table, "agents", "b", "c")
     assert "the data bound it from above only" in below["note"]
     assert below["low"] == -math.inf
@@ -262,9 +321,12 @@ def test_direction_at_the_edges_is_said() -> None:
 
 
 def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
-    """Nobody of 20 wrong beside 12 of 20 right: Fisher's exact p is .003. Wald's, of which the standard error is that of log odds without end, was .04."""
+    """Nobody of 20 wrong beside 12 of 20 right: Fisher's exact p is .003. Wald's, of which the
+    standard error is that of log odds without end, was .04."""
     one, other = np.array([20.0, 12.0]), np.array([20.0, 20.0])
-    rows = pd.DataFrame({"agent": ["a", "b"], "condition": ["", ""], "n": other, "correct": one / other, "chance": 0.1, "persons": 1})
+    rows = pd.DataFrame(
+        {"agent": ["a", "b"], "condition": ["", ""], "n": other, "correct": one / other, "chance": 0.1, "persons": 1}
+    )
     laplace = Laplace(one, other, np.eye(2), prior_sd=3.0)
     cells = Cells("vsr", "", rows, pd.DataFrame(), (), False, ())
     found = row(contrasts(Mixed(cells, fit(laplace), "", (), laplace)), "agents", "a", "b")
@@ -273,7 +335,9 @@ def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
     assert stats.beta.ppf(0.975, 12, 8) < 1 / (1 + math.exp(-found["low"] - math.log(12 / 8))) < 0.98
     # against the density itself, on a grid
     level = np.linspace(-25, 25, 4001)
-    pair = [-one[at] * np.logaddexp(0, -level) - (other - one)[at] * np.logaddexp(0, level) - level**2 / 18 for at in (0, 1)]
+    pair = [
+        -one[at] * np.logaddexp(0, -level) - (other - one)[at] * np.logaddexp(0, level) - level**2 / 18 for at in (0, 1)
+    ]
     step, apart = level[1] - level[0], []
     for value in (0.0, 1.0, 4.0):
         shifted = np.interp(level - value, level, np.exp(pair[1] - pair[1].max()))
@@ -309,10 +373,17 @@ def test_columns_of_conditions() -> None:
 
 @pytest.mark.slow
 def test_answerers_of_the_same_accuracy_are_rarely_told_apart() -> None:
-    """Two networks that are alike, twenty times: a test of 5 % finds a difference in one of them, and in four or more once in sixty-three."""
+    """Two networks that are alike, twenty times: a test of 5 % finds a difference in one of them,
+    and in four or more once in sixty-three."""
     found = 0
     for seed in range(20):
-        both = model(*(responses(lambda *_: 0.7, agent=name, lengths=(1,), repetitions=40, seed=2 * seed + at) for at, name in enumerate("ab")), by="")
+        both = model(
+            *(
+                responses(lambda *_: 0.7, agent=name, lengths=(1,), repetitions=40, seed=2 * seed + at)
+                for at, name in enumerate("ab")
+            ),
+            by="",
+        )
         tested = contrasts(both)
         found += int((tested.loc[tested["kind"] == "agents", "p_holm"] < 0.05).sum())
     assert found < 4
@@ -320,16 +391,24 @@ def test_answerers_of_the_same_accuracy_are_rarely_told_apart() -> None:
 
 def test_many_answers_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanlab.analysis.stats.mixed_model.MOST_ITEMS", 300)
-    found = model(responses(lambda *_: 0.7, agent="a", repetitions=50), responses(lambda *_: 0.5, agent="b", repetitions=50, seed=1))
+    found = model(
+        responses(lambda *_: 0.7, agent="a", repetitions=50),
+        responses(lambda *_: 0.5, agent="b", repetitions=50, seed=1),
+    )
     assert len(found.cells.items) <= 300
     assert any("Only" in note and "of 1,200 answers" in note for note in found.notes)
     assert any("exactly the same" in note for note in found.notes)  # the thinned trials are still shared
-    once = mixed(responses(lambda *_: 0.7, agent="a", repetitions=50), responses(lambda *_: 0.5, agent="b", repetitions=50, seed=1))
-    texts = once.astype(dict.fromkeys(("trial_id", "agent", "participant", "paradigm", "session"), pd.CategoricalDtype()))  # as tables in files are read
+    once = mixed(
+        responses(lambda *_: 0.7, agent="a", repetitions=50),
+        responses(lambda *_: 0.5, agent="b", repetitions=50, seed=1),
+    )
+    texts = once.astype(
+        dict.fromkeys(("trial_id", "agent", "participant", "paradigm", "session"), pd.CategoricalDtype())
+    )  # as tables in files are read
     assert mixed_model(score_table(texts), "vsr").cells.table.to_dict("records") == found.cells.table.to_dict("records")
 
 
-# corrections and effect sizes -----------------------------------------------------------------------------------------------------------------------------
+# corrections and effect sizes ---------------------------------------------------------------------
 
 
 def test_holm_and_bonferroni() -> None:
@@ -343,8 +422,13 @@ def test_holm_and_bonferroni() -> None:
 
 
 def test_difference_of_shares_as_published() -> None:
-    """Newcombe (1998), table II, method 10: 56/70 and 48/80 give .0524 to .3339; 9/10 and 3/10 give .1705 to .8090; 10/10 and 0/10 give .6075 to 1."""
-    for counts, limits in (((56, 70, 48, 80), (0.0524, 0.3339)), ((9, 10, 3, 10), (0.1705, 0.8090)), ((10, 10, 0, 10), (0.6075, 1.0))):
+    """Newcombe (1998), table II, method 10: 56/70 and 48/80 give .0524 to .3339; 9/10 and 3/10 give
+    .1705 to .8090; 10/10 and 0/10 give .6075 to 1."""
+    for counts, limits in (
+        ((56, 70, 48, 80), (0.0524, 0.3339)),
+        ((9, 10, 3, 10), (0.1705, 0.8090)),
+        ((10, 10, 0, 10), (0.6075, 1.0)),
+    ):
         found = effects.risk_difference(*counts)
         assert (found.low, found.high) == pytest.approx(limits, abs=1e-4)
 
@@ -380,14 +464,32 @@ def test_effect_sizes_of_nothing_and_at_the_edges() -> None:
         effects.cohens_h(6, 5, 1, 2)
 
 
-# the command line -----------------------------------------------------------------------------------------------------------------------------------------
+# the command line ---------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_stats_prints_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stats_prints_and_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
-    assert run("replay", "vsr", "--agent", "chance", "--agent", "network:laptop", "--trials", "8", "--set", "list_length=3,5")[0] == 0
-    (tmp_path / "rules.yaml").write_text("exclude:\n  - {leave_out: trials, where: accuracy, below: 0.01, whose: people}\n", encoding="utf-8")
+    assert (
+        run(
+            "replay",
+            "vsr",
+            "--agent",
+            "chance",
+            "--agent",
+            "network:laptop",
+            "--trials",
+            "8",
+            "--set",
+            "list_length=3,5",
+        )[0]
+        == 0
+    )
+    (tmp_path / "rules.yaml").write_text(
+        "exclude:\n  - {leave_out: trials, where: accuracy, below: 0.01, whose: people}\n", encoding="utf-8"
+    )
     status, out, _ = run("stats", "data", "-o", "out", "--exclude", "rules.yaml")
     assert status == 0
     assert "correct ~ agent * list_length" in out
@@ -404,13 +506,14 @@ def test_stats_prints_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "did you mean 'vsr'" in err
 
 
-# coverage -------------------------------------------------------------------------------------------------------------------------------------------------
+# coverage -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("many", [4, 10])
 def test_intervals_hold_planted_differences(many: int) -> None:
-    """Two groups of people on the same items with planted log odds; 95 % intervals hold the differences in 90 of 100 samples at least."""
+    """Two groups of people on the same items with planted log odds; 95 % intervals hold the
+    differences in 90 of 100 samples at least."""
     random = np.random.RandomState(many)
     planted = {(0, 0): 1.0, (0, 1): 0.5, (1, 0): 0.3, (1, 1): 0.1}
     held = []
@@ -429,7 +532,11 @@ def test_intervals_hold_planted_differences(many: int) -> None:
         ]
         cell, person, item, right = np.array(rows, float).T.astype(int)
         found = fit(Laplace(right, np.ones(len(right)), np.eye(4)[cell], [person, item], prior_sd=3.0))
-        for contrast, value in ((np.array([0.5, 0.5, -0.5, -0.5]), 0.55), (np.array([1.0, -1.0, -1.0, 1.0]), 0.3), (np.array([0.5, -0.5, 0.5, -0.5]), 0.35)):
+        for contrast, value in (
+            (np.array([0.5, 0.5, -0.5, -0.5]), 0.55),
+            (np.array([1.0, -1.0, -1.0, 1.0]), 0.3),
+            (np.array([0.5, -0.5, 0.5, -0.5]), 0.35),
+        ):
             reach = stats.t.ppf(0.975, found.degrees(contrast)) * math.sqrt(contrast @ found.covariance @ contrast)
             held.append(abs(contrast @ found.fixed - value) < reach)
     rates = np.array(held).reshape(-1, 3).mean(axis=0)
@@ -438,7 +545,8 @@ def test_intervals_hold_planted_differences(many: int) -> None:
 
 @pytest.mark.slow
 def test_comparisons_of_people_and_a_network_hold_planted_values() -> None:
-    """The whole way from the table: eight people, who differ in their level and in what a longer list costs them, and one network."""
+    """The whole way from the table: eight people, who differ in their level and in what a longer
+    list costs them, and one network."""
     held = []
     for sample in range(30):
         random = np.random.RandomState(sample)
@@ -448,10 +556,19 @@ def test_comparisons_of_people_and_a_network_hold_planted_values() -> None:
             return lambda length, _: 1 / (1 + math.exp(-level - cost * length))
 
         crowd = [
-            responses(chance_of(2.5 + own, cost), agent="People", kind="participant", participant=f"p{n}", seed=100 * sample + n, repetitions=5)
+            responses(
+                chance_of(2.5 + own, cost),
+                agent="People",
+                kind="participant",
+                participant=f"p{n}",
+                seed=100 * sample + n,
+                repetitions=5,
+            )
             for n, (own, cost) in enumerate(zip(random.normal(0, 0.5, 8), costs, strict=True))
         ]
-        table = contrasts(model(*crowd, responses(chance_of(4, -0.8), agent="net", seed=100 * sample + 99, repetitions=15)))
+        table = contrasts(
+            model(*crowd, responses(chance_of(4, -0.8), agent="net", seed=100 * sample + 99, repetitions=15))
+        )
         for kind, second, planted in (("agents", "net", 0.1), ("trend", "", -0.4), ("trends", "net", 0.4)):
             one = row(table, kind, "People", second)
             held.append(one["low"] <= planted <= one["high"])

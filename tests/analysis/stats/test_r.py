@@ -1,4 +1,5 @@
-"""The script for R fits the same model: estimates and standard errors of lme4 are SpanLab's, where neither has priors."""
+"""The script for R fits the same model: estimates and standard errors of lme4 are SpanLab's, where
+neither has priors."""
 
 from __future__ import annotations
 
@@ -51,7 +52,12 @@ def test_data_and_script_are_written(tmp_path: Path) -> None:
 
 def written_rows() -> list[list[str]]:
     text = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
-    rows = text.split("<!-- measured by scripts/lme4.py -->")[1].split("<!-- end of what lme4 has -->")[0].strip().splitlines()[2:]
+    rows = (
+        text.split("<!-- measured by scripts/lme4.py -->")[1]
+        .split("<!-- end of what lme4 has -->")[0]
+        .strip()
+        .splitlines()[2:]
+    )
     return [[cell.strip() for cell in row.strip("|").replace("\\|", "¦").split("|")] for row in rows]
 
 
@@ -80,7 +86,10 @@ def test_what_lme4_has_is_what_the_document_says() -> None:
 
 @pytest.mark.slow
 def test_lme4_has_the_same_estimates(tmp_path: Path) -> None:
-    if shutil.which("Rscript") is None or subprocess.run(["Rscript", "-e", "library(lme4)"], capture_output=True, check=False).returncode:
+    if (
+        shutil.which("Rscript") is None
+        or subprocess.run(["Rscript", "-e", "library(lme4)"], capture_output=True, check=False).returncode
+    ):
         pytest.skip("no R with lme4 here: nothing was compared (apt install r-base-core r-cran-lme4)")
     cells = sort_cells(score_table(crowd()), "vsr", "set_size")
     _, script = write_r(cells, tmp_path)
@@ -89,7 +98,12 @@ def test_lme4_has_the_same_estimates(tmp_path: Path) -> None:
     theirs = pd.read_csv(tmp_path / "vsr_cells.csv").set_index("cell")
     rows = cells.items.groupby(["cell", *cells.components])["correct"].agg(["sum", "size"]).reset_index()
     levels = [rows[name].to_numpy() for name in cells.components]
-    model = Laplace(rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.eye(len(cells.table))[rows["cell"].to_numpy()], levels)
+    model = Laplace(
+        rows["sum"].to_numpy(float),
+        rows["size"].to_numpy(float),
+        np.eye(len(cells.table))[rows["cell"].to_numpy()],
+        levels,
+    )
     found = fit(model, restricted=False, penalised=False)
     for at, cell in enumerate(cells.table.to_dict("records")):
         other = theirs.loc[f"{cell['agent']} | {cell['condition']}"]
@@ -105,13 +119,21 @@ def detecting(words: tuple[str, str] = ("different", "same"), machines: bool = T
         def trial(own: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
             size, signal = int(own.choice([2, 6])), bool(own.rand() < 0.5)
             said = float(ndtr((0.5 if signal else -0.5) * ({2: 2.2, 6: 1.2}[size] + shift) - criterion))
-            return [({"set_size": size, "correct_answer": json.dumps(words[not signal])}, said if signal else 1 - said, None)]
+            return [
+                (
+                    {"set_size": size, "correct_answer": json.dumps(words[not signal])},
+                    said if signal else 1 - said,
+                    None,
+                )
+            ]
 
         return trial
 
     for at in range(8):
         person = of(float(random.normal(0, 0.4)), float(random.normal(0.2, 0.4)))
-        parts.append(table(person, 80, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=at))
+        parts.append(
+            table(person, 80, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=at)
+        )
     return together(*parts, *([table(of(0.0, 0.0), 160, paradigm="cd", seed=50)] if machines else []))
 
 
@@ -132,27 +154,41 @@ def test_sensitivity_has_a_script_of_its_own(tmp_path: Path) -> None:
     assert "nAGQ" not in text  # quadrature is for one random effect alone
     forced = sensitivity_model(score_table(detecting(("left", "right"), machines=False)), "cd", "set_size")
     assert "ifelse(halves, 1 / sqrt(2), -1)" in write_r_of_sensitivity(forced, tmp_path / "sides")[1].read_text()
-    assert write_r_of_sensitivity(SensitivityModel(None, ("", ""), False, None, "no such questions"), tmp_path / "none") == []
+    assert (
+        write_r_of_sensitivity(SensitivityModel(None, ("", ""), False, None, "no such questions"), tmp_path / "none")
+        == []
+    )
     assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("different", "same"), ("left", "right")])
 def test_lme4_has_the_same_sensitivity(tmp_path: Path, words: tuple[str, str]) -> None:
-    """Without priors on either side. With this link lme4's Laplace takes the expected curvature, which moves estimates by hundredths of a standard error."""
-    if shutil.which("Rscript") is None or subprocess.run(["Rscript", "-e", "library(lme4)"], capture_output=True, check=False).returncode:
+    """Without priors on either side. With this link lme4's Laplace takes the expected curvature,
+    which moves estimates by hundredths of a standard error."""
+    if (
+        shutil.which("Rscript") is None
+        or subprocess.run(["Rscript", "-e", "library(lme4)"], capture_output=True, check=False).returncode
+    ):
         pytest.skip("no R with lme4 here: nothing was compared (apt install r-base-core r-cran-lme4)")
     model = sensitivity_model(score_table(detecting(words)), "cd", "set_size")
     _, script = write_r_of_sensitivity(model, tmp_path)
     done = subprocess.run(["Rscript", str(script)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    theirs = {(row["measure"], row["cell"]): row for row in pd.read_csv(tmp_path / "cd_sensitivity_cells.csv").to_dict("records")}
+    theirs = {
+        (row["measure"], row["cell"]): row
+        for row in pd.read_csv(tmp_path / "cd_sensitivity_cells.csv").to_dict("records")
+    }
     cells = model.cells
     assert cells is not None
     rows = cells.items.groupby(["cell", "signal", *cells.components])["correct"].agg(["sum", "size"]).reset_index()
     where, half = np.eye(len(cells.table))[rows["cell"].to_numpy()], rows["signal"].to_numpy(float)[:, None] - 0.5
     levels = [rows[name].to_numpy() for name in cells.components]
-    plain = fit(Probit(rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.hstack([where * half, -where]), levels), restricted=False, penalised=False)
+    plain = fit(
+        Probit(rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.hstack([where * half, -where]), levels),
+        restricted=False,
+        penalised=False,
+    )
     bias, scale = ("side bias", 2**-0.5) if words == ("left", "right") else ("criterion", 1.0)
     printed = sensitivity_contrasts(model)
     for at, cell in enumerate(cells.table.to_dict("records")):
@@ -160,7 +196,11 @@ def test_lme4_has_the_same_sensitivity(tmp_path: Path, words: tuple[str, str]) -
             number, other = at + place * len(cells.table), theirs[measure, f"{cell['agent']} | {cell['condition']}"]
             assert abs(times * plain.fixed[number] - other["estimate"]) < 0.05 * other["se"]
             assert times * np.sqrt(plain.covariance[number, number]) == pytest.approx(other["se"], rel=0.05)
-            own = printed[(printed["measure"] == name) & (printed["kind"] == "agent in condition") & (printed["condition"] == str(cell["condition"]))]
+            own = printed[
+                (printed["measure"] == name)
+                & (printed["kind"] == "agent in condition")
+                & (printed["condition"] == str(cell["condition"]))
+            ]
             shown = own[own["first"] == cell["agent"]]
             assert len(shown) <= 1
             for row in shown.to_dict("records"):  # with priors it lies nearer to 0, by less than an error

@@ -1,4 +1,5 @@
-"""Sessions of one chat model in several wordings and repeats are one agent: its units are wordings, and repeats are averaged before anything else."""
+"""Sessions of one chat model in several wordings and repeats are one agent: its units are wordings,
+and repeats are averaged before anything else."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ from spanlab.analysis.stats.mixed_contrasts import contrasts
 from spanlab.analysis.stats.mixed_model import mixed_model
 
 
-def session(name: str, wording: str, repeat: int = 1, *, agent: str = "chat:m", label: str = "", settings: str = "") -> SessionFacts:
+def session(
+    name: str, wording: str, repeat: int = 1, *, agent: str = "chat:m", label: str = "", settings: str = ""
+) -> SessionFacts:
     texts: dict[str, Any] = dict.fromkeys(("participant", "paradigm", "title", "instructions", "human", "started"), "")
     said = label or ", ".join(filter(None, (settings, wording, f"repeat {repeat}")))
     return SessionFacts(
@@ -46,8 +49,18 @@ def session(name: str, wording: str, repeat: int = 1, *, agent: str = "chat:m", 
     )
 
 
-def table(agent: str = "chat:m", wordings: int = 3, repeats: int = 2, *, sd: float = 0.5, seed: int = 0, same: bool = False, trials: int = 40) -> pd.DataFrame:
-    """Answers of a model to the same trials in several wordings; ``same`` makes all repeats of a wording identical."""
+def table(
+    agent: str = "chat:m",
+    wordings: int = 3,
+    repeats: int = 2,
+    *,
+    sd: float = 0.5,
+    seed: int = 0,
+    same: bool = False,
+    trials: int = 40,
+) -> pd.DataFrame:
+    """Answers of a model to the same trials in several wordings; ``same`` makes all repeats of a
+    wording identical."""
     random, parts = np.random.RandomState(seed), []
     of_trial = random.normal(size=trials) * 0.8
     for wording in range(wordings):
@@ -55,15 +68,33 @@ def table(agent: str = "chat:m", wordings: int = 3, repeats: int = 2, *, sd: flo
         drawn = [random.rand(trials) < likely for _ in range(1 if same else repeats)]
         for repeat in range(repeats):
             right = drawn[0 if same else repeat]
-            part = responses(lambda *_: 0.5, lengths=(1,), repetitions=trials, agent=agent, kind="chat", session=f"{agent} w{wording} r{repeat}")
-            parts.append(part.assign(correct=right, agent_settings_hash=f"{wording}{repeat}", serial_position=1, set_size=4, list_length=None))
+            part = responses(
+                lambda *_: 0.5,
+                lengths=(1,),
+                repetitions=trials,
+                agent=agent,
+                kind="chat",
+                session=f"{agent} w{wording} r{repeat}",
+            )
+            parts.append(
+                part.assign(
+                    correct=right,
+                    agent_settings_hash=f"{wording}{repeat}",
+                    serial_position=1,
+                    set_size=4,
+                    list_length=None,
+                )
+            )
     return pd.concat(parts, ignore_index=True)
 
 
 def named(*tables: pd.DataFrame) -> Scored:
     """The answers, with agents named as a set file with wordings makes them."""
     whole = pd.concat(tables, ignore_index=True)
-    facts = [session(name, f"w{name.split(' w')[1][0]}", int(name[-1]) + 1, agent=name.split(" w")[0]) for name in dict.fromkeys(whole["session"])]
+    facts = [
+        session(name, f"w{name.split(' w')[1][0]}", int(name[-1]) + 1, agent=name.split(" w")[0])
+        for name in dict.fromkeys(whole["session"])
+    ]
     return score_table(name_agents(whole, facts))
 
 
@@ -103,7 +134,9 @@ def of(scored: Scored) -> dict[str, Any]:
         pd.concat(
             [
                 scored.items.assign(same_trial=scored.items["same_trial"]),
-                other.items.assign(same_trial=other.items["same_trial"] + 5000, unit_trial=other.items["unit_trial"] + 5000),
+                other.items.assign(
+                    same_trial=other.items["same_trial"] + 5000, unit_trial=other.items["unit_trial"] + 5000
+                ),
             ],
             ignore_index=True,
         ),
@@ -115,7 +148,14 @@ def of(scored: Scored) -> dict[str, Any]:
     (like,) = likeness(both, "vsr", "").to_dict("records")
     return {
         **{f"mean {name}": row[name] for name in ("mean", "low", "high", "sem")},
-        **{"se": mean.se, "df": mean.df, "p_share": guess["p_share"], "like low": like["low"], "like high": like["high"], "like p": like["p"]},
+        **{
+            "se": mean.se,
+            "df": mean.df,
+            "p_share": guess["p_share"],
+            "like low": like["low"],
+            "like high": like["high"],
+            "like p": like["p"],
+        },
         **{f"model {name}": apart[name] for name in ("estimate", "low", "high", "df", "p")},
     }
 
@@ -165,10 +205,34 @@ def nback(wordings: int, repeats: int) -> pd.DataFrame:
                     match, right = item > 2 and item % 3 == 0, bool(said[wording, block, item])
                     rows.append(
                         {
-                            **{"agent": "chat:m", "agent_kind": "chat", "session": f"chat:m w{wording} r{repeat}", "paradigm": "nback_verbal"},
-                            **{"participant": "", "oracle": False, "agent_settings_hash": f"{wording}{repeat}", "block": 1, "practice": False},
-                            **{"trial": block, "trial_id": f"b{block}", "step": item, "ask": item, "serial_position": item, "set_size": 2},
-                            **{"factor_n": 2, "record_match": match, "chance": 0.5, "correct": right, "correct_answer": "m" if match else "-"},
+                            **{
+                                "agent": "chat:m",
+                                "agent_kind": "chat",
+                                "session": f"chat:m w{wording} r{repeat}",
+                                "paradigm": "nback_verbal",
+                            },
+                            **{
+                                "participant": "",
+                                "oracle": False,
+                                "agent_settings_hash": f"{wording}{repeat}",
+                                "block": 1,
+                                "practice": False,
+                            },
+                            **{
+                                "trial": block,
+                                "trial_id": f"b{block}",
+                                "step": item,
+                                "ask": item,
+                                "serial_position": item,
+                                "set_size": 2,
+                            },
+                            **{
+                                "factor_n": 2,
+                                "record_match": match,
+                                "chance": 0.5,
+                                "correct": right,
+                                "correct_answer": "m" if match else "-",
+                            },
                             **{"answer": "m" if match == right else "-", "outcome": "answered"},
                         }
                     )

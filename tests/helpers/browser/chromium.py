@@ -1,4 +1,5 @@
-"""Chromium for tests: skipped where there is none, with a clock for its pages that does not depend on how busy the computer is."""
+"""Chromium for tests: skipped where there is none, with a clock for its pages that does not depend
+on how busy the computer is."""
 
 from __future__ import annotations
 
@@ -34,8 +35,10 @@ def chromium(folder: Path) -> Generator[Chromium]:
         yield running
 
 
-#: A clock for a page that does not depend on how busy the computer is: refreshes of exactly 1/60 s follow one another as fast as they are drawn, and time
-#: stands still from 24 frames after something is waited for on (400 ms, as at the virtual window) until the hands have done it, and set ``released``.
+#: A clock for a page that does not depend on how busy the computer is: refreshes of exactly 1/60 s
+#: follow one another as fast as they are drawn, and time stands still from 24 frames after
+#: something is waited for on (400 ms, as at the virtual window) until the hands have done it, and
+#: set ``released``.
 WARP = """(() => {
   const period = 1000 / 60, draw = new Map(), stamps = new WeakMap();
   let now = 1000, count = 0, presses = 0, waits = "", since = 0;
@@ -89,4 +92,6 @@ class Lines:
 
     def _hear(self, message: Mapping[str, Any]) -> None:
         if message.get("method") in ("Network.webSocketFrameSent", "Network.webSocketFrameReceived"):
-            (self.sent if message["method"].endswith("Sent") else self.received).append(json.loads(message["params"]["response"]["payloadData"]))
+            (self.sent if message["method"].endswith("Sent") else self.received).append(
+                json.loads(message["params"]["response"]["payloadData"])
+            )

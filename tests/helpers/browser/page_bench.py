@@ -1,4 +1,5 @@
-"""Simulated participants at pages in a real browser, and the same ones at the virtual window: what they answer is decided by the truth, and typed by hand."""
+"""Simulated participants at pages in a real browser, and the same ones at the virtual window: what
+they answer is decided by the truth, and typed by hand."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ class AtVirtualWindow(WindowAgent):
 class AtVirtualWindowEpisode(ParticipantEpisode):
     def __init__(self, agent: AtVirtualWindow, context: TrialContext) -> None:
         kinds = tuple(kind.with_keys(context.keys) for kind in context.asks)
-        super().__init__(Player(agent.stage, context.language, kinds, 3.0, context.prompts), context.keys, None, context.words)
+        super().__init__(
+            Player(agent.stage, context.language, kinds, 3.0, context.prompts), context.keys, None, context.words
+        )
         self._stage, self._decisions = agent.stage, Decisions(make_observer(agent.observer), context.seed)
 
     def prepare(self, displays: Sequence[Display]) -> None:
@@ -76,7 +79,7 @@ class AtVirtualWindowEpisode(ParticipantEpisode):
             return await super().step(percept)
 
 
-# -- the server --------------------------------------------------------------------------------------------------------------------------------------
+# -- the server ------------------------------------------------------------------------------------
 
 
 class Served:
@@ -88,7 +91,11 @@ class Served:
 
         def seat(channel: Any, frames: Any, screen: Any, looks: Looks) -> SimulatedAtPage:
             decides = make_observer(observer)
-            self.agents.append(made := SimulatedAtPage(channel, frames, screen, decides, looks.theme, looks.palette, looks.refractory, speed=SPEED))
+            self.agents.append(
+                made := SimulatedAtPage(
+                    channel, frames, screen, decides, looks.theme, looks.palette, looks.refractory, speed=SPEED
+                )
+            )
             return made
 
         self.desk = VisitDesk(offer, self.said.append, seat, **desk)
@@ -120,10 +127,12 @@ def served(offer: Offer, observer: str = OBSERVER, **desk: Any) -> Generator[Ser
         made.close()
 
 
-# -- hands ---------------------------------------------------------------------------------------------------------------------------------------------
+# -- hands -----------------------------------------------------------------------------------------
 
 
-def hands_of(tab: Tab, made: Served, by: By = "keys", fields: Mapping[str, str] | None = None, clock: Clock | None = None) -> Hands:
+def hands_of(
+    tab: Tab, made: Served, by: By = "keys", fields: Mapping[str, str] | None = None, clock: Clock | None = None
+) -> Hands:
     """Hands that do what the simulated participant of the last visit has decided."""
 
     def decided(command: int, step: int) -> Decision | None:
@@ -137,7 +146,7 @@ def data_folder(tmp_path: Path) -> Path:
     return folder
 
 
-# -- tables --------------------------------------------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 def unmeasured(folder: Path) -> pd.DataFrame:
@@ -152,7 +161,14 @@ def at_window(folder: Path, data: Path, observer: str) -> Path:
     info: dict[str, Any] = dict(session.info)
     agent, extra = AtVirtualWindow(observer), {name: info[name] for name in ("keys", "seed_from")}
     request = Request(
-        session.seed, info["generator"], "P01", info["design"], info["language"], practice=info["practice"], source=info["paradigm_source"], extra=extra
+        session.seed,
+        info["generator"],
+        "P01",
+        info["design"],
+        info["language"],
+        practice=info["practice"],
+        source=info["paradigm_source"],
+        extra=extra,
     )
     again = begin(data, session.paradigm, agent, session.plan, request)
     Runner(again, agent).run()

@@ -1,4 +1,5 @@
-"""A visit in a real browser through every stage that there is, each looked at once: consent, fields, instructions, questions of every kind, breaks, the end."""
+"""A visit in a real browser through every stage that there is, each looked at once: consent,
+fields, instructions, questions of every kind, breaks, the end."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ translations:
 practice: {trials: 1, feedback: true}
 designs:
   human: {repetitions: 2, blocks: 2, interval: 300}
-"""
+"""  # noqa: E501
 
 STUDY = """\
 study: stages
@@ -81,7 +82,7 @@ debrief: {en: "This was about memory for places and letters. Thank you for your 
 breaks: {text: {en: Rest a little., de: Ruhen Sie sich aus.}}
 fields: [age, handedness]
 online: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42', phones: PHONES}
-"""
+"""  # noqa: E501
 
 
 def stage_of(look: Mapping[str, Any], heading: str, phase: str) -> str:
@@ -106,12 +107,22 @@ _MORE = """JSON.stringify({
 
 
 def walk(
-    folder: Path, browser: Chromium, look_at: Look, theme: str, size: tuple[int, int], ratio: float = 1.0, touch: bool = False, language: str = "en"
+    folder: Path,
+    browser: Chromium,
+    look_at: Look,
+    theme: str,
+    size: tuple[int, int],
+    ratio: float = 1.0,
+    touch: bool = False,
+    language: str = "en",
 ) -> list[str]:
-    """Take a study from the link to the completion code, and look at each stage once; returns their names."""
+    """Take a study from the link to the completion code, and look at each stage once; returns their
+    names."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "everything.yaml").write_text(EVERYTHING, encoding="utf-8")
-    (file := folder / "stages.yaml").write_text(STUDY.replace("THEME", theme).replace("PHONES", "allowed"), encoding="utf-8")
+    (file := folder / "stages.yaml").write_text(
+        STUDY.replace("THEME", theme).replace("PHONES", "allowed"), encoding="utf-8"
+    )
     seen: list[str] = []
 
     def once(stage: str, tab: Tab) -> None:
@@ -119,7 +130,10 @@ def walk(
             seen.append(stage)
             look_at(stage, tab)
 
-    with served(StudyOffer.checked(load_study(file), data_folder(folder)), "capacity:2") as server, browser.window() as tab:
+    with (
+        served(StudyOffer.checked(load_study(file), data_folder(folder)), "capacity:2") as server,
+        browser.window() as tab,
+    ):
         clock = Warp(tab)
         tab.screen(*size, ratio, touch=touch)
         tab.open(server.address("P07"))
@@ -147,8 +161,16 @@ def walk(
             return False
 
         for age in ("abc", "31"):
-            hands = hands_of(tab, server, "touch" if touch else "mouse", {"age": age, "handedness": "left", "language": language}, clock)
-            hands.meanwhile = (lambda look: meanwhile(look) or "abc" in str(look["text"])) if age == "abc" else meanwhile
+            hands = hands_of(
+                tab,
+                server,
+                "touch" if touch else "mouse",
+                {"age": age, "handedness": "left", "language": language},
+                clock,
+            )
+            hands.meanwhile = (
+                (lambda look: meanwhile(look) or "abc" in str(look["text"])) if age == "abc" else meanwhile
+            )
             text = hands.go()
             if age == "abc":
                 once("fields, with what is wrong", tab)
@@ -158,7 +180,10 @@ def walk(
         # somebody else's tab, a line that is lost, and what stops a visit
         with browser.window() as other:
             other.screen(*size, ratio, touch=touch)
-            for name, address in (("error: link", f"http://127.0.0.1:{server.port}/?participant=no%20such%20name"), ("error: lost", server.address("P08"))):
+            for name, address in (
+                ("error: link", f"http://127.0.0.1:{server.port}/?participant=no%20such%20name"),
+                ("error: lost", server.address("P08")),
+            ):
                 other.open(address)
                 other.until("document.querySelector('#sheet button') !== null")
                 other.evaluate("document.querySelector('#sheet button').click()")

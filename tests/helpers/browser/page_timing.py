@@ -1,7 +1,9 @@
-"""How well a page in a real browser keeps time: displays against their plan, and keys that go down at known moments against the times in the record.
+"""How well a page in a real browser keeps time: displays against their plan, and keys that go down
+at known moments against the times in the record.
 
-Keys are pressed through Chromium's DevTools protocol. Its clock and Python's are the computer's monotonic clock, and the browser tells when on that clock a
-page's own clock began. A key goes down between the moment just before it is asked for and the moment at which the browser has answered.
+Keys are pressed through Chromium's DevTools protocol. Its clock and Python's are the computer's
+monotonic clock, and the browser tells when on that clock a page's own clock began. A key goes down
+between the moment just before it is asked for and the moment at which the browser has answered.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ designs:
 
 @dataclass(slots=True)
 class Injected:
-    """A key that was pressed: asked for at ``before``, and the browser had answered at ``after`` (s on the monotonic clock)."""
+    """A key that was pressed: asked for at ``before``, and the browser had answered at ``after`` (s
+    on the monotonic clock)."""
 
     before: float
     after: float
@@ -78,15 +81,20 @@ class Kept:
 def began(tab: Tab) -> float:
     """When the clock of the page began, in s on the monotonic clock."""
     tab.ask("Performance.enable", timeDomain="timeTicks")
-    return next(float(one["value"]) for one in tab.ask("Performance.getMetrics")["metrics"] if one["name"] == "NavigationStart")
+    return next(
+        float(one["value"]) for one in tab.ask("Performance.getMetrics")["metrics"] if one["name"] == "NavigationStart"
+    )
 
 
 def press_at_random(tab: Tab, trials: int, seed: int) -> list[Injected]:
-    """Take a visit, and press a key at a random moment while each question is open; returns the moments."""
+    """Take a visit, and press a key at a random moment while each question is open; returns the
+    moments."""
     random, injected, last = np.random.RandomState(seed), list[Injected](), ""
     until = time.monotonic() + 120.0 * trials
     while time.monotonic() < until:
-        waits, sheet = tab.evaluate('[document.getElementById("stage").dataset.waits ?? "", document.getElementById("sheet").innerText]')
+        waits, sheet = tab.evaluate(
+            '[document.getElementById("stage").dataset.waits ?? "", document.getElementById("sheet").innerText]'
+        )
         if "Thank you" in sheet:
             return injected
         if waits.startswith("answer") and waits != last:
@@ -107,7 +115,10 @@ def measured(folder: Path, browser: Chromium, trials: int, seed: int = 1) -> Kep
     (source := folder / "signs.yaml").write_text(SIGNS, encoding="utf-8")
     (data := folder / "data").mkdir()
     load = os.getloadavg()[0]
-    with served(ParadigmOffer.checked(str(source), data, trials=trials, practice=False)) as server, browser.window() as tab:
+    with (
+        served(ParadigmOffer.checked(str(source), data, trials=trials, practice=False)) as server,
+        browser.window() as tab,
+    ):
         tab.screen(1280, 800)
         tab.open(server.address("P01"))
         tab.until("document.querySelector('#sheet button') !== null")
@@ -121,7 +132,10 @@ def measured(folder: Path, browser: Chromium, trials: int, seed: int = 1) -> Kep
     for event in read_events(session):
         if event["event"] == "step" and "ask" in event:
             notes: dict[str, Any] = dict(event["notes"] or {})
-            presses += [zero + (event["shown"][0]["onset_ms"] + press["rt_ms"]) / 1000.0 for press in [*event["raw"]["presses"], *notes.get("late", ())]]
+            presses += [
+                zero + (event["shown"][0]["onset_ms"] + press["rt_ms"]) / 1000.0
+                for press in [*event["raw"]["presses"], *notes.get("late", ())]
+            ]
             if notes.get("heard_after_ms") is not None:
                 kept.heard_ms.append(float(notes["heard_after_ms"]))
     for at in presses:

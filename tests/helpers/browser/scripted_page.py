@@ -1,4 +1,5 @@
-"""A page without a browser: it does what the server says at once, and answers every question in the first way that there is."""
+"""A page without a browser: it does what the server says at once, and answers every question in the
+first way that there is."""
 
 from __future__ import annotations
 
@@ -19,7 +20,15 @@ from spanlab.extensions.browser.participant.screen import ScreenReport
 
 FRAME = 1000 / 60
 SCREEN = {
-    **{"canvas_px": 96, "column_px": 600, "high_px": 800, "letter_px": 16, "window_px": [800, 800], "screen_px": [800, 800], "pixel_ratio": 1.0},
+    **{
+        "canvas_px": 96,
+        "column_px": 600,
+        "high_px": 800,
+        "letter_px": 16,
+        "window_px": [800, 800],
+        "screen_px": [800, 800],
+        "pixel_ratio": 1.0,
+    },
     **{"hz": 60.0, "measured": True, "touch": False, "fullscreen": False, "isolated": True, "browser": "scripted"},
 }
 SCREEN_REPORT = ScreenReport.model_validate(SCREEN)
@@ -27,7 +36,16 @@ SCREEN_REPORT = ScreenReport.model_validate(SCREEN)
 
 def hello(participant: str = "P01", **more: Any) -> dict[str, Any]:
     """How a page introduces itself."""
-    return {"type": "hello", "participant": participant, "session": "", "instance": "a" * 24, "epoch": "", "last": 0, "screen": SCREEN, **more}
+    return {
+        "type": "hello",
+        "participant": participant,
+        "session": "",
+        "instance": "a" * 24,
+        "epoch": "",
+        "last": 0,
+        "screen": SCREEN,
+        **more,
+    }
 
 
 def until(what: Callable[[], object]) -> None:
@@ -54,7 +72,8 @@ class Wire:
     def __init__(self, port: int, participant: str = "P01", session: str = "", browser: str = "scripted") -> None:
         self.epoch, self._port, self._participant = "", port, participant
         self._more = {"session": session, "screen": {**SCREEN, "browser": browser}}
-        #: why the server does not let the page in or has ended the connection, and with which code it was closed
+        #: why the server does not let the page in or has ended the connection, and with which code
+        #: it was closed
         self.refused: Mapping[str, Any] | None = None
         self.code: int | None = None
         self.closed = threading.Event()
@@ -67,7 +86,9 @@ class Wire:
         if self._hearing is not None:
             self._hearing.join(10)
         self.refused = self.code = None
-        self._socket = self._open.enter_context(connect(address, origin=origin, max_size=2**24, open_timeout=60, ping_interval=None))
+        self._socket = self._open.enter_context(
+            connect(address, origin=origin, max_size=2**24, open_timeout=60, ping_interval=None)
+        )
         self.closed.clear()
         self._hearing = threading.Thread(target=self._hear, args=(send,), daemon=True)
         self._hearing.start()
@@ -148,11 +169,15 @@ class ScriptedPage:
             elif message["type"] == "do":
                 self._do(message)
 
-    def tell(self, command: int, kind: str, body: Mapping[str, Any] | None = None, place: int = -1, epoch: str = "") -> PageEvent | None:
+    def tell(
+        self, command: int, kind: str, body: Mapping[str, Any] | None = None, place: int = -1, epoch: str = ""
+    ) -> PageEvent | None:
         if self.silent_after is not None and self._count >= self.silent_after:
             return None
         self._count += 1
-        event = PageEvent(f"{self.instance}:{self._count}", epoch or self.channel.epoch, command, kind, place, body or {})
+        event = PageEvent(
+            f"{self.instance}:{self._count}", epoch or self.channel.epoch, command, kind, place, body or {}
+        )
         self.told.append(event)
         self.channel.take(event)
         return event
@@ -193,9 +218,22 @@ class ScriptedPage:
                 presses.append({"device": "key", "key": "space", "t": self._now + 400.0, "display": number})
             frames = max(1, round(ms / FRAME))
             planned = None if display["ms"] is None else frames
-            displays.append({"onset": self._now, "end": self._now + frames * FRAME, "planned": planned, "frames": frames, "dropped": 0})
+            displays.append(
+                {
+                    "onset": self._now,
+                    "end": self._now + frames * FRAME,
+                    "planned": planned,
+                    "frames": frames,
+                    "dropped": 0,
+                }
+            )
             self._now += frames * FRAME
-        self.tell(self._trial["c"], "step", {"displays": displays, "presses": presses, "complete": ask is not None}, self._place)
+        self.tell(
+            self._trial["c"],
+            "step",
+            {"displays": displays, "presses": presses, "complete": ask is not None},
+            self._place,
+        )
         self._now = max(self._now, onset + 1)
         self._place += 1
 

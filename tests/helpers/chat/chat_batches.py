@@ -1,4 +1,5 @@
-"""A server that speaks the batch protocol of OpenAI: files, batches, output and error files, expiry, cancelling; and chat completions beside."""
+"""A server that speaks the batch protocol of OpenAI: files, batches, output and error files,
+expiry, cancelling; and chat completions beside."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from typing import Any
 from chat_servers import QuietHandler, served
 from chat_stub import completion
 
-#: what becomes of a line: a reply, or a status with a body, or an error without a status; None: it is left out
+#: what becomes of a line: a reply, or a status with a body, or an error without a status; None: it
+#: is left out
 Outcome = str | tuple[int, dict[str, Any]] | dict[str, Any] | None
 
 
@@ -71,7 +73,10 @@ class BatchServer:
     def replied(self) -> int:
         """How many replies were made, and have to be paid for."""
         return len(self.asked_at_once) + sum(
-            '"status_code": 200' in line for made in self.batches if made.output for line in self.files[made.output].decode().splitlines()
+            '"status_code": 200' in line
+            for made in self.batches
+            if made.output
+            for line in self.files[made.output].decode().splitlines()
         )
 
     def end(self, made: Made, state: str, done: int | None = None) -> None:
@@ -81,13 +86,19 @@ class BatchServer:
             return
         output, errors = [], []
         for number, line in enumerate(made.lines):
-            found = self.outcome(number, line["body"]) if done is None or number < done else {"code": f"batch_{state}", "message": f"the batch is {state}"}
+            found = (
+                self.outcome(number, line["body"])
+                if done is None or number < done
+                else {"code": f"batch_{state}", "message": f"the batch is {state}"}
+            )
             said: dict[str, Any] = {"id": f"r{number}", "custom_id": line["custom_id"], "response": None, "error": None}
             if isinstance(found, str):
                 body = json.loads(completion(found, line["body"]["model"], self.tokens))
                 output.append({**said, "response": {"status_code": 200, "request_id": "r", "body": body}})
             elif isinstance(found, tuple):
-                (output if found[0] == 200 else errors).append({**said, "response": {"status_code": found[0], "request_id": "r", "body": found[1]}})
+                (output if found[0] == 200 else errors).append(
+                    {**said, "response": {"status_code": found[0], "request_id": "r", "body": found[1]}}
+                )
             elif found is not None:
                 errors.append({**said, "error": found})
         # in another order than they were asked
@@ -108,7 +119,11 @@ class BatchServer:
 
     def describe(self, made: Made) -> dict[str, Any]:
         """As the server tells of it."""
-        errors = {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}], "object": "list"} if made.state == "failed" else None
+        errors = (
+            {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}], "object": "list"}
+            if made.state == "failed"
+            else None
+        )
         return {
             "id": made.name,
             "object": "batch",
@@ -121,7 +136,11 @@ class BatchServer:
             "output_file_id": made.output or None,
             "error_file_id": made.errors or None,
             "errors": errors,
-            "request_counts": {"total": len(made.lines), "completed": 1 if made.state == "in_progress" else len(made.lines), "failed": 0},
+            "request_counts": {
+                "total": len(made.lines),
+                "completed": 1 if made.state == "in_progress" else len(made.lines),
+                "failed": 0,
+            },
         }
 
     def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, bytes]:
@@ -137,7 +156,15 @@ class BatchServer:
                 self.files[name] = next(part[2].removesuffix(b"\r\n") for part in parts if b'name="file"' in part[0])
                 assert any(b'name="purpose"' in part[0] and part[2].strip() == b"batch" for part in parts)
                 return 200, json.dumps(
-                    {"id": name, "object": "file", "bytes": 1, "created_at": 1, "filename": "f", "purpose": "batch", "status": "ok"}
+                    {
+                        "id": name,
+                        "object": "file",
+                        "bytes": 1,
+                        "created_at": 1,
+                        "filename": "f",
+                        "purpose": "batch",
+                        "status": "ok",
+                    }
                 ).encode()
             case "GET", ["files", name, "content"]:
                 return (200, self.files[name]) if name in self.files else (404, b"{}")
@@ -146,11 +173,15 @@ class BatchServer:
                 assert (asked["endpoint"], asked["completion_window"]) == ("/v1/chat/completions", "24h")
                 lines = [json.loads(line) for line in self.files[asked["input_file_id"]].splitlines()]
                 assert len({line["custom_id"] for line in lines}) == len(lines)
-                made = Made(f"batch_{len(self.batches) + 1}", asked["input_file_id"], asked.get("metadata") or {}, lines)
+                made = Made(
+                    f"batch_{len(self.batches) + 1}", asked["input_file_id"], asked.get("metadata") or {}, lines
+                )
                 self.batches.append(made)
                 return 200, json.dumps(self.describe(made)).encode()
             case "GET", ["batches"] if self.lists:
-                return 200, json.dumps({"object": "list", "data": [self.describe(made) for made in self.batches[::-1]], "has_more": False}).encode()
+                return 200, json.dumps(
+                    {"object": "list", "data": [self.describe(made) for made in self.batches[::-1]], "has_more": False}
+                ).encode()
             case "GET", ["batches", name]:
                 made = next(made for made in self.batches if made.name == name)
                 self.look(made)

@@ -1,4 +1,5 @@
-"""A model of letters whose probabilities are known, behind the doors by which servers tell them: a word of a conversation is one letter, and so is its end."""
+"""A model of letters whose probabilities are known, behind the doors by which servers tell them: a
+word of a conversation is one letter, and so is its end."""
 
 from __future__ import annotations
 
@@ -43,14 +44,19 @@ def prompt_of(body: Mapping[str, Any]) -> str:
     """What a chat template of this model makes of messages."""
 
     def words(content: Any) -> str:
-        return content if isinstance(content, str) else "\n\n".join(part["text"] for part in content if part["type"] == "text")
+        return (
+            content
+            if isinstance(content, str)
+            else "\n\n".join(part["text"] for part in content if part["type"] == "text")
+        )
 
     text = "".join(f"[{message['role']}]{words(message['content'])}{END}\n" for message in body["messages"])
     return text + "[assistant]" if body.get("add_generation_prompt", True) else text
 
 
 def scores(text: str, kept: int = 60) -> list[tuple[str, float | None]]:
-    """Each letter of a text with the logarithm of its probability; those long before its end with any."""
+    """Each letter of a text with the logarithm of its probability; those long before its end with
+    any."""
     letters, before = letters_of(text), ""
     found: list[tuple[str, float | None]] = []
     for place, letter in enumerate(letters):
@@ -63,11 +69,14 @@ def scores(text: str, kept: int = 60) -> list[tuple[str, float | None]]:
 def like_vllm(request: Request) -> Answer:
     """Chat completions with ``prompt_logprobs``; a reply is always 3."""
     text = prompt_of(request.body)
-    found: dict[str, Any] = _completion({"message": {"role": "assistant", "content": "3"}, "finish_reason": "stop"}, len(letters_of(text)))
+    found: dict[str, Any] = _completion(
+        {"message": {"role": "assistant", "content": "3"}, "finish_reason": "stop"}, len(letters_of(text))
+    )
     if request.body.get("prompt_logprobs") is not None:
         told = scores(text)
         found["prompt_logprobs"] = [
-            None if value is None else {str(ord(letter[0])): {"logprob": value, "rank": 1, "decoded_token": letter}} for letter, value in told
+            None if value is None else {str(ord(letter[0])): {"logprob": value, "rank": 1, "decoded_token": letter}}
+            for letter, value in told
         ]
     return 200, "application/json", json.dumps(found).encode()
 
@@ -77,10 +86,21 @@ def like_completions(request: Request) -> Answer:
     if not request.path.endswith("/v1/completions"):
         return like_vllm(request)
     told: Sequence[tuple[str, float | None]] = [*scores(request.body["prompt"]), ("3", -1.0)]
-    logprobs = {"tokens": [letter for letter, _ in told], "token_logprobs": [value for _, value in told], "top_logprobs": None, "text_offset": []}
-    found = _completion({"text": request.body["prompt"] + "3", "finish_reason": "length", "logprobs": logprobs}, len(told) - 1)
+    logprobs = {
+        "tokens": [letter for letter, _ in told],
+        "token_logprobs": [value for _, value in told],
+        "top_logprobs": None,
+        "text_offset": [],
+    }
+    found = _completion(
+        {"text": request.body["prompt"] + "3", "finish_reason": "length", "logprobs": logprobs}, len(told) - 1
+    )
     return 200, "application/json", json.dumps(found).encode()
 
 
 def _completion(choice: Mapping[str, Any], tokens: int) -> dict[str, Any]:
-    return {"model": "letters", "choices": [{"index": 0, **choice}], "usage": {"prompt_tokens": tokens, "completion_tokens": 1}}
+    return {
+        "model": "letters",
+        "choices": [{"index": 0, **choice}],
+        "usage": {"prompt_tokens": tokens, "completion_tokens": 1},
+    }

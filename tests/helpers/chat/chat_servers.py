@@ -1,4 +1,5 @@
-"""Servers on this machine for the tests of chat agents: the real one once per test process, a recording proxy before it, and a stub for what it cannot do."""
+"""Servers on this machine for the tests of chat agents: the real one once per test process, a
+recording proxy before it, and a stub for what it cannot do."""
 
 from __future__ import annotations
 
@@ -18,8 +19,11 @@ from typing import Any
 
 
 def real_cache() -> Path:
-    """The cache of the user who runs the tests (the tests have a home of their own), so that the server is installed once and not per run."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("REAL_HOME", Path.home())) / ".cache") / "spanlab"
+    """The cache of the user who runs the tests (the tests have a home of their own), so that the
+    server is installed once and not per run."""
+    return (
+        Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("REAL_HOME", Path.home())) / ".cache") / "spanlab"
+    )
 
 
 @dataclass
@@ -102,9 +106,13 @@ def forwarding(root: str) -> Callable[[Request], Answer]:
     """What the server at ``root`` answers."""
 
     def forward(request: Request) -> Answer:
-        passed = {name: value for name, value in request.headers.items() if name.startswith("x-") or name == "content-type"}
+        passed = {
+            name: value for name, value in request.headers.items() if name.startswith("x-") or name == "content-type"
+        }
         try:
-            with urllib.request.urlopen(urllib.request.Request(root + request.path, json.dumps(request.body).encode(), passed)) as reply:
+            with urllib.request.urlopen(
+                urllib.request.Request(root + request.path, json.dumps(request.body).encode(), passed)
+            ) as reply:
                 return reply.status, reply.headers["content-type"], reply.read()
         except urllib.error.HTTPError as error:
             return error.code, error.headers["content-type"], error.read()
@@ -136,7 +144,9 @@ class Stub:
 def stub(**options: Any) -> Iterator[Stub]:
     """A server that behaves as the options say (see ``chat_stub.Behaviour``)."""
     program = Path(__file__).with_name("chat_stub.py")
-    process = subprocess.Popen([sys.executable, str(program), json.dumps(options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, str(program), json.dumps(options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:

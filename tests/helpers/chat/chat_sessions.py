@@ -1,4 +1,5 @@
-"""Sessions of a chat model whose replies are made by the test, with the conversation of every request that was answered."""
+"""Sessions of a chat model whose replies are made by the test, with the conversation of every
+request that was answered."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ Say = Callable[[list[dict[str, Any]]], str]
 
 def words(message: Mapping[str, Any]) -> str:
     content = message["content"]
-    return content if isinstance(content, str) else "\n\n".join(part["text"] for part in content if part["type"] == "text")
+    return (
+        content if isinstance(content, str) else "\n\n".join(part["text"] for part in content if part["type"] == "text")
+    )
 
 
 def steady(*answers: str) -> Say:
@@ -34,9 +37,16 @@ def steady(*answers: str) -> Say:
 
 
 def take(
-    folder: Path, paradigm: Paradigm, plan: Sequence[PlannedTrial], say: Say, settings: Mapping[str, Any], seed: int = 4, stops: Sequence[int] = ()
+    folder: Path,
+    paradigm: Paradigm,
+    plan: Sequence[PlannedTrial],
+    say: Say,
+    settings: Mapping[str, Any],
+    seed: int = 4,
+    stops: Sequence[int] = (),
 ) -> tuple[Session, list[list[dict[str, Any]]]]:
-    """A session, and the conversation of each request that was answered. ``stops``: before the requests of these numbers the server refuses once."""
+    """A session, and the conversation of each request that was answered. ``stops``: before the
+    requests of these numbers the server refuses once."""
     asked: list[list[dict[str, Any]]] = []
     numbers, refused = itertools.count(1), set(stops)
 
@@ -67,4 +77,8 @@ def take(
 
 def table(session: Session) -> pd.DataFrame:
     read = read_responses(session.folder)
-    return read[[name for name in read.columns if name in LASTING]].sort_values(["practice", "trial"], kind="stable").reset_index(drop=True)
+    return (
+        read[[name for name in read.columns if name in LASTING]]
+        .sort_values(["practice", "trial"], kind="stable")
+        .reset_index(drop=True)
+    )

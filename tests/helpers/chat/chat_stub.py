@@ -1,9 +1,11 @@
-"""A small chat server for what no real one offers: delays, faults at random, ``Retry-After``, cut connections, garbage, huge replies, slow drips.
+"""A small chat server for what no real one offers: delays, faults at random, ``Retry-After``, cut
+connections, garbage, huge replies, slow drips.
 
     python chat_stub.py '{"delay_ms": 20, "faults": {"500": 0.1, "reset": 0.05}, "seed": 1}'
 
-It prints its address and serves until its standard input closes. What it answers depends on the request alone, whatever came before: the first options that
-it is given in turn. Which fault befalls a request depends on the request and on how often it has come.
+It prints its address and serves until its standard input closes. What it answers depends on the
+request alone, whatever came before: the first options that it is given in turn. Which fault befalls
+a request depends on the request and on how often it has come.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ import threading
 from collections import Counter
 from typing import Any
 
-REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 429: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable"}
+REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
 
 
 class Behaviour:
@@ -29,7 +38,8 @@ class Behaviour:
     delay_ms : before every answer
     faults : kinds of faults with their probabilities
     answers : what is replied, one of these
-    fixed : kinds of faults by model name: every request for this model has it, as often as ``fixed_times`` (0: always)
+    fixed : kinds of faults by model name: every request for this model has it, as often as
+        ``fixed_times`` (0: always)
     busy_over : so many requests under way are the most; any further is refused with 429
     per_second : so many tokens of a bucket a second; refused with 429 beyond
     """
@@ -55,7 +65,9 @@ class Behaviour:
         self.times[key] += 1
         if model in self.fixed:
             return self.fixed[model] if not self.fixed_times or self.times[key] <= self.fixed_times else ""
-        draw = int.from_bytes(hashlib.sha256(f"{self.seed} {self.times[key]}".encode() + key).digest()[:6], "big") / 2**48
+        draw = (
+            int.from_bytes(hashlib.sha256(f"{self.seed} {self.times[key]}".encode() + key).digest()[:6], "big") / 2**48
+        )
         for kind, share in self.faults.items():
             draw -= share
             if draw < 0:
@@ -125,7 +137,9 @@ class Connection(asyncio.Protocol):
         if end < 0:
             return
         head = bytes(self._buffer[:end]).decode("latin-1")
-        length = next((int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length:")), 0)
+        length = next(
+            (int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length:")), 0
+        )
         if len(self._buffer) < end + 4 + length:
             return
         body = bytes(self._buffer[end + 4 : end + 4 + length])
@@ -148,7 +162,13 @@ class Connection(asyncio.Protocol):
         behaviour.kinds[kind or "ok"] += 1
         if kind in ("429", "429-after", "429-ms"):
             self._finish(
-                429, error("slow down"), {"429": "", "429-after": f"retry-after: {behaviour.retry_after}\r\n", "429-ms": "retry-after-ms: 150\r\n"}[kind]
+                429,
+                error("slow down"),
+                {
+                    "429": "",
+                    "429-after": f"retry-after: {behaviour.retry_after}\r\n",
+                    "429-ms": "retry-after-ms: 150\r\n",
+                }[kind],
             )
             return
         behaviour.under_way += 1
@@ -171,7 +191,9 @@ class Connection(asyncio.Protocol):
             case "400" | "401" | "500" | "503":
                 self._finish(int(kind), error(f"this is a {kind}"))
             case "reset":
-                transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                transport.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                )
                 transport.abort()
             case "cut":  # in the middle of the body
                 reply = completion("m", "", 1)
@@ -212,7 +234,10 @@ class Connection(asyncio.Protocol):
 
 def head(status: int, length: int, headers: str = "") -> bytes:
     """The head of an answer."""
-    return f"HTTP/1.1 {status} {REASONS[status]}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}\r\n".encode("latin-1")
+    return (
+        f"HTTP/1.1 {status} {REASONS[status]}\r\ncontent-type: application/json\r\ncontent-length:"
+        f" {length}\r\n{headers}\r\n".encode("latin-1")
+    )
 
 
 def error(message: str) -> bytes:

@@ -26,13 +26,24 @@ Say = Callable[[Request, int], str]
 def context(trial: Trial, paradigm: Paradigm) -> TrialContext:
     """What an agent is told before the trial."""
     kinds = tuple(dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None))
-    return TrialContext(paradigm.name, paradigm.title, "en", paradigm.instructions_in("en", trial.levels), kinds, paradigm.network_view(trial.levels))
+    return TrialContext(
+        paradigm.name,
+        paradigm.title,
+        "en",
+        paradigm.instructions_in("en", trial.levels),
+        kinds,
+        paradigm.network_view(trial.levels),
+    )
 
 
 def converse(
-    trial: Trial, paradigm: Paradigm, reader: Callable[[Sequence[dict[str, Any]]], str], settings: ChatSettings | None = None
+    trial: Trial,
+    paradigm: Paradigm,
+    reader: Callable[[Sequence[dict[str, Any]]], str],
+    settings: ChatSettings | None = None,
 ) -> Iterator[tuple[Step, tuple[dict[str, Any], ...], Answer | None]]:
-    """Every question of the trial: its step, the messages as they are sent at that moment, and the answer that was read in the reply."""
+    """Every question of the trial: its step, the messages as they are sent at that moment, and the
+    answer that was read in the reply."""
     conversation = Conversation(context(trial, paradigm), settings or ChatSettings())
     for step in trial.steps:
         if not step.percept.model_step:
@@ -54,9 +65,15 @@ def brief(trial: Trial, paradigm: Paradigm, settings: ChatSettings) -> TrialCont
 
 
 def hold(
-    trial: Trial, paradigm: Paradigm, settings: ChatSettings, say: Say, percepts: Sequence[Percept] | None = None, model: str = "m"
+    trial: Trial,
+    paradigm: Paradigm,
+    settings: ChatSettings,
+    say: Say,
+    percepts: Sequence[Percept] | None = None,
+    model: str = "m",
 ) -> tuple[list[Request], list[Response]]:
-    """A conversation without a server: what was sent and what was answered. ``say`` gives the reply to a request, which it gets with its number."""
+    """A conversation without a server: what was sent and what was answered. ``say`` gives the reply
+    to a request, which it gets with its number."""
     requests: list[Request] = []
 
     async def send(request: Request, departures: Departures | None) -> Reply:
@@ -64,7 +81,9 @@ def hold(
         return Reply(content=say(request, len(requests)), latency_ms=1.0)
 
     async def run() -> list[Response]:
-        episode = ChatEpisode(Conversation(brief(trial, paradigm, settings), settings, model), PaidReplies(send), settings)
+        episode = ChatEpisode(
+            Conversation(brief(trial, paradigm, settings), settings, model), PaidReplies(send), settings
+        )
         steps = percepts if percepts is not None else [step.shown_after("right") for step in trial.steps]
         return [answer for percept in steps if (answer := await episode.step(percept)) is not None]
 

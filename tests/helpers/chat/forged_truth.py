@@ -1,4 +1,5 @@
-"""Trials whose truth is another one, whatever is shown: whoever sees no truth gets the same, to the byte."""
+"""Trials whose truth is another one, whatever is shown: whoever sees no truth gets the same, to the
+byte."""
 
 from __future__ import annotations
 

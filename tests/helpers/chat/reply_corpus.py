@@ -1,4 +1,5 @@
-"""Replies with what a careful reader takes as their one answer: a half on which the reading of answers is worked on, and a half by which it is judged."""
+"""Replies with what a careful reader takes as their one answer: a half on which the reading of
+answers is worked on, and a half by which it is judged."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ KINDS: Mapping[str, ResponseKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One reply: the question, where reasons were asked for, the answer in it (None: there is none), and what was read."""
+    """One reply: the question, where reasons were asked for, the answer in it (None: there is
+    none), and what was read."""
 
     kind: str
     reasoning: str
@@ -64,7 +66,8 @@ class Judged:
 
 
 def judged(half: str) -> list[Judged]:
-    """What the tolerant rule reads in a part of the replies: ``worked_on``, ``held_out`` and ``unseen`` (looked at since), ``fresh`` or ``fresh_second``."""
+    """What the tolerant rule reads in a part of the replies: ``worked_on``, ``held_out`` and
+    ``unseen`` (looked at since), ``fresh`` or ``fresh_second``."""
     found = []
     for line in (FOLDER / f"{half}.jsonl").read_text("utf-8").splitlines():
         kind, reasoning, answer, text = json.loads(line)
@@ -83,5 +86,11 @@ def told(found: list[Judged]) -> str:
         if one.false_accept or one.false_reject
     ]
     return "\n".join(
-        [*lines, f"{len(found)} replies: {sum(one.false_accept for one in found)} false accepts, {sum(one.false_reject for one in found)} false rejects"]
+        [
+            *lines,
+            (
+                f"{len(found)} replies: {sum(one.false_accept for one in found)} false accepts,"
+                f" {sum(one.false_reject for one in found)} false rejects"
+            ),
+        ]
     )

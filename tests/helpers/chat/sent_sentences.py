@@ -1,4 +1,5 @@
-"""What chat models are told by the paradigms of the library, as hashes: ``python tests/helpers/chat/sent_sentences.py > tests/golden/sent_sentences.json``."""
+"""What chat models are told by the paradigms of the library, as hashes: ``python
+tests/helpers/chat/sent_sentences.py > tests/golden/sent_sentences.json``."""
 
 from __future__ import annotations
 
@@ -21,9 +22,15 @@ def sentences(paradigm: Paradigm, language: str) -> list[str]:
         levels = resolve_levels(paradigm, combination, 1)
         found[paradigm.instructions_in(language, levels)] = None
         for step in compile_trial(paradigm, levels, 1).steps:
-            if step.percept.ask is not None and not paradigm.name.startswith("lsr"):  # their questions name the words of the trial
+            if step.percept.ask is not None and not paradigm.name.startswith(
+                "lsr"
+            ):  # their questions name the words of the trial
                 found |= dict.fromkeys(
-                    (step.percept.ask.kind.legend("words"), step.percept.ask.kind.legend("words", language), step.percept.ask.kind.question())
+                    (
+                        step.percept.ask.kind.legend("words"),
+                        step.percept.ask.kind.legend("words", language),
+                        step.percept.ask.kind.question(),
+                    )
                 )
     return sorted(found)
 
@@ -33,7 +40,11 @@ def hashed(texts: list[str]) -> str:
 
 
 def everything() -> dict[str, Any]:
-    told = {f"{name} {language}": hashed(sentences(load_paradigm(name), language)) for name in list_paradigms() for language in LANGUAGES}
+    told = {
+        f"{name} {language}": hashed(sentences(load_paradigm(name), language))
+        for name in list_paradigms()
+        for language in LANGUAGES
+    }
     return {**told, "preamble": hashed([ChatSettings().preamble])}
 
 

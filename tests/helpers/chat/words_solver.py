@@ -1,6 +1,8 @@
-"""A perfect reader of words: it gets the messages that a chat model gets, and nothing else, and writes the right answers.
+"""A perfect reader of words: it gets the messages that a chat model gets, and nothing else, and
+writes the right answers.
 
-That it is always right proves that the words suffice. It knows the wording of the displays, and the tasks from their instructions; it never sees a stimulus.
+That it is always right proves that the words suffice. It knows the wording of the displays, and the
+tasks from their instructions; it never sees a stimulus.
 """
 
 from __future__ import annotations
@@ -19,7 +21,12 @@ def solve(messages: Sequence[Mapping[str, Any]]) -> str:
     ----------
     messages : with ``role`` and ``content``, as an OpenAI-compatible server is sent them
     """
-    displays = [display for message in messages if message["role"] != "assistant" for display in message["content"].split("\n\n")]
+    displays = [
+        display
+        for message in messages
+        if message["role"] != "assistant"
+        for display in message["content"].split("\n\n")
+    ]
     answered = sum(message["role"] == "assistant" for message in messages)
     for wording, reader in READERS:
         if any(re.match(wording, display) for display in displays):
@@ -29,23 +36,33 @@ def solve(messages: Sequence[Mapping[str, Any]]) -> str:
 
 def _reported(displays: Sequence[str], answered: int) -> str:
     """The colour or the angle at the place whose outline is thick."""
-    place = next(re.findall(r"outline at (\d) is thick", display)[0] for display in reversed(displays) if "is thick" in display)
+    place = next(
+        re.findall(r"outline at (\d) is thick", display)[0] for display in reversed(displays) if "is thick" in display
+    )
     shown = next(display for display in displays if re.match("Eight places round a circle", display))
-    return next(value for at, value in re.findall(r"^Place (\d): (?:colour )?(\d+)", shown, re.MULTILINE) if at == place)
+    return next(
+        value for at, value in re.findall(r"^Place (\d): (?:colour )?(\d+)", shown, re.MULTILINE) if at == place
+    )
 
 
 def _patterns(displays: Sequence[str]) -> list[str]:
     """The rows of every display of a single grid, in order."""
-    return [display.split("\n", 1)[1].strip() for display in displays if re.match(r"A \d+ x \d+ grid, row by row", display)]
+    return [
+        display.split("\n", 1)[1].strip() for display in displays if re.match(r"A \d+ x \d+ grid, row by row", display)
+    ]
 
 
 def _places(array: str) -> dict[str, str]:
     """The pattern at each position of an array."""
-    return {place: pattern.strip() for place, pattern in re.findall(r"^Position (\d):\n((?:[#.]+\n?)+)", array, re.MULTILINE)}
+    return {
+        place: pattern.strip()
+        for place, pattern in re.findall(r"^Position (\d):\n((?:[#.]+\n?)+)", array, re.MULTILINE)
+    }
 
 
 def _serial_recall(displays: Sequence[str], answered: int) -> str:
-    """Where the pattern is that was presented in the place of the list that is asked about: as many as were answered before it."""
+    """Where the pattern is that was presented in the place of the list that is asked about: as many
+    as were answered before it."""
     array = next(display for display in reversed(displays) if display.startswith("Nine positions"))
     return next(place for place, pattern in _places(array).items() if pattern == _patterns(displays)[answered])
 
@@ -60,7 +77,13 @@ def _words_in_order(displays: Sequence[str], answered: int) -> str:
 
 def _free_recall(displays: Sequence[str], answered: int) -> str:
     """Every cell that was red."""
-    return "; ".join(dict.fromkeys(cell for display in displays for cell in re.findall(r"\d+,\d+", "".join(re.findall(r"^Red: (.*)$", display, re.MULTILINE)))))
+    return "; ".join(
+        dict.fromkeys(
+            cell
+            for display in displays
+            for cell in re.findall(r"\d+,\d+", "".join(re.findall(r"^Red: (.*)$", display, re.MULTILINE)))
+        )
+    )
 
 
 def _updating(displays: Sequence[str], answered: int) -> str:
@@ -88,13 +111,20 @@ def _recognition(displays: Sequence[str], answered: int) -> str:
 
 def _symmetry(displays: Sequence[str], answered: int) -> str:
     """Whether all filled cells together look the same in a mirror."""
-    overlaid = ["".join("#" if "#" in cells else "." for cells in zip(*rows, strict=True)) for rows in zip(*map(str.split, _patterns(displays)), strict=True)]
+    overlaid = [
+        "".join("#" if "#" in cells else "." for cells in zip(*rows, strict=True))
+        for rows in zip(*map(str.split, _patterns(displays)), strict=True)
+    ]
     return "symmetric" if all(row == row[::-1] for row in overlaid) else "asymmetric"
 
 
 def _change(displays: Sequence[str], answered: int) -> str:
     """Whether the first and the last array hold the same bars."""
-    arrays = [set(re.findall(r"^Bar \d+: (.*)$", display, re.MULTILINE)) for display in displays if re.match(r"\d+ bars? on a canvas", display)]
+    arrays = [
+        set(re.findall(r"^Bar \d+: (.*)$", display, re.MULTILINE))
+        for display in displays
+        if re.match(r"\d+ bars? on a canvas", display)
+    ]
     return "same" if arrays[0] == arrays[-1] else "different"
 
 
@@ -106,12 +136,21 @@ def _span(displays: Sequence[str], answered: int) -> str:
     if not shown[-1].startswith("Eight"):
         return _symmetry([shown[-1]], answered)
     item = sum(display.startswith("Eight") for display in shown) - 1
-    dots = [tuple(map(int, cell)) for display in displays for cell in re.findall(r"^A red dot in a green frame, at row,column (\d),(\d)", display)]
+    dots = [
+        tuple(map(int, cell))
+        for display in displays
+        for cell in re.findall(r"^A red dot in a green frame, at row,column (\d),(\d)", display)
+    ]
     if not dots:
         pattern = _patterns([display for display in displays if display.startswith("A 4 x 4 grid")])[3 * item]
         return next(place for place, other in _places(shown[-1]).items() if other == pattern)
     (top, left), _, (bottom, right) = dots[3 * item : 3 * item + 3]
-    words = [*["down"] * (bottom > top), *["up"] * (bottom < top), *["left"] * (right < left), *["right"] * (right > left)]
+    words = [
+        *["down"] * (bottom > top),
+        *["up"] * (bottom < top),
+        *["left"] * (right < left),
+        *["right"] * (right > left),
+    ]
     return re.findall(rf"^Position (\d): {' and '.join(words)}$", shown[-1], re.MULTILINE)[0]
 
 
@@ -138,11 +177,18 @@ def _nback(displays: Sequence[str], answered: int) -> str:
     n = int(re.findall(r"\d+", told)[0])
     grids = [display.strip("` ") for display in displays if display.startswith("``` |")]
     if not grids:
-        letters = [re.sub(r"[#$%&*@^~]", "", display) for display in displays if re.fullmatch(r"[#$%&*@^~]*[a-z][#$%&*@^~]*", display)]
+        letters = [
+            re.sub(r"[#$%&*@^~]", "", display)
+            for display in displays
+            if re.fullmatch(r"[#$%&*@^~]*[a-z][#$%&*@^~]*", display)
+        ]
         return "m" if len(letters) > n and letters[-1] == letters[-1 - n] else "-"
     if len(grids) <= n:
         return "-"
-    now, then = (next((row, line.split("|").index("X")) for row, line in enumerate(grid.split(" ")) if "X" in line) for grid in (grids[-1], grids[-1 - n]))
+    now, then = (
+        next((row, line.split("|").index("X")) for row, line in enumerate(grid.split(" ")) if "X" in line)
+        for grid in (grids[-1], grids[-1 - n])
+    )
     if "same row" not in told:
         return "m" if now == then else "-"
     near = now[0] == then[0] or now[1] == then[1]
@@ -196,7 +242,8 @@ def _last_letters(displays: Sequence[str], answered: int) -> str:
     return " ".join(_listed(displays)[-many:])
 
 
-#: how a display (or the instructions) of only one kind of task begins, and the reader of that task; the first that fits
+#: how a display (or the instructions) of only one kind of task begins, and the reader of that task;
+#: the first that fits
 READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
     (r"You will see from one to six digits", _item_recognition),
     (r"You will see digits, one after another", _digit_span),

@@ -26,7 +26,8 @@ def responses(
     session: str = "",
     spread: float = 0.0,
 ) -> pd.DataFrame:
-    """Trials whose item at position k of a list of L is correct with ``probability(L, k)``; ``spread`` shifts all items of a trial together."""
+    """Trials whose item at position k of a list of L is correct with ``probability(L, k)``;
+    ``spread`` shifts all items of a trial together."""
     random = np.random.RandomState(seed)
     rows, trial = [], 0
     for length in lengths:

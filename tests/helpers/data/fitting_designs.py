@@ -10,7 +10,8 @@ from spanlab.paradigms.samplers.updating import MarkerWalk
 
 
 def design(kind: Kind, count: int, seed: int = 1, levels: int = 2) -> Trials:
-    """So many questions of a kind (order and updating: about so many), evenly spread over loads, answered by nobody yet."""
+    """So many questions of a kind (order and updating: about so many), evenly spread over loads,
+    answered by nobody yet."""
     random = np.random.RandomState(seed)
     if kind == "report":
         load = np.resize([1, 2, 3, 6], count)
@@ -21,7 +22,12 @@ def design(kind: Kind, count: int, seed: int = 1, levels: int = 2) -> Trials:
         lists = np.resize([3, 4, 5, 6], max(1, round(count / 4.5)))
         load, trial = np.repeat(lists, lists), np.repeat(np.arange(len(lists)), lists)
         stage = np.concatenate([np.arange(length) for length in lists])
-        beside = {"position": stage + 1, "stage": stage, "options": np.full(len(load), 9), "once": np.zeros(len(load), int)}
+        beside = {
+            "position": stage + 1,
+            "stage": stage,
+            "options": np.full(len(load), 9),
+            "once": np.zeros(len(load), int),
+        }
         return Trials(kind, load, trial, np.zeros(len(load), int), beside | {"given": np.zeros((len(load), 6), bool)})
     if kind == "updating":
         return _walks(np.resize([2, 3, 4, 6], max(1, round(count / 3.75))), random)
@@ -31,7 +37,8 @@ def design(kind: Kind, count: int, seed: int = 1, levels: int = 2) -> Trials:
 
 
 def _walks(boxes: np.ndarray, random: np.random.RandomState) -> Trials:
-    """Trials of so many boxes each, whose markers are moved eight times in all and asked for one after the other."""
+    """Trials of so many boxes each, whose markers are moved eight times in all and asked for one
+    after the other."""
     cells = []
     for count in boxes:
         walk, markers = MarkerWalk(boxes=int(count), updates=8, grid=3).draw(random), MovingMarkers()

@@ -1,4 +1,5 @@
-"""How well planted parameters of mixture models are recovered: ``python tests/helpers/data/mixture_recovery.py`` prints the table of docs/statistics.md."""
+"""How well planted parameters of mixture models are recovered: ``python
+tests/helpers/data/mixture_recovery.py`` prints the table of docs/statistics.md."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ TRIALS = (50, 100, 150, 300)
 
 @dataclass(frozen=True)
 class Recovered:
-    """One parameter over many simulated people: its mean deviation, the root of its mean squared deviation, and how many of its 95% intervals hold it."""
+    """One parameter over many simulated people: its mean deviation, the root of its mean squared
+    deviation, and how many of its 95% intervals hold it."""
 
     name: str
     bias: float
@@ -50,7 +52,9 @@ def recover(weights: Sequence[float], sd: float, size: int, trials: int, people:
         fitted = fit_mixture(errors, away)
         limits = mixture_limits(errors, fitted, away)
         found[person] = [*fitted.weights[1:], fitted.sd / factor]
-        low[person], high[person] = np.array([[end / (factor if name == "sd" else 1) for end in limits[name]] for name in names]).T
+        low[person], high[person] = np.array(
+            [[end / (factor if name == "sd" else 1) for end in limits[name]] for name in names]
+        ).T
     told = np.isfinite(low)
     held = (low <= truth) & (truth <= high)
     return [
@@ -66,16 +70,31 @@ def recover(weights: Sequence[float], sd: float, size: int, trials: int, people:
 
 
 def main(people: int) -> None:
-    print("| planted | set size | trials | parameter | bias | RMSE | 95% intervals that hold it | fits without interval |\n" + "| --- " * 8 + "|")
+    print(
+        "| planted | set size | trials | parameter | bias | RMSE | 95% intervals that hold it | fits without"
+        " interval |\n" + "| --- " * 8 + "|"
+    )
     for weights, sd, size in PLANTED:
         planted = ", ".join(
-            [*(f"{name} {weight:g}" for name, weight in zip(COMPONENTS["two" if len(weights) == 2 else "three"], weights, strict=True)), f"SD {sd:g}°"]
+            [
+                *(
+                    f"{name} {weight:g}"
+                    for name, weight in zip(COMPONENTS["two" if len(weights) == 2 else "three"], weights, strict=True)
+                ),
+                f"SD {sd:g}°",
+            ]
         )
         for trials in TRIALS:
             for one in recover(weights, sd, size, trials, people):
                 decimals = 1 if one.name == "sd" else 3
-                numbers = f"{one.bias:+.{decimals}f} | {one.rmse:.{decimals}f} | {100 * one.coverage:.0f}% | {100 * one.without:.0f}%"
-                print(f"| {planted} | {size if len(weights) == 3 else ''} | {trials} | `{one.name}` | {numbers} |", flush=True)
+                numbers = (
+                    f"{one.bias:+.{decimals}f} | {one.rmse:.{decimals}f} | {100 * one.coverage:.0f}% |"
+                    f" {100 * one.without:.0f}%"
+                )
+                print(
+                    f"| {planted} | {size if len(weights) == 3 else ''} | {trials} | `{one.name}` | {numbers} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 
 def write_published(folder: Path) -> list[Path]:
-    """The published answers of two models as files of results, as they were published but for the times."""
+    """The published answers of two models as files of results, as they were published but for the
+    times."""
     files = []
     for name, blocks in json.loads((GOLDEN / "nback_answers.json").read_text(encoding="utf-8")).items():
         if name == "source":
@@ -29,7 +30,13 @@ def write_published(folder: Path) -> list[Path]:
 
 def _trials(items: str, labels: str, answers: str, prefilled: int) -> list[dict[str, Any]]:
     return [
-        {"stimulus": item, "target": label, "response": answer, "correct": answer == label, "rt": float("inf") if number < prefilled else 0.5}
+        {
+            "stimulus": item,
+            "target": label,
+            "response": answer,
+            "correct": answer == label,
+            "rt": float("inf") if number < prefilled else 0.5,
+        }
         for number, (item, label, answer) in enumerate(zip(items, labels, answers, strict=True))
     ]
 
@@ -48,7 +55,8 @@ def block_rows(
     prefilled: int = 0,
     **more: object,
 ) -> pd.DataFrame:
-    """The rows of a block: labels ``m`` and ``-``; answers ``m``, ``-``, None (omitted) or anything else (invalid)."""
+    """The rows of a block: labels ``m`` and ``-``; answers ``m``, ``-``, None (omitted) or anything
+    else (invalid)."""
     rows = []
     lures = [*lags] or [None] * len(labels)
     for place, (label, answer, lag) in enumerate(zip(labels, answers, lures, strict=True), start=1):
@@ -89,12 +97,26 @@ def block_rows(
 
 
 def planted_counts(
-    random: np.random.RandomState, blocks: int, dprime: float, criterion: float = 0.3, n: int = 2, agent: str = "a", **more: object
+    random: np.random.RandomState,
+    blocks: int,
+    dprime: float,
+    criterion: float = 0.3,
+    n: int = 2,
+    agent: str = "a",
+    **more: object,
 ) -> pd.DataFrame:
     """Blocks of 24 items with 8 matches of an observer of equal variances, as a table of blocks."""
     from scipy.special import ndtr
 
     hits = random.binomial(8, ndtr(dprime / 2 - criterion), blocks)
     alarms = random.binomial(16 - n, ndtr(-dprime / 2 - criterion), blocks)
-    table = {"paradigm": "p", "agent_kind": "network", "agent": agent, "n": n, "hits": hits, "misses": 8 - hits, "false_alarms": alarms}
+    table = {
+        "paradigm": "p",
+        "agent_kind": "network",
+        "agent": agent,
+        "n": n,
+        "hits": hits,
+        "misses": 8 - hits,
+        "false_alarms": alarms,
+    }
     return pd.DataFrame(table | {"correct_rejections": 16 - n - alarms} | more)

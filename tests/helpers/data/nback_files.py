@@ -1,4 +1,5 @@
-"""Files in the formats of the N-back study, made here and small: blocks, renderings of stimuli, results."""
+"""Files in the formats of the N-back study, made here and small: blocks, renderings of stimuli,
+results."""
 
 from __future__ import annotations
 
@@ -10,17 +11,26 @@ from typing import Any
 
 LETTERS = "bcdfghjklnpqrstvwxyz"
 MARKS = "#$%&*@^~"
-#: written once by hand: the second item of the first block is a match without a label, as published blocks have them
+#: written once by hand: the second item of the first block is a match without a label, as published
+#: blocks have them
 UNLABELLED = ("bbcdffghhjkklnnpqqrsssvv", "-----m--m--m--m--m--mm-m")
 
 
 def identity_block(n: int, seed: int, alphabet: str | int = LETTERS, length: int = 24) -> tuple[list[Any], str]:
-    """A third of the items are the same as the one n back, and all others are not. Letters, or positions 1 ... alphabet."""
-    return _block(n, seed, list(alphabet) if isinstance(alphabet, str) else list(range(1, alphabet + 1)), lambda one, other: one == other, length)
+    """A third of the items are the same as the one n back, and all others are not. Letters, or
+    positions 1 ... alphabet."""
+    return _block(
+        n,
+        seed,
+        list(alphabet) if isinstance(alphabet, str) else list(range(1, alphabet + 1)),
+        lambda one, other: one == other,
+        length,
+    )
 
 
 def abstraction_block(n: int, seed: int, identical: bool) -> tuple[list[Any], str]:
-    """A third of the positions in a 3 x 3 grid are in the same row or column as the one n back; whether the same position counts."""
+    """A third of the positions in a 3 x 3 grid are in the same row or column as the one n back;
+    whether the same position counts."""
 
     def alike(one: int, other: int) -> bool:
         return ((one - 1) // 3 == (other - 1) // 3 or (one - other) % 3 == 0) and (identical or one != other)
@@ -28,12 +38,18 @@ def abstraction_block(n: int, seed: int, identical: bool) -> tuple[list[Any], st
     return _block(n, seed, list(range(1, 10)), alike, 24)
 
 
-def _block(n: int, seed: int, symbols: list[Any], alike: Callable[[Any, Any], bool], length: int) -> tuple[list[Any], str]:
+def _block(
+    n: int, seed: int, symbols: list[Any], alike: Callable[[Any, Any], bool], length: int
+) -> tuple[list[Any], str]:
     draw = random.Random(seed)
     matching = set(draw.sample(range(n, length), length // 3))
     items: list[Any] = []
     for position in range(length):
-        items.append(draw.choice([one for one in symbols if position < n or alike(one, items[position - n]) == (position in matching)]))
+        items.append(
+            draw.choice(
+                [one for one in symbols if position < n or alike(one, items[position - n]) == (position in matching)]
+            )
+        )
     return items, "".join("m" if position in matching else "-" for position in range(length))
 
 
@@ -94,7 +110,9 @@ def answered(stimuli: list[str], labels: str, seed: int, prefilled: int = 0) -> 
     return trials
 
 
-def letter_results(blocks: int = 2, levels: tuple[int, ...] = (1, 2, 3), length: int = 24, prefilled: int = 0) -> dict[str, list[dict[str, Any]]]:
+def letter_results(
+    blocks: int = 2, levels: tuple[int, ...] = (1, 2, 3), length: int = 24, prefilled: int = 0
+) -> dict[str, list[dict[str, Any]]]:
     """Results of blocks of letters."""
     results = {}
     for n in levels:
@@ -106,7 +124,10 @@ def letter_results(blocks: int = 2, levels: tuple[int, ...] = (1, 2, 3), length:
 
 def never_run(trials: list[dict[str, Any]], since: int = 0) -> list[dict[str, Any]]:
     """The block as a placeholder, from some trial on."""
-    return [{**trial, **(dict.fromkeys(("response", "correct", "rt"), "") if number >= since else {})} for number, trial in enumerate(trials)]
+    return [
+        {**trial, **(dict.fromkeys(("response", "correct", "rt"), "") if number >= since else {})}
+        for number, trial in enumerate(trials)
+    ]
 
 
 def write_results(path: Path, results: Any) -> Path:

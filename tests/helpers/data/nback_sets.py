@@ -1,4 +1,5 @@
-"""The stimulus sets of the N-back study, as the samplers here make them, and a second opinion on what matches."""
+"""The stimulus sets of the N-back study, as the samplers here make them, and a second opinion on
+what matches."""
 
 from __future__ import annotations
 
@@ -34,11 +35,15 @@ LURES = {
 Block = list[dict[str, Any]]
 
 
-def blocks(name: str, n: int, generator: Generator = "corrected", lures: str = "free", length: int = 24, times: int = 600) -> list[Block]:
+def blocks(
+    name: str, n: int, generator: Generator = "corrected", lures: str = "free", length: int = 24, times: int = 600
+) -> list[Block]:
     """Blocks of one of the sets, from the sampler as the paradigm sets it up."""
     paradigm, grid = SETS[name]
     known = {} if grid is None else {"grid": grid}
-    return many(paradigm, "items", generator, times, n=n, lures=lures, block_length=length, matches=length // 3, **known)
+    return many(
+        paradigm, "items", generator, times, n=n, lures=lures, block_length=length, matches=length // 3, **known
+    )
 
 
 def alike(name: str, one: Any, other: Any) -> bool:
@@ -51,4 +56,8 @@ def alike(name: str, one: Any, other: Any) -> bool:
 
 def unlabelled(name: str, n: int, block: Block) -> list[int]:
     """Positions of items that match and are labelled otherwise."""
-    return [i for i in range(n, len(block)) if block[i]["label"] == "-" and alike(name, block[i]["symbol"], block[i - n]["symbol"])]
+    return [
+        i
+        for i in range(n, len(block))
+        if block[i]["label"] == "-" and alike(name, block[i]["symbol"], block[i - n]["symbol"])
+    ]

@@ -20,4 +20,6 @@ def states(task: str, values: np.ndarray, **labels: Any) -> TaskStates:
 def listed(task: str, values: np.ndarray, lengths: list[int]) -> TaskStates:
     """States in lists: the item of each step is at the position of its number."""
     steps = np.arange(1, values.shape[1] + 1)
-    return states(task, values, positions=np.where(steps <= np.array(lengths)[:, None], steps, 0), list_lengths=np.array(lengths))
+    return states(
+        task, values, positions=np.where(steps <= np.array(lengths)[:, None], steps, 0), list_lengths=np.array(lengths)
+    )

@@ -1,4 +1,5 @@
-"""Simulated observers with planted effects, in the columns of the record: whatever the analysis estimates must come back."""
+"""Simulated observers with planted effects, in the columns of the record: whatever the analysis
+estimates must come back."""
 
 from __future__ import annotations
 
@@ -9,19 +10,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: What a trial asks: a list of items, each with its columns, its probability of being right, and its reaction time (None: not measured).
+#: What a trial asks: a list of items, each with its columns, its probability of being right, and
+#: its reaction time (None: not measured).
 Trial = Callable[[np.random.RandomState], Sequence[tuple[Mapping[str, Any], float, float | None]]]
 
 
 def table(
-    trial: Trial, trials: int, *, agent: str = "network:test", kind: str = "network", participant: str = "", paradigm: str = "vsr", seed: int = 0
+    trial: Trial,
+    trials: int,
+    *,
+    agent: str = "network:test",
+    kind: str = "network",
+    participant: str = "",
+    paradigm: str = "vsr",
+    seed: int = 0,
 ) -> pd.DataFrame:
     """``trials`` trials of somebody; factors and recorded values are JSON text, as in the record."""
     random = np.random.RandomState(seed)
     rows = []
     for number in range(1, trials + 1):
         for ask, (columns, right, ms) in enumerate(trial(random), start=1):
-            plain = {name: json.dumps(value) if name.startswith(("factor_", "record_")) else value for name, value in columns.items()}
+            plain = {
+                name: json.dumps(value) if name.startswith(("factor_", "record_")) else value
+                for name, value in columns.items()
+            }
             rows.append(
                 {
                     "session": f"{paradigm}-{agent}-{participant}",
@@ -56,7 +68,8 @@ def table(
 
 
 def rows_by(found: pd.DataFrame, *columns: str) -> dict[Any, dict[str, Any]]:
-    """The rows of a table by their values in some columns; plain values where there is one column, tuples where there are several."""
+    """The rows of a table by their values in some columns; plain values where there is one column,
+    tuples where there are several."""
     rows: dict[Any, dict[str, Any]] = {}
     for one in found.to_dict("records"):
         found_by = tuple(one[name] for name in columns)
@@ -72,7 +85,8 @@ def together(*tables: pd.DataFrame) -> pd.DataFrame:
 
 
 def change_detection(held: float, guess: float = 0.4, sizes: Sequence[int] = (2, 4, 6, 8)) -> Trial:
-    """Somebody who holds ``held`` bars of a display, sees a change of any of them, and else says "different" with probability ``guess``."""
+    """Somebody who holds ``held`` bars of a display, sees a change of any of them, and else says
+    "different" with probability ``guess``."""
 
     def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
         size, changed = int(random.choice(sizes)), bool(random.rand() < 0.5)
@@ -90,10 +104,14 @@ def change_detection(held: float, guess: float = 0.4, sizes: Sequence[int] = (2,
     return trial
 
 
-def switching(accuracy: Mapping[str, float], times: Mapping[str, float], congruent: tuple[float, float] | None = None) -> Trial:
-    """Runs of eight judgements, half of the runs with switches; accuracy and mean reaction time for ``one task``, ``repetition`` and ``switch``.
+def switching(
+    accuracy: Mapping[str, float], times: Mapping[str, float], congruent: tuple[float, float] | None = None
+) -> Trial:
+    """Runs of eight judgements, half of the runs with switches; accuracy and mean reaction time for
+    ``one task``, ``repetition`` and ``switch``.
 
-    ``congruent`` is what half of the judgements have more of accuracy and of time, because both tasks have the same answer; not recorded when not given.
+    ``congruent`` is what half of the judgements have more of accuracy and of time, because both
+    tasks have the same answer; not recorded when not given.
     """
 
     def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, float]]:
@@ -125,21 +143,56 @@ def along(column: str, accuracy: Mapping[Any, float], **always: Any) -> Trial:
     return trial
 
 
-def recall(presented: Sequence[int], answer: Sequence[int], number: int = 1, *, length: int | None = None) -> pd.DataFrame:
+def recall(
+    presented: Sequence[int], answer: Sequence[int], number: int = 1, *, length: int | None = None
+) -> pd.DataFrame:
     """One trial of spatial free recall: the cells presented and the cells recalled, both in order."""
     length = len(presented)
     base = table(lambda random: [], 0)
     rows: list[dict[str, Any]] = []
     common = {
-        **{"session": "s", "participant": "", "agent_kind": "network", "agent": "network:test", "paradigm": "sfr", "block": 1, "trial": number},
-        **{"trial_id": f"t{number}", "step": length + 1, "ask": 1, "practice": False, "pilot": False, "list_length": length, "set_size": length},
+        **{
+            "session": "s",
+            "participant": "",
+            "agent_kind": "network",
+            "agent": "network:test",
+            "paradigm": "sfr",
+            "block": 1,
+            "trial": number,
+        },
+        **{
+            "trial_id": f"t{number}",
+            "step": length + 1,
+            "ask": 1,
+            "practice": False,
+            "pilot": False,
+            "list_length": length,
+            "set_size": length,
+        },
         **{"chance": length / 100, "outcome": "answered", "oracle": False},
     }
     for place, cell in enumerate(presented, start=1):
         found = answer.index(cell) + 1 if cell in answer else None
-        rows.append({**common, "serial_position": place, "output_position": found, "correct_answer": str(cell), "correct": found is not None})
+        rows.append(
+            {
+                **common,
+                "serial_position": place,
+                "output_position": found,
+                "correct_answer": str(cell),
+                "correct": found is not None,
+            }
+        )
         rows[-1]["answer"] = str(cell) if found else None
     for place, cell in enumerate(answer, start=1):
         if cell not in presented:
-            rows.append({**common, "serial_position": None, "output_position": place, "correct_answer": None, "answer": str(cell), "correct": False})
+            rows.append(
+                {
+                    **common,
+                    "serial_position": None,
+                    "output_position": place,
+                    "correct_answer": None,
+                    "answer": str(cell),
+                    "correct": False,
+                }
+            )
     return pd.concat([base, pd.DataFrame(rows)], ignore_index=True)

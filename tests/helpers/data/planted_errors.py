@@ -41,10 +41,33 @@ def planted_table(
                 number += 1
                 rows.append(
                     {
-                        **{"session": person, "participant": person if kind == "participant" else "", "agent_kind": kind, "agent": agent},
-                        **{"paradigm": "continuous_colour", "block": 1, "trial": number, "step": 4, "ask": 1, "set_size": size, "chance": 0.25},
-                        **{"correct_answer": int(target), "answer": int(answer), "outcome": "answered", "correct": bool(abs(error) <= 45)},
-                        **{"error": error, "period": float(period), "tolerance": 45.0, "non_targets": json.dumps([int(one) for one in other])},
+                        **{
+                            "session": person,
+                            "participant": person if kind == "participant" else "",
+                            "agent_kind": kind,
+                            "agent": agent,
+                        },
+                        **{
+                            "paradigm": "continuous_colour",
+                            "block": 1,
+                            "trial": number,
+                            "step": 4,
+                            "ask": 1,
+                            "set_size": size,
+                            "chance": 0.25,
+                        },
+                        **{
+                            "correct_answer": int(target),
+                            "answer": int(answer),
+                            "outcome": "answered",
+                            "correct": bool(abs(error) <= 45),
+                        },
+                        **{
+                            "error": error,
+                            "period": float(period),
+                            "tolerance": 45.0,
+                            "non_targets": json.dumps([int(one) for one in other]),
+                        },
                     }
                 )
     return pd.DataFrame(rows)

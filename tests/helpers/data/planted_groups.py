@@ -22,7 +22,8 @@ def planted_groups(
 
     Parameters
     ----------
-    groups : for each how many people it has, and the log odds of a right answer of a person in the middle
+    groups : for each how many people it has, and the log odds of a right answer of a person in the
+        middle
     trials : of each set size
     spread : standard deviation of people's log odds, for each group or for all
     slope : change of the log odds for each item, by group
@@ -30,12 +31,28 @@ def planted_groups(
     parts = []
     for group, (many, middle) in groups.items():
         sd = spread[group] if isinstance(spread, Mapping) else spread
-        odds = random.normal(middle, sd, many)[:, None] + (slope or {}).get(group, 0.0) * (np.repeat(sizes, trials) - np.mean(sizes))
+        odds = random.normal(middle, sd, many)[:, None] + (slope or {}).get(group, 0.0) * (
+            np.repeat(sizes, trials) - np.mean(sizes)
+        )
         right = random.random_sample(odds.shape) < 1 / (1 + np.exp(-odds))
         person, trial = np.indices(right.shape).reshape(2, -1)
         names = np.array([f"{group}{number}" for number in range(many)])[person]
-        columns = {"session": names, "participant": names, "agent_kind": "participant", "agent": "participant", "paradigm": paradigm, "group": group}
-        columns |= {"block": 1, "trial": trial + 1, "trial_id": [f"t{number}" for number in trial], "step": 1, "ask": 1, "outcome": "answered"}
+        columns = {
+            "session": names,
+            "participant": names,
+            "agent_kind": "participant",
+            "agent": "participant",
+            "paradigm": paradigm,
+            "group": group,
+        }
+        columns |= {
+            "block": 1,
+            "trial": trial + 1,
+            "trial_id": [f"t{number}" for number in trial],
+            "step": 1,
+            "ask": 1,
+            "outcome": "answered",
+        }
         columns |= {
             "set_size": np.repeat(sizes, trials)[trial],
             "correct": right.reshape(-1),

@@ -9,12 +9,19 @@ import pandas as pd
 
 from spanlab.analysis.stats.rated_detection import simulate_ratings
 
-#: Criteria of two answers with three ratings each, relative to the point between both distributions.
+#: Criteria of two answers with three ratings each, relative to the point between both
+#: distributions.
 SPREAD = np.array([-0.9, -0.4, 0.0, 0.4, 0.9])
 
 
 def planted_ratings(
-    people: Mapping[str, tuple[float, float]], *, trials: int = 100, seed: int = 1, agent: str = "people", kind: str = "participant", one_scale: bool = False
+    people: Mapping[str, tuple[float, float]],
+    *,
+    trials: int = 100,
+    seed: int = 1,
+    agent: str = "people",
+    kind: str = "participant",
+    one_scale: bool = False,
 ) -> pd.DataFrame:
     """Answers and ratings of several people.
 
@@ -22,22 +29,64 @@ def planted_ratings(
     ----------
     people : for each d_a and slope
     trials : questions of each kind
-    one_scale : whether one rating from 1 (sure that it is new) to 6 (sure that it is old) is the answer; else old or new, and a rating from 1 to 3
+    one_scale : whether one rating from 1 (sure that it is new) to 6 (sure that it is old) is the
+        answer; else old or new, and a rating from 1 to 3
     """
     random, rows = np.random.RandomState(seed), []
     for person, (d_a, slope) in people.items():
         evidence, signal = simulate_ratings(d_a, slope, d_a / 2 + SPREAD, trials, trials, random)
         for number, at in enumerate(random.permutation(2 * trials), start=1):
             level, old = int(evidence[at]), bool(signal[at])
-            same = {"session": person, "participant": person if kind == "participant" else "", "agent_kind": kind, "agent": agent, "set_size": 4}
-            same |= {"paradigm": "sure", "block": 1, "trial": number, "trial_id": f"{number:04d}", "outcome": "answered", "factor_half": number % 2}
+            same = {
+                "session": person,
+                "participant": person if kind == "participant" else "",
+                "agent_kind": kind,
+                "agent": agent,
+                "set_size": 4,
+            }
+            same |= {
+                "paradigm": "sure",
+                "block": 1,
+                "trial": number,
+                "trial_id": f"{number:04d}",
+                "outcome": "answered",
+                "factor_half": number % 2,
+            }
             if one_scale:
-                rating = {"step": 1, "ask": 1, "phase": "probe", "answer": level + 1, "correct_answer": None, "correct": None, "scale_from": 1, "scale_to": 6}
+                rating = {
+                    "step": 1,
+                    "ask": 1,
+                    "phase": "probe",
+                    "answer": level + 1,
+                    "correct_answer": None,
+                    "correct": None,
+                    "scale_from": 1,
+                    "scale_to": 6,
+                }
                 rows.append({**same, **rating, "chance": None, "record_signal": old})
                 continue
             answer, truth = "old" if level >= 3 else "new", "old" if old else "new"
-            rows.append({**same, "step": 1, "ask": 1, "phase": "probe", "answer": answer, "correct_answer": truth, "correct": answer == truth, "chance": 0.5})
+            rows.append(
+                {
+                    **same,
+                    "step": 1,
+                    "ask": 1,
+                    "phase": "probe",
+                    "answer": answer,
+                    "correct_answer": truth,
+                    "correct": answer == truth,
+                    "chance": 0.5,
+                }
+            )
             sure = level - 2 if level >= 3 else 3 - level
-            rated = {"step": 2, "ask": 2, "phase": "confidence", "answer": sure, "correct_answer": None, "correct": None, "chance": None}
+            rated = {
+                "step": 2,
+                "ask": 2,
+                "phase": "confidence",
+                "answer": sure,
+                "correct_answer": None,
+                "correct": None,
+                "chance": None,
+            }
             rows.append({**same, **rated, "scale_from": 1, "scale_to": 3})
     return pd.DataFrame(rows)

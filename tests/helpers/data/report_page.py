@@ -21,7 +21,9 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self._silent = tag in ("script", "style")
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "action", "data", "poster", "srcset")]
+        self.addresses += [
+            value or "" for name, value in attrs if name in ("src", "href", "action", "data", "poster", "srcset")
+        ]
 
     def handle_endtag(self, tag: str) -> None:
         self._silent = False

@@ -1,4 +1,5 @@
-"""How well planted parameters of rated detection are recovered: ``python tests/helpers/data/roc_recovery.py`` prints the table of docs/statistics.md."""
+"""How well planted parameters of rated detection are recovered: ``python
+tests/helpers/data/roc_recovery.py`` prints the table of docs/statistics.md."""
 
 from __future__ import annotations
 
@@ -9,7 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from spanlab.analysis.stats.rated_detection import LEAST_LEVELS, RatingCounts, area_under_curve, fit_unequal_variance, simulate_ratings
+from spanlab.analysis.stats.rated_detection import (
+    LEAST_LEVELS,
+    RatingCounts,
+    area_under_curve,
+    fit_unequal_variance,
+    simulate_ratings,
+)
 
 #: d_a and slope of simulated people
 PLANTED = ((0.5, 1.0), (1.0, 0.8), (1.5, 1.0), (1.5, 0.7), (2.2, 0.8))
@@ -39,7 +46,8 @@ class Recovered:
 
 
 def recover(d_a: float, slope: float, trials: int, people: int, seed: int = 1) -> list[Recovered]:
-    """Simulated people with six different answers, each fitted alone; the area that is planted is that of the categories."""
+    """Simulated people with six different answers, each fitted alone; the area that is planted is
+    that of the categories."""
     random = np.random.RandomState(seed)
     criteria = d_a / 2 + SPREAD
     names = ("d_a", "slope", "area")
@@ -60,7 +68,13 @@ def recover(d_a: float, slope: float, trials: int, people: int, seed: int = 1) -
     for at, name in enumerate(names):
         away = values[fits[:, at], at] - truth[at]
         results.append(
-            Recovered(name, float(away.mean()), math.sqrt(float((away**2).mean())), float(inside[fits[:, at], at].mean()), float(1 - fits[:, at].mean()))
+            Recovered(
+                name,
+                float(away.mean()),
+                math.sqrt(float((away**2).mean())),
+                float(inside[fits[:, at], at].mean()),
+                float(1 - fits[:, at].mean()),
+            )
         )
     return results
 
@@ -74,7 +88,11 @@ def true_area(d_a: float, slope: float, criteria: np.ndarray) -> float:
 
 
 def main(people: int) -> None:
-    print("| planted | answers of each kind | measure | bias | RMSE | 95% intervals that hold it | people without |\n" + "| --- " * 7 + "|")
+    print(
+        "| planted | answers of each kind | measure | bias | RMSE | 95% intervals that hold it | people without |\n"
+        + "| --- " * 7
+        + "|"
+    )
     for d_a, slope in PLANTED:
         for trials in TRIALS:
             for one in recover(d_a, slope, trials, people):

@@ -17,7 +17,9 @@ def some_vectors(words: Sequence[str] = WORDS) -> Vectors:
 
 
 def lines(vectors: Vectors, end: str = "\n", between: str = " ") -> str:
-    return "".join(word + between + between.join(f"{number:.9g}" for number in vector) + end for word, vector in vectors.items())
+    return "".join(
+        word + between + between.join(f"{number:.9g}" for number in vector) + end for word, vector in vectors.items()
+    )
 
 
 def word2vec_text(vectors: Vectors, end: str = "\n") -> bytes:
@@ -25,7 +27,9 @@ def word2vec_text(vectors: Vectors, end: str = "\n") -> bytes:
 
 
 def word2vec_binary(vectors: Vectors, end: bytes = b"") -> bytes:
-    return f"{len(vectors)} 300\n".encode() + b"".join(word.encode() + b" " + vector.astype("<f4").tobytes() + end for word, vector in vectors.items())
+    return f"{len(vectors)} 300\n".encode() + b"".join(
+        word.encode() + b" " + vector.astype("<f4").tobytes() + end for word, vector in vectors.items()
+    )
 
 
 #: every form of file, by what it is called
@@ -38,6 +42,8 @@ FORMS: dict[str, Callable[[Vectors], bytes]] = {
     "glove with tabs": lambda vectors: lines(vectors, between="\t").encode(),
     "glove from Windows": lambda vectors: lines(vectors, "\r\n").encode(),
     "glove without the last line break": lambda vectors: lines(vectors).encode().rstrip(),
-    "glove with words of several parts": lambda vectors: lines({**vectors, "lion name@domain.com": -vectors["lion"], ". . .": vectors["of"]}).encode(),
+    "glove with words of several parts": lambda vectors: lines(
+        {**vectors, "lion name@domain.com": -vectors["lion"], ". . .": vectors["of"]}
+    ).encode(),
     "glove with a word twice": lambda vectors: (lines(vectors) + lines({"lion": -vectors["lion"]})).encode(),
 }

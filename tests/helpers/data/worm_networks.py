@@ -1,6 +1,8 @@
-"""Checkpoints as the WorM benchmark writes them, made of a formula: names, order and shapes of weights as its code has them.
+"""Checkpoints as the WorM benchmark writes them, made of a formula: names, order and shapes of
+weights as its code has them.
 
-``golden/worm_logits.npz`` holds the outputs of the benchmark's own code for networks with these weights.
+``golden/worm_logits.npz`` holds the outputs of the benchmark's own code for networks with these
+weights.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ CONVOLUTIONS = {0: (64, 3), 2: (128, 64), 5: (256, 128), 8: (512, 256)}
 
 
 def shapes(architecture: str, hidden: int, layers: int = 2) -> dict[str, tuple[int, ...]]:
-    """The weights of a published network: names and shapes, in order. ``layers`` counts those of the transformer (TRF)."""
+    """The weights of a published network: names and shapes, in order. ``layers`` counts those of
+    the transformer (TRF)."""
     inputs = hidden if architecture == "TRF" else 512
     found: dict[str, tuple[int, ...]] = {}
     for number, (out, into) in CONVOLUTIONS.items():
@@ -29,15 +32,26 @@ def shapes(architecture: str, hidden: int, layers: int = 2) -> dict[str, tuple[i
         found["positional_encoding.weight"] = (20, hidden)
         for layer in range(layers):
             place = f"MEM.layers.{layer}"
-            found |= {f"{place}.self_attn.in_proj_weight": (3 * hidden, hidden), f"{place}.self_attn.in_proj_bias": (3 * hidden,)}
-            found |= {f"{place}.self_attn.out_proj.weight": (hidden, hidden), f"{place}.self_attn.out_proj.bias": (hidden,)}
+            found |= {
+                f"{place}.self_attn.in_proj_weight": (3 * hidden, hidden),
+                f"{place}.self_attn.in_proj_bias": (3 * hidden,),
+            }
+            found |= {
+                f"{place}.self_attn.out_proj.weight": (hidden, hidden),
+                f"{place}.self_attn.out_proj.bias": (hidden,),
+            }
             found |= {f"{place}.linear1.weight": (2048, hidden), f"{place}.linear1.bias": (2048,)}
             found |= {f"{place}.linear2.weight": (hidden, 2048), f"{place}.linear2.bias": (hidden,)}
             for norm in ("norm1", "norm2"):
                 found |= {f"{place}.{norm}.weight": (hidden,), f"{place}.{norm}.bias": (hidden,)}
     else:
         rows = GATES[architecture] * hidden
-        found |= {"MEM.weight_ih_l0": (rows, inputs), "MEM.weight_hh_l0": (rows, hidden), "MEM.bias_ih_l0": (rows,), "MEM.bias_hh_l0": (rows,)}
+        found |= {
+            "MEM.weight_ih_l0": (rows, inputs),
+            "MEM.weight_hh_l0": (rows, hidden),
+            "MEM.bias_ih_l0": (rows,),
+            "MEM.bias_hh_l0": (rows,),
+        }
     for head, size in HEADS.items():
         found |= {f"{head}_task_head.weight": (size, hidden), f"{head}_task_head.bias": (size,)}
     return found | {"task_embedding.weight": (14, 14)}

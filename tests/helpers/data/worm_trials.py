@@ -1,7 +1,10 @@
-"""Trials of the WorM benchmark as it writes them: twenty of each data set, made by its published generator, with hashes of the frames that its code draws.
+"""Trials of the WorM benchmark as it writes them: twenty of each data set, made by its published
+generator, with hashes of the frames that its code draws.
 
-Each entry of ``golden/worm_trials.json`` has the ``trial`` (the benchmark's JSON; for complex span also the order of arrows, which the benchmark does not
-store), its ``length`` in steps, its ``labels`` (for free recall the cells wanted), and for each step the first 16 digits of the SHA-256 of the frame's bytes.
+Each entry of ``golden/worm_trials.json`` has the ``trial`` (the benchmark's JSON; for complex span
+also the order of arrows, which the benchmark does not store), its ``length`` in steps, its
+``labels`` (for free recall the cells wanted), and for each step the first 16 digits of the SHA-256
+of the frame's bytes.
 """
 
 from __future__ import annotations

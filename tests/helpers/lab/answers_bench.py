@@ -1,4 +1,5 @@
-"""Answers in a real window, for ``tests/agents/human/test_real.py``: ``python answers_bench.py SCENE[:ARGUMENT...]... > facts.json``."""
+"""Answers in a real window, for ``tests/agents/human/test_real.py``: ``python answers_bench.py
+SCENE[:ARGUMENT...]... > facts.json``."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ PRESSES = int(os.environ.get("PRESSES", "1000"))
 
 
 def thousand(bench: Bench, presses: int = PRESSES) -> Any:
-    """Presses of 5 to 400 ms, some two at once, some at the very borders of steps, made by another process; steps with and without questions."""
+    """Presses of 5 to 400 ms, some two at once, some at the very borders of steps, made by another
+    process; steps with and without questions."""
     random = np.random.RandomState(11)
     free = np.zeros(9)
     touches: list[tuple[float, int, float]] = []
@@ -52,7 +54,13 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
     steps = int(touches[-1][0] * 1000 / STEP_MS) + 4
     percepts = [timed(pattern(number % 4), STEP_MS, ask if number % 3 else None) for number in range(steps)]
     codes = [bench.xtest._code(str(number + 1)) for number in range(9)]
-    injector = subprocess.Popen([sys.executable, "injector.py"], cwd=os.path.dirname(__file__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    injector = subprocess.Popen(
+        [sys.executable, "injector.py"],
+        cwd=os.path.dirname(__file__),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     episode = bench.episode(percepts)
     start = time.monotonic() + 1.5
     clocks = [bench.stage.window.now() - time.monotonic()]
@@ -75,7 +83,11 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
     told = [
         [step, press["key"], onsets[step] + press["rt_ms"] / 1000 - clocks[0]]
         for step, (raw, notes) in enumerate(found)
-        for press in [*raw, *notes.get("late", []), *(notes.get("presses", []) if raw is not notes.get("presses") else [])]
+        for press in [
+            *raw,
+            *notes.get("late", []),
+            *(notes.get("presses", []) if raw is not notes.get("presses") else []),
+        ]
     ]
     assert injector.stdout is not None
     injected = json.loads(injector.stdout.read())
@@ -137,12 +149,17 @@ def answers_to(ask: Ask, most: int) -> list[Answer]:
     if isinstance(ask.kind, Continuous):
         first = ask.kind.start
         return [first, *((first + step * ask.kind.period // most) % ask.kind.period for step in range(1, most))]
-    values: list[Answer] = list(dict.fromkeys([*(value for _, value in ask.kind.surface().keys), *(region.value for region in ask.kind.surface().regions)]))
+    values: list[Answer] = list(
+        dict.fromkeys(
+            [*(value for _, value in ask.kind.surface().keys), *(region.value for region in ask.kind.surface().regions)]
+        )
+    )
     return values if len(values) <= most else [values[n] for n in random.permutation(len(values))[:most]]
 
 
 def answered(devices: str, conditions: str, most: str, names: str) -> Any:
-    """Every sort of question of these paradigms is given every answer, by key and by mouse, with standard keys and swapped ones."""
+    """Every sort of question of these paradigms is given every answer, by key and by mouse, with
+    standard keys and swapped ones."""
     facts = []
     for by in devices.split(","):
         told = Told()
@@ -165,7 +182,14 @@ def answered(devices: str, conditions: str, most: str, names: str) -> Any:
                         response = asyncio.run(episode.step(percept, truth))
                         assert response is not None
                         facts.append(
-                            {"paradigm": name, "by": by, "swapped": swapped, "told": value, "keys": dict(kind.surface().keys), "response": asdict(response)}
+                            {
+                                "paradigm": name,
+                                "by": by,
+                                "swapped": swapped,
+                                "told": value,
+                                "keys": dict(kind.surface().keys),
+                                "response": asdict(response),
+                            }
                         )
                     episode.finish()
         agent.close()
@@ -173,9 +197,13 @@ def answered(devices: str, conditions: str, most: str, names: str) -> Any:
 
 
 def deadlines(bench: Bench) -> Any:
-    """Presses just before and just after the windows of change detection (2000 ms) and task switching (1500 ms) close; what comes next goes on undisturbed."""
+    """Presses just before and just after the windows of change detection (2000 ms) and task
+    switching (1500 ms) close; what comes next goes on undisturbed."""
     facts: dict[str, Any] = {}
-    for name, levels in (("sts", {"switch_probability": 0}), ("cd", {"feature": "colour", "set_size": 2, "retention_steps": 0})):
+    for name, levels in (
+        ("sts", {"switch_probability": 0}),
+        ("cd", {"feature": "colour", "set_size": 2, "retention_steps": 0}),
+    ):
         percepts = [step.percept for step in compile_trial(load_paradigm(name), levels, seed=3).steps]
         first = next(number for number, percept in enumerate(percepts) if percept.ask is not None)
         ask = percepts[first].ask
@@ -187,7 +215,9 @@ def deadlines(bench: Bench) -> Any:
                 bench.script = [[(window + after, InputEvent("f", hold=0.02))], [(0.3, InputEvent("j", hold=0.02))]]
                 facts[f"{name} {when}"] = steps = bench.trial(percepts[first : first + 3])
                 met = steps[0 if when == "before" else 1 : 2] if name == "sts" else []
-                if all(step["injected"] for step in met) and (when == "after" or steps[0]["injected"][0] < ask.window_ms - 10):
+                if all(step["injected"] for step in met) and (
+                    when == "after" or steps[0]["injected"][0] < ask.window_ms - 10
+                ):
                     break
             if name == "cd":
                 bench.script = [[(0.3, InputEvent("j", hold=0.02))]]
@@ -197,7 +227,8 @@ def deadlines(bench: Bench) -> Any:
 
 
 def signal(bench: Bench) -> Any:
-    """The signal to begin recall, without a sound device: what is recorded, and how many pixels of the canvas are black meanwhile."""
+    """The signal to begin recall, without a sound device: what is recorded, and how many pixels of
+    the canvas are black meanwhile."""
     percepts = [step.percept for step in compile_trial(load_paradigm("sfr"), {"list_length": 3}, seed=3).steps]
     number = next(number for number, percept in enumerate(percepts) if percept.phase == "signal")
     black = []
@@ -215,23 +246,34 @@ def signal(bench: Bench) -> Any:
 
 
 def layouts(layout: str) -> Any:
-    """The keys of N-back, of numbers and of letters that lie elsewhere, on a keyboard with other signs: pressed by sign."""
+    """The keys of N-back, of numbers and of letters that lie elsewhere, on a keyboard with other
+    signs: pressed by sign."""
     subprocess.run(["setxkbmap", layout], check=True)
     bench = Bench()
     match = Choice.model_validate({"options": ["m", "-"], "keys": ["m", "minus"]})
     nine = Choice.model_validate({"options": 9, "layout": "3x3"})
     letters = Choice.model_validate({"options": ["A", "Y", "Z", "W"], "keys": ["a", "y", "z", "w"]})
-    asked = [(match, "m"), (match, "minus"), (match, "num_subtract"), *((nine, str(n)) for n in range(1, 10)), (nine, "num_7")]
+    asked = [
+        (match, "m"),
+        (match, "minus"),
+        (match, "num_subtract"),
+        *((nine, str(n)) for n in range(1, 10)),
+        (nine, "num_7"),
+    ]
     asked += [(letters, letter) for letter in "ayzw"]
     bench.script = [[(0.1, InputEvent(key, hold=0.02))] for _, key in asked]
-    facts = [step["response"]["value"] for step in bench.trial([timed(BLANK, 400, Ask(kind, window_ms=400)) for kind, _ in asked])]
+    facts = [
+        step["response"]["value"]
+        for step in bench.trial([timed(BLANK, 400, Ask(kind, window_ms=400)) for kind, _ in asked])
+    ]
     names = bench.agent.apparatus()["key_names"]
     bench.close()
     return {"answers": facts, "names": names}
 
 
 def boxes() -> Any:
-    """Answers by button boxes: one that types, one on a serial line (a pseudo-terminal), one of PsychoPy's device layer (a stand-in, below)."""
+    """Answers by button boxes: one that types, one on a serial line (a pseudo-terminal), one of
+    PsychoPy's device layer (a stand-in, below)."""
     import pty
 
     keys = AnswerKeys(False, {"same": "button_1", "different": "button_3"})
@@ -261,7 +303,9 @@ def boxes() -> Any:
         facts[name] = []
         for button in (1, 3, 2):
 
-            def waits(for_what: str, onset: float, button: int = button, bench: Bench = bench, press: Any = press) -> None:
+            def waits(
+                for_what: str, onset: float, button: int = button, bench: Bench = bench, press: Any = press
+            ) -> None:
                 if for_what == "answer":
                     press(bench, button, onset + 0.2)
                 else:
@@ -284,8 +328,13 @@ def boxes() -> Any:
 
 
 def acknowledged(bench: Bench) -> Any:
-    """Green pixels on the screen before and while a click is acknowledged for the first time: its outline hides nothing but what it covers."""
-    percept = next(step.percept for step in compile_trial(load_paradigm("vsr"), {"list_length": 5}, seed=3).steps if step.percept.ask is not None)
+    """Green pixels on the screen before and while a click is acknowledged for the first time: its
+    outline hides nothing but what it covers."""
+    percept = next(
+        step.percept
+        for step in compile_trial(load_paradigm("vsr"), {"list_length": 5}, seed=3).steps
+        if step.percept.ask is not None
+    )
     empty = next(region for region in percept.ask.kind.surface().regions)  # type: ignore[union-attr]
     x, y = bench.stage.surface.to_pixels((empty.x0 + empty.x1) / 2, (empty.y0 + empty.y1) / 2)
     green: list[int] = []
@@ -313,7 +362,8 @@ def acknowledged(bench: Bench) -> Any:
 
 
 def taps(bench: Bench) -> Any:
-    """A finger: the pointer is somewhere else, and goes down at once where it means to, without having been there before."""
+    """A finger: the pointer is somewhere else, and goes down at once where it means to, without
+    having been there before."""
     from Xlib import X, display
     from Xlib.ext import xtest
 
@@ -333,8 +383,14 @@ def taps(bench: Bench) -> Any:
     regions = list(kind.surface().regions)
     cells = Cells(grid=10, take=2, within=(3.0, 3.0, 93.0, 93.0))
     facts = []
-    middle = {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in regions}
-    small = {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in cells.surface().regions}
+    middle = {
+        region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+        for region in regions
+    }
+    small = {
+        region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+        for region in cells.surface().regions
+    }
     for number in range(9):
         bench.waits = lambda for_what, onset, number=number: threading.Timer(0.25, tap, middle[number]).start()  # type: ignore[method-assign]
         facts += bench.trial([timed(BLANK, None, Ask(kind))])
@@ -352,8 +408,8 @@ def taps(bench: Bench) -> Any:
 
 
 def buttons(bench: Bench) -> Any:
-    """Questions of a questionnaire whose answers are words: each is clicked, after a click beside all of them; and one is typed. The screen is kept in
-    the folder PICTURES, where one is named."""
+    """Questions of a questionnaire whose answers are words: each is clicked, after a click beside
+    all of them; and one is typed. The screen is kept in the folder PICTURES, where one is named."""
     facts = []
     frequency = ("never", "rarely", "sometimes", "often", "nearly always", "always", "I would rather not say")
     for name, options in (("two", ("yes", "no")), ("seven", frequency)):
@@ -368,11 +424,19 @@ def buttons(bench: Bench) -> Any:
             if region is None:
                 touches = [(0.4, InputEvent("j" if name == "two" else "7", hold=0.02))]
             else:
-                (x0, y0), (x1, y1) = bench.stage.surface.to_pixels(region.x0, region.y0), bench.stage.surface.to_pixels(region.x1, region.y1)
-                touches = [(0.3, InputEvent(x=x0 - 4, y=y0 + 4, hold=0.02)), (0.7, InputEvent(x=(x0 + x1) / 2, y=(y0 + y1) / 2, hold=0.02))]
+                (x0, y0), (x1, y1) = (
+                    bench.stage.surface.to_pixels(region.x0, region.y0),
+                    bench.stage.surface.to_pixels(region.x1, region.y1),
+                )
+                touches = [
+                    (0.3, InputEvent(x=x0 - 4, y=y0 + 4, hold=0.02)),
+                    (0.7, InputEvent(x=(x0 + x1) / 2, y=(y0 + y1) / 2, hold=0.02)),
+                ]
             bench.script = [touches]
             if value in ("no", "often") and (folder := os.environ.get("PICTURES")):
-                threading.Timer(0.6, lambda folder=folder, name=name: Image.fromarray(screenshot()).save(f"{folder}/{name}.png")).start()
+                threading.Timer(
+                    0.6, lambda folder=folder, name=name: Image.fromarray(screenshot()).save(f"{folder}/{name}.png")
+                ).start()
             response = asyncio.run(episode.step(percept))
             assert response is not None
             episode.finish()
@@ -381,7 +445,9 @@ def buttons(bench: Bench) -> Any:
 
 
 SCENES = {one.__name__: one for one in (thousand, deadlines, signal, acknowledged, taps, buttons)}  # at one window
-ALONE: dict[str, Callable[..., Any]] = {one.__name__: one for one in (answered, boxes, layouts)}  # with windows of their own
+ALONE: dict[str, Callable[..., Any]] = {
+    one.__name__: one for one in (answered, boxes, layouts)
+}  # with windows of their own
 
 
 def main(scenes: list[str]) -> None:

@@ -1,4 +1,5 @@
-"""Participants at the real player with a virtual clock, who keep a log of their own: what the table of a battery must say of them."""
+"""Participants at the real player with a virtual clock, who keep a log of their own: what the table
+of a battery must say of them."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ from spanlab.sessions.studies.visit import VisitRequest, sit_down
 
 #: seconds after which somebody who mashes keys presses again
 INSISTS = 0.35
-#: called with the paradigm and the number of its trial since the participant sat down; may end everything
+#: called with the paradigm and the number of its trial since the participant sat down; may end
+#: everything
 Incident = Callable[[str, int], None]
 
 
@@ -41,10 +43,13 @@ class Person(WindowAgent):
     mashes : presses at once, whatever is asked, and again where that changes nothing
     """
 
-    #: a participant who is handed the truth, to err as often as was planned; nobody else has this kind
+    #: a participant who is handed the truth, to err as often as was planned; nobody else has this
+    #: kind
     kind: ClassVar[AgentKind] = replace(PARTICIPANT, oracle=True)
 
-    def __init__(self, log: Path, seed: int, skill: float, mashes: bool = False, incident: Incident = lambda task, trial: None) -> None:
+    def __init__(
+        self, log: Path, seed: int, skill: float, mashes: bool = False, incident: Incident = lambda task, trial: None
+    ) -> None:
         self.name = "participant"
         self.log, self.skill, self.mashes, self.incident = log, skill, mashes, incident
         self.random = np.random.RandomState(seed)
@@ -80,7 +85,8 @@ class Person(WindowAgent):
         return Attempt(self, context)
 
     def decide(self, percept: Percept, truth: Truth) -> tuple[Answer, float]:
-        """What is answered, and after how long (s); the time falls on a millisecond, as a keyboard reports it."""
+        """What is answered, and after how long (s); the time falls on a millisecond, as a keyboard
+        reports it."""
         ask = percept.ask
         assert ask is not None
         kind = ask.kind
@@ -102,16 +108,20 @@ class Person(WindowAgent):
 
 
 class InsistentStage(VirtualStage):
-    """The window before somebody who presses again: the same key twice within a fifth of a second counts once, as the bouncing of one press."""
+    """The window before somebody who presses again: the same key twice within a fifth of a second
+    counts once, as the bouncing of one press."""
 
     def waits(self, for_what: str, onset: float) -> None:
         super().waits(for_what, onset)
         if for_what == "answer":
-            self.fingers.coming += [replace(press, time=press.time + INSISTS) for press in self.fingers.coming if press.time >= onset]
+            self.fingers.coming += [
+                replace(press, time=press.time + INSISTS) for press in self.fingers.coming if press.time >= onset
+            ]
 
 
 class Attempt(WindowEpisode):
-    """A trial of a person: the real player takes the presses, and the log is written when the trial is over."""
+    """A trial of a person: the real player takes the presses, and the log is written when the trial
+    is over."""
 
     def __init__(self, person: Person, context: TrialContext) -> None:
         self._person, self._context = person, context
@@ -119,7 +129,9 @@ class Attempt(WindowEpisode):
         self._asked: list[dict[str, Any]] = []
 
     def expect(self, steps: Sequence[Sequence[Percept]]) -> None:
-        kinds = tuple(dict.fromkeys(percept.ask.kind for percepts in steps for percept in percepts if percept.ask is not None))
+        kinds = tuple(
+            dict.fromkeys(percept.ask.kind for percepts in steps for percept in percepts if percept.ask is not None)
+        )
         self._inner = ParticipantEpisode(Player(self._person.stage, self._person.language, kinds, 3.0))
 
     def announce_next(self, percept: Percept | None, last: bool = False) -> None:
@@ -137,7 +149,14 @@ class Attempt(WindowEpisode):
             person.stage.answer = given, after
             record = {**truth.record}
             self._asked.append(
-                {"phase": percept.phase, "given": given, "right": truth.answer, "rt_ms": after * 1000, "set_size": record.get("set_size"), **record}
+                {
+                    "phase": percept.phase,
+                    "given": given,
+                    "right": truth.answer,
+                    "rt_ms": after * 1000,
+                    "set_size": record.get("set_size"),
+                    **record,
+                }
             )
         return await self._inner.step(percept)
 
@@ -158,10 +177,13 @@ class Attempt(WindowEpisode):
 
 
 def take(study: Study, data: Path, person: Person, name: str, existing: str = "", language: str = "en") -> float:
-    """Sit down, and take the session until its end or the incident; returns the minutes on the virtual clock."""
+    """Sit down, and take the session until its end or the incident; returns the minutes on the
+    virtual clock."""
     began = person.clock.time
     visit, _ = sit_down(study, data, VisitRequest(name, "1", existing=existing, language=language))
-    with patch.multiple(player_module, gc=Nothing(), tidy=lambda: None):  # the garbage of a process of tests takes real time to collect
+    with patch.multiple(
+        player_module, gc=Nothing(), tidy=lambda: None
+    ):  # the garbage of a process of tests takes real time to collect
         Battery(visit, person).run()
     return (person.clock.time - began) / 60
 

@@ -18,7 +18,8 @@ DIALS = {
 
 
 def dials(bench: Any) -> Any:
-    """On each dial: clicks at values all round, near the ring, far out and close to the middle; then in the dead middle and at a value; then keys."""
+    """On each dial: clicks at values all round, near the ring, far out and close to the middle;
+    then in the dead middle and at a value; then keys."""
     found = {}
     for feature, drawn in DIALS.items():
         kind = Continuous.model_validate({"feature": feature, "tolerance": 20, **drawn})
@@ -29,9 +30,20 @@ def dials(bench: Any) -> Any:
         for number, value in enumerate(values):
             reach = (1.0, 0.5, 1.1)[number % 3]
             x, y = dial.place_of(value)
-            bench.script.append([(0.3, InputEvent("", *bench.stage.surface.to_pixels(48 + reach * (x - 48), 48 + reach * (y - 48)), hold=0.03))])
+            bench.script.append(
+                [
+                    (
+                        0.3,
+                        InputEvent(
+                            "", *bench.stage.surface.to_pixels(48 + reach * (x - 48), 48 + reach * (y - 48)), hold=0.03
+                        ),
+                    )
+                ]
+            )
         place = bench.stage.surface.to_pixels(*dial.place_of(values[0]))
-        bench.script.append([(0.3, InputEvent(x=3, y=2, hold=0.03)), (0.5, InputEvent(x=place[0], y=place[1], hold=0.03))])
+        bench.script.append(
+            [(0.3, InputEvent(x=3, y=2, hold=0.03)), (0.5, InputEvent(x=place[0], y=place[1], hold=0.03))]
+        )
         keys = ["return", "up", "up", "right", "left", "left", "f", "down", "return"]
         bench.script.append([(0.35 + 0.1 * number, InputEvent(key, hold=0.02)) for number, key in enumerate(keys)])
         steps = bench.trial([Percept("test", (Display(BLANK),), Ask(kind)) for _ in range(10)])

@@ -1,4 +1,5 @@
-"""Types and clicks on a screen without a window manager, through the X server's test extension, and takes pictures of it."""
+"""Types and clicks on a screen without a window manager, through the X server's test extension, and
+takes pictures of it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all tests share; programs that tests start use this, too
+sys.path.insert(
+    0, str(Path(__file__).resolve().parents[1])
+)  # what all tests share; programs that tests start use this, too
 
 from effort import HANGS_S
 from PIL import Image

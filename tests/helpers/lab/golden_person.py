@@ -1,7 +1,8 @@
-"""Somebody who takes a session at the window with real keys and clicks, and leaves it half-way: ``python golden_person.py LEAVE_AFTER ARGUMENTS...``.
+"""Somebody who takes a session at the window with real keys and clicks, and leaves it half-way:
+``python golden_person.py LEAVE_AFTER ARGUMENTS...``.
 
-The command line runs in this process as it does in a lab. After LEAVE_AFTER finished ordinary trials (never, when 0) Escape is pressed in the next one, at its
-first question, and then L.
+The command line runs in this process as it does in a lab. After LEAVE_AFTER finished ordinary
+trials (never, when 0) Escape is pressed in the next one, at its first question, and then L.
 """
 
 from __future__ import annotations

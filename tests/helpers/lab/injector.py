@@ -1,7 +1,10 @@
-"""Presses keys through XTEST at given times, in a process of its own: ``python injector.py < plan.json > done.json``.
+"""Presses keys through XTEST at given times, in a process of its own: ``python injector.py <
+plan.json > done.json``.
 
-The plan: ``start`` (s on the monotonic clock), ``codes`` (X keycodes), and ``touches`` as [seconds from the start, number of the code, seconds held]; touches
-at the same time go out together. Told are, for each touch, when the press was handed over and acknowledged, and when the X server says that it happened.
+The plan: ``start`` (s on the monotonic clock), ``codes`` (X keycodes), and ``touches`` as [seconds
+from the start, number of the code, seconds held]; touches at the same time go out together. Told
+are, for each touch, when the press was handed over and acknowledged, and when the X server says
+that it happened.
 """
 
 from __future__ import annotations

@@ -9,10 +9,21 @@ class Keyboards:
     """A display whose further keyboard, ``Lab XTEST keyboard``, can be unplugged."""
 
     class Add(ctypes.Structure):
-        _fields_ = (("type", ctypes.c_int), ("name", ctypes.c_char_p), ("send_core", ctypes.c_int), ("enable", ctypes.c_int))
+        _fields_ = (
+            ("type", ctypes.c_int),
+            ("name", ctypes.c_char_p),
+            ("send_core", ctypes.c_int),
+            ("enable", ctypes.c_int),
+        )
 
     class Remove(ctypes.Structure):
-        _fields_ = (("type", ctypes.c_int), ("device", ctypes.c_int), ("mode", ctypes.c_int), ("pointer", ctypes.c_int), ("keyboard", ctypes.c_int))
+        _fields_ = (
+            ("type", ctypes.c_int),
+            ("device", ctypes.c_int),
+            ("mode", ctypes.c_int),
+            ("pointer", ctypes.c_int),
+            ("keyboard", ctypes.c_int),
+        )
 
     def __init__(self, name: str) -> None:
         from Xlib import display
@@ -24,7 +35,11 @@ class Keyboards:
         self._change(self.Add(1, b"Lab", 1, 1))
         connection = display.Display(name)
         connection.xinput_query_version()
-        self._number = next(device.deviceid for device in connection.xinput_query_device(xinput.AllDevices).devices if device.name == "Lab keyboard")
+        self._number = next(
+            device.deviceid
+            for device in connection.xinput_query_device(xinput.AllDevices).devices
+            if device.name == "Lab keyboard"
+        )
         connection.close()
 
     def unplug(self) -> None:

@@ -1,8 +1,10 @@
-"""A person's way through a battery, with real keys and clicks: ``python lab_battery.py PICTURES INCIDENT STAGE ARGUMENTS... > stages.json``.
+"""A person's way through a battery, with real keys and clicks: ``python lab_battery.py PICTURES
+INCIDENT STAGE ARGUMENTS... > stages.json``.
 
-As ``lab_journey.py``, but whatever a question asks for is answered (marks, lists in order, values on a dial, ratings), and at STAGE one of these happens:
-``leave`` (Escape, and out), ``kill`` (the program is gone at once), ``unplug`` (a keyboard is removed), ``pause`` (Escape, and on); ``none`` lets the session
-come to its end.
+As ``lab_journey.py``, but whatever a question asks for is answered (marks, lists in order, values
+on a dial, ratings), and at STAGE one of these happens: ``leave`` (Escape, and out), ``kill`` (the
+program is gone at once), ``unplug`` (a keyboard is removed), ``pause`` (Escape, and on); ``none``
+lets the session come to its end.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ class Rehearser(Traveller):
     def __init__(self, pictures: Path, incident: str, stage: str) -> None:
         super().__init__(pictures, stage if incident == "leave" else "")
         self.incident, self.where = incident, stage
-        self.hand = SimulatedParticipant("chance", WindowOptions(refractory=Refractory(4 * USUAL.same_ms, 4 * USUAL.other_ms)), speed=4.0)  # a person's
+        self.hand = SimulatedParticipant(
+            "chance", WindowOptions(refractory=Refractory(4 * USUAL.same_ms, 4 * USUAL.other_ms)), speed=4.0
+        )  # a person's
         self.paused = 0
         self.keyboards = Keyboards(os.environ["DISPLAY"]) if incident == "unplug" else None
 
@@ -44,7 +48,11 @@ class Rehearser(Traveller):
                 os.kill(os.getpid(), signal.SIGKILL)
             if self.keyboards is not None:
                 self.keyboards.unplug()
-        if self.incident == "pause" and self.xtest is not None and (self.paused == 1 or (self.paused == 0 and self.where == f"{self.paradigm} {phase}")):
+        if (
+            self.incident == "pause"
+            and self.xtest is not None
+            and (self.paused == 1 or (self.paused == 0 and self.where == f"{self.paradigm} {phase}"))
+        ):
             self.paused += 1
             if self.paused == 2:
                 self.meet("pause", after=0.2)

@@ -1,6 +1,8 @@
-"""Scenes in a real window with real keys and clicks, for the tests of the lab: ``python lab_bench.py SCENE... > facts.json``.
+"""Scenes in a real window with real keys and clicks, for the tests of the lab: ``python
+lab_bench.py SCENE... > facts.json``.
 
-PsychoPy wants the main thread, and its keyboard stays with the first display it meets, so the scenes run in a process of their own under a virtual screen.
+PsychoPy wants the main thread, and its keyboard stays with the first display it meets, so the
+scenes run in a process of their own under a virtual screen.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, SerialOrder, TypedText
 
-# -- scenes ------------------------------------------------------------------------------------------------------------------------------------------
+# -- scenes ----------------------------------------------------------------------------------------
 
 
 def durations(bench: Bench) -> Any:
@@ -58,7 +60,9 @@ def borders(bench: Bench, announce: bool = True) -> Any:
     start = bench.stage.window.now() + 0.2
     random = np.random.RandomState(2)
     for number in range(21):
-        bench.xtest.at(start + number * 0.1 + float(random.uniform(0, 0.1)), InputEvent(str(1 + number % 9), hold=0.005))
+        bench.xtest.at(
+            start + number * 0.1 + float(random.uniform(0, 0.1)), InputEvent(str(1 + number % 9), hold=0.005)
+        )
     return bench.trial(percepts, announce, once=True)
 
 
@@ -73,9 +77,13 @@ def nine_clicks(bench: Bench) -> Any:
     for region in regions:
         x, y = bench.stage.surface.to_pixels(region.x0 + 4, region.y1 - 3)
         bench.script.append([(0.25, InputEvent(x=x, y=y, hold=0.005))])
-    bench.script += [[(0.12, InputEvent(key, hold=0.005))] for key in ("1", "2", "3", "num_4", "num_5", "num_6", "7", "8", "9")]
+    bench.script += [
+        [(0.12, InputEvent(key, hold=0.005))] for key in ("1", "2", "3", "num_4", "num_5", "num_6", "7", "8", "9")
+    ]
     script, steps = list(bench.script), list[dict[str, Any]]()
-    for _ in range(6):  # how late a press is known depends on two processes, which a busy machine keeps waiting: then once more
+    for _ in range(
+        6
+    ):  # how late a press is known depends on two processes, which a busy machine keeps waiting: then once more
         bench.script = list(script)
         steps = bench.trial(percepts)
         if np.median([step["response"]["rt_ms"] - step["injected"][0] for step in steps[9:] if step["injected"]]) < 2:
@@ -86,24 +94,40 @@ def nine_clicks(bench: Bench) -> Any:
 def cells(bench: Bench) -> Any:
     """Mark, take away, mark too many, press Done too early; then Done. And once more with Return."""
     kind = Cells(grid=10, take=3, within=(3.0, 3.0, 93.0, 93.0))
-    middle = {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
+    middle = {
+        region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+        for region in kind.surface().regions
+    }
     episode = bench.episode([timed(BLANK, None, Ask(kind))])
     episode.finish()
     done = bench.stage.surface.done_middle()
     places = [middle[12], middle[99], done, middle[99], middle[0], middle[57], middle[40], done]
     bench.script = [[(0.3 + 0.12 * number, InputEvent(x=x, y=y, hold=0.03)) for number, (x, y) in enumerate(places)]]
     bench.script.append(
-        [(0.3 + 0.12 * n, InputEvent(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for n, cell in enumerate((5, 4, 3))] + [(0.8, InputEvent("return"))]
+        [
+            (0.3 + 0.12 * n, InputEvent(x=middle[cell][0], y=middle[cell][1], hold=0.03))
+            for n, cell in enumerate((5, 4, 3))
+        ]
+        + [(0.8, InputEvent("return"))]
     )
     return bench.trial([timed(BLANK, None, Ask(kind)), timed(BLANK, None, Ask(kind))])
 
 
 def busy(bench: Bench) -> Any:
-    """Three clicks and the key that confirms them come while the program is busy; it sees all four at once."""
+    """Three clicks and the key that confirms them come while the program is busy; it sees all four
+    at once."""
     kind = Cells(grid=10, take=3, within=(3.0, 3.0, 93.0, 93.0))
-    middle = {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
-    again = [(1.6 + 0.1 * number, InputEvent("return", hold=0.02)) for number in range(50)]  # were the answer lost, nobody would be waited for
-    touches = [(0.2 + 0.1 * number, InputEvent(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for number, cell in enumerate((12, 57, 40))]
+    middle = {
+        region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+        for region in kind.surface().regions
+    }
+    again = [
+        (1.6 + 0.1 * number, InputEvent("return", hold=0.02)) for number in range(50)
+    ]  # were the answer lost, nobody would be waited for
+    touches = [
+        (0.2 + 0.1 * number, InputEvent(x=middle[cell][0], y=middle[cell][1], hold=0.03))
+        for number, cell in enumerate((12, 57, 40))
+    ]
     waits, freed = bench.waits, []
 
     def work(for_what: str, onset: float) -> None:
@@ -123,12 +147,16 @@ def busy(bench: Bench) -> Any:
 
 
 def ordered(bench: Bench) -> Any:
-    """Digits in order: typed with a slip that is taken back, one left open, the same key kept down; clicked; places clicked twice; a word typed and clicked."""
+    """Digits in order: typed with a slip that is taken back, one left open, the same key kept down;
+    clicked; places clicked twice; a word typed and clicked."""
     digits = SerialOrder.model_validate({"options": list("123456789"), "take": 4})
     places = SerialOrder.model_validate({"options": 9, "layout": "3x3", "take": 3, "repeats": False})
     word = TypedText.model_validate({"most": 8})
     middle = {
-        kind: {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
+        kind: {
+            region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+            for region in kind.surface().regions
+        }
         for kind in (digits, places, word)
     }
     percepts = [timed(BLANK, None, Ask(kind)) for kind in (digits, digits, places, word)]
@@ -142,22 +170,44 @@ def ordered(bench: Bench) -> Any:
     typed = ["3", "num_7", "8", "backspace", "minus", "return", "4", "5", "return"]
     bench.script = [
         [(0.3 + 0.12 * number, InputEvent(key, hold=0.02)) for number, key in enumerate(typed)],
-        clicked([undo, middle[digits]["9"], middle[digits]["9"], undo, unknown, middle[digits]["1"], done, middle[digits]["2"], done]),
+        clicked(
+            [
+                undo,
+                middle[digits]["9"],
+                middle[digits]["9"],
+                undo,
+                unknown,
+                middle[digits]["1"],
+                done,
+                middle[digits]["2"],
+                done,
+            ]
+        ),
         clicked([middle[places][0], middle[places][0], middle[places][8], middle[places][4], done]),
         [
             (0.3, InputEvent("d", hold=0.02)),
-            *((when + 0.15, event) for when, event in clicked([middle[word]["o"], undo, middle[word]["o"], middle[word]["g"], done])),
+            *(
+                (when + 0.15, event)
+                for when, event in clicked([middle[word]["o"], undo, middle[word]["o"], middle[word]["g"], done])
+            ),
         ],
     ]
     return bench.trial(percepts)
 
 
 def omission(bench: Bench) -> Any:
-    """Nobody answers in time; then somebody answers too late; then an answer ends a timed step early."""
+    """Nobody answers in time; then somebody answers too late; then an answer ends a timed step
+    early."""
     quiet = Ask(NINE, window_ms=200)
     late = Ask(NINE, ends="on_time", window_ms=200)
     bench.script = [[], [(0.35, InputEvent("5", hold=0.005))], [(0.2, InputEvent("4", hold=0.005))]]
-    return bench.trial([timed(pattern(1), 200, quiet), timed(pattern(2), 500, late), timed(pattern(3), 1500, Ask(NINE, window_ms=1500))])
+    return bench.trial(
+        [
+            timed(pattern(1), 200, quiet),
+            timed(pattern(2), 500, late),
+            timed(pattern(3), 1500, Ask(NINE, window_ms=1500)),
+        ]
+    )
 
 
 def counting(bench: Bench) -> Any:
@@ -168,15 +218,26 @@ def counting(bench: Bench) -> Any:
 
 
 def self_paced(bench: Bench) -> Any:
-    """Displays that wait: the space bar, a click, a double click that must not skip a display, a key that means nothing."""
+    """Displays that wait: the space bar, a click, a double click that must not skip a display, a
+    key that means nothing."""
     click = InputEvent(x=0, y=0, hold=0.01)
-    bench.script = [[(0.4, InputEvent("space", hold=0.02))], [(0.4, click), (0.46, click)], [(0.3, InputEvent("x")), (0.5, InputEvent("space"))]]
+    bench.script = [
+        [(0.4, InputEvent("space", hold=0.02))],
+        [(0.4, click), (0.46, click)],
+        [(0.3, InputEvent("x")), (0.5, InputEvent("space"))],
+    ]
     return bench.trial([timed(pattern(number), None) for number in range(3)], announce=False)
 
 
 def double_clicks(bench: Bench) -> Any:
-    """The second halves of double clicks and of double presses fall into the next question; then somebody answers it."""
-    click, five, six, last = InputEvent(x=0, y=0, hold=0.03), InputEvent("5", hold=0.03), InputEvent("6", hold=0.003), InputEvent("7", hold=0.03)
+    """The second halves of double clicks and of double presses fall into the next question; then
+    somebody answers it."""
+    click, five, six, last = (
+        InputEvent(x=0, y=0, hold=0.03),
+        InputEvent("5", hold=0.03),
+        InputEvent("6", hold=0.003),
+        InputEvent("7", hold=0.03),
+    )
     told = []
     for first, second, gap in ((click, click, 0.17), (click, click, 0.2), (five, five, 0.2), (five, six, 0.19)):
         bench.script = [[(0.3, first), (0.3 + gap, second), (1.2, last)]]
@@ -186,7 +247,8 @@ def double_clicks(bench: Bench) -> Any:
 
 
 def escape(bench: Bench) -> Any:
-    """Escape in a question: go on, where nothing of the trial had been seen and where something had; then leave."""
+    """Escape in a question: go on, where nothing of the trial had been seen and where something
+    had; then leave."""
     go_on = [[(0.3, InputEvent("escape"))], [(0.6, InputEvent("space"))], [(0.3, InputEvent("7"))]]
     bench.script = list(go_on)
     stayed = bench.trial([replace(timed(pattern(1), None, Ask(NINE)), model_step=False)], once=True)
@@ -201,8 +263,9 @@ def escape(bench: Bench) -> Any:
 
 
 def escape_between(bench: Bench) -> Any:
-    """Escape, once each: when a short rest has begun, before it begins, after the last answer of a trial, and while what is done in a rest takes longer than
-    the rest; what the window waited for then."""
+    """Escape, once each: when a short rest has begun, before it begins, after the last answer of a
+    trial, and while what is done in a rest takes longer than the rest; what the window waited for
+    then."""
     percept = timed(pattern(1), None, Ask(NINE))
     stage, go_on, told = bench.stage, [[(0.6, InputEvent("space"))]], []
 
@@ -242,7 +305,12 @@ def pixels(bench: Bench) -> Any:
 
     differences = []
     faces = write_faces(Path(tempfile.mkdtemp()))
-    for name, levels in (("vsr", {"list_length": 5}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 5}), (faces, {"list_length": 3})):
+    for name, levels in (
+        ("vsr", {"list_length": 5}),
+        ("sfr", {"list_length": 3}),
+        ("smu", {"set_size": 5}),
+        (faces, {"list_length": 3}),
+    ):
         trial = compile_trial(load_paradigm(name), levels, seed=2)
         stimulus = trial.steps[0].percept.displays[0].stimulus
         episode = bench.episode([timed(stimulus, 50)])
@@ -261,7 +329,8 @@ def pixels(bench: Bench) -> Any:
 
 
 def surroundings(bench: Bench) -> Any:
-    """What is beside the canvas, between two trials and on a page; and the canvas while the screen rests."""
+    """What is beside the canvas, between two trials and on a page; and the canvas while the screen
+    rests."""
     from spanlab.stimuli.scene import BACKGROUND
 
     bench.agent.rest(100)
@@ -272,14 +341,24 @@ def surroundings(bench: Bench) -> Any:
 
 def pages(bench: Bench) -> Any:
     """A long text on several pages, with a step back; a rest."""
-    bench.script = [[(0.5, InputEvent("space"))], [(0.5, InputEvent("left"))], [(0.5, InputEvent(x=5, y=5))]] + [[(0.4, InputEvent("space"))]] * 20
+    bench.script = [[(0.5, InputEvent("space"))], [(0.5, InputEvent("left"))], [(0.5, InputEvent(x=5, y=5))]] + [
+        [(0.4, InputEvent("space"))]
+    ] * 20
     before = len(bench.told)
-    bench.agent.page(PageContent("\n\n".join(f"# Part {number}\n\n" + "Words and more words. " * 24 for number in range(3)), "A long text"))
+    bench.agent.page(
+        PageContent(
+            "\n\n".join(f"# Part {number}\n\n" + "Words and more words. " * 24 for number in range(3)), "A long text"
+        )
+    )
     turned = len(bench.told) - before
     bench.script = []
     start = bench.stage.window.now()
     bench.agent.rest(300)
-    return {"turned": turned, "rest_ms": (bench.stage.window.now() - start) * 1000, "apparatus": bench.agent.apparatus()}
+    return {
+        "turned": turned,
+        "rest_ms": (bench.stage.window.now() - start) * 1000,
+        "apparatus": bench.agent.apparatus(),
+    }
 
 
 def choices(bench: Bench) -> Any:
@@ -287,7 +366,9 @@ def choices(bench: Bench) -> Any:
     stage, told = bench.stage, len(bench.told)
     options = (Option("agree", "I agree", "a"), Option("refuse", "I do not agree", "n"))
     labelled = tuple(Option(one.name, f"{one.label}  ({one.key.upper()})", one.key) for one in options)
-    boxes = lay_out(PageContent("Text.", "Title", options=labelled), "en", stage.window.size, stage.letter_px)[-1].buttons
+    boxes = lay_out(PageContent("Text.", "Title", options=labelled), "en", stage.window.size, stage.letter_px)[
+        -1
+    ].buttons
     agree, refuse = (InputEvent(x=(x0 + x1) / 2, y=(y0 + y1) / 2) for x0, y0, x1, y1 in boxes)
     beside = InputEvent(x=boxes[0][0] - 6, y=boxes[0][1] - 6)
     nothing = [InputEvent("space"), InputEvent("return"), InputEvent("right"), InputEvent(x=0, y=0), beside]
@@ -301,7 +382,8 @@ def choices(bench: Bench) -> Any:
         ended = stage.window.now()
         time.sleep(0.2)  # the last key is still held when the page ends, and is counted once it was let go
         found.append((chosen, len(touches) - sum(when <= ended for _, when in bench.xtest.done_since(done))))
-    # A long text: the last of its pages alone has the buttons, and a press that turns a page is not an answer.
+    # A long text: the last of its pages alone has the buttons, and a press that turns a page is not
+    # an answer.
     bench.script = [[(0.4, InputEvent("space"))] if number < 9 else [] for number in range(9)]
     bench.script[1] = [(0.4, InputEvent("a"))]
     long = "\n\n".join("Words and more words. " * 24 for number in range(3))
@@ -337,7 +419,8 @@ SCENES: dict[str, Callable[[Bench], Any]] = {
 
 
 def simulated(observer: str, paradigms: Sequence[tuple[str, dict[str, int]]]) -> Any:
-    """A simulated participant takes trials; what it answered and what an observer without a window answers."""
+    """A simulated participant takes trials; what it answered and what an observer without a window
+    answers."""
     agent = SimulatedParticipant(observer, seed=4, speed=4.0, say=lambda sentence: None)
     facts = []
     for name, levels in paradigms:
@@ -350,7 +433,9 @@ def simulated(observer: str, paradigms: Sequence[tuple[str, dict[str, int]]]) ->
             intended = memory.choose(step.percept, step.truth)
             response = asyncio.run(episode.step(step.percept, step.truth))  # type: ignore[arg-type]
             if response is not None:
-                facts.append({"paradigm": name, "intended": intended, "correct": step.truth.answer, "response": asdict(response)})
+                facts.append(
+                    {"paradigm": name, "intended": intended, "correct": step.truth.answer, "response": asdict(response)}
+                )
         episode.finish()
     settings, apparatus = agent.settings(), agent.apparatus()
     agent.close()
@@ -358,7 +443,8 @@ def simulated(observer: str, paradigms: Sequence[tuple[str, dict[str, int]]]) ->
 
 
 def numb() -> dict[str, Any]:
-    """The hands of a simulated participant cannot do what they are told: what is said of it, and whether somebody else had to answer first."""
+    """The hands of a simulated participant cannot do what they are told: what is said of it, and
+    whether somebody else had to answer first."""
     agent = SimulatedParticipant("ideal", say=lambda sentence: None)
     agent._event_for = lambda surface, value: InputEvent("nosuchkey")  # type: ignore[method-assign]
     stage, ask = agent.open(), Ask(NINE)
@@ -379,7 +465,10 @@ def main(names: list[str]) -> None:
     facts: dict[str, Any] = {}
     with virtual_screen(1024, 768):
         if names[0].startswith("simulated:"):
-            facts["simulated"] = simulated(names[0].partition(":")[2], [("vsr", {"list_length": 2}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 2})])
+            facts["simulated"] = simulated(
+                names[0].partition(":")[2],
+                [("vsr", {"list_length": 2}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 2})],
+            )
         elif names == ["numb"]:
             facts["numb"] = numb()
         else:

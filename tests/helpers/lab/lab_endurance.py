@@ -1,7 +1,9 @@
-"""Minutes of a simulated session in one window, and what each second of it cost: ``python lab_endurance.py MINUTES FOLDER > samples.json``.
+"""Minutes of a simulated session in one window, and what each second of it cost: ``python
+lab_endurance.py MINUTES FOLDER > samples.json``.
 
-Sessions follow one another without a pause, with pages and all kinds of answers. Every trial is a row: seconds since the start, resident memory (kB), frames
-and processor time (s) since the row before.
+Sessions follow one another without a pause, with pages and all kinds of answers. Every trial is a
+row: seconds since the start, resident memory (kB), frames and processor time (s) since the row
+before.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def main(minutes: float, data: Path) -> None:
     stage.Stage.flip, stage.Stage.again = counted(stage.Stage.flip), counted(stage.Stage.again)  # type: ignore[method-assign]
     paradigms = {name: load_paradigm(name) for name, _ in TASKS}
     with virtual_screen():
-        agent = SimulatedParticipant("capacity", WindowOptions(width_cm=34.0), seed=1, speed=4.0, say=lambda sentence: None)
+        agent = SimulatedParticipant(
+            "capacity", WindowOptions(width_cm=34.0), seed=1, speed=4.0, say=lambda sentence: None
+        )
         agent.open()
         opened, agent.close = agent.close, lambda: None  # type: ignore[method-assign]
         last = [0, time.process_time()]

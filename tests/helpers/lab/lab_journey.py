@@ -1,7 +1,9 @@
-"""A person's way through a session of a study, with real keys and clicks: ``python lab_journey.py PICTURES LEAVE_AT ARGUMENTS... > stages.json``.
+"""A person's way through a session of a study, with real keys and clicks: ``python lab_journey.py
+PICTURES LEAVE_AT ARGUMENTS... > stages.json``.
 
-The command line runs in this process as it does in a lab. Somebody types into the dialog, turns pages, answers every question (any answer will do), and at the
-stage called LEAVE_AT presses Escape and leaves. A picture of the screen is kept of each stage.
+The command line runs in this process as it does in a lab. Somebody types into the dialog, turns
+pages, answers every question (any answer will do), and at the stage called LEAVE_AT presses Escape
+and leaves. A picture of the screen is kept of each stage.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from spanlab.paradigms import Percept
 class Traveller:
     """Sits in front of the window and does what it asks for.
 
-    ``stages`` is what was met, in order: pages by their titles, questions by their phases with the paradigm's name, the pause.
+    ``stages`` is what was met, in order: pages by their titles, questions by their phases with the
+    paradigm's name, the pause.
     """
 
     def __init__(self, pictures: Path, leave_at: str) -> None:
@@ -40,10 +43,11 @@ class Traveller:
         self.random = np.random.RandomState(1)
         self.leaving = False
 
-    # -- what is met -------------------------------------------------------------------------------------------------------------------------------
+    # -- what is met -------------------------------------------------------------------------------
 
     def fill_in(self) -> None:
-        """The dialogs: who takes part; then, after consent, first with an age that cannot be, then with one that can."""
+        """The dialogs: who takes part; then, after consent, first with an age that cannot be, then
+        with one that can."""
         self.typist.focus(self.typist.wait_for(lambda: self.typist.window("SpanLab")))
         time.sleep(0.3)
         self.meet("dialog")
@@ -106,7 +110,9 @@ class Traveller:
             self._answer(onset)
         else:
             self.meet(stage, after=0.2)
-            self.xtest.at(onset + 0.6, InputEvent("space") if self.random.randint(2) else InputEvent(x=0, y=-40, hold=0.05))
+            self.xtest.at(
+                onset + 0.6, InputEvent("space") if self.random.randint(2) else InputEvent(x=0, y=-40, hold=0.05)
+            )
 
     def _answer(self, onset: float) -> None:
         assert self.xtest is not None
@@ -132,7 +138,12 @@ class Traveller:
 
 def watch(traveller: Traveller) -> None:
     """Let the traveller know of pages and steps."""
-    opened, show, play, start = participant.Participant.open, between_trials.show, trial_player.Player.play, participant.Participant.start
+    opened, show, play, start = (
+        participant.Participant.open,
+        between_trials.show,
+        trial_player.Player.play,
+        participant.Participant.start,
+    )
 
     def open_(self: Any) -> Any:
         stage = opened(self)

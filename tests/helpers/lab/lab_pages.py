@@ -14,7 +14,9 @@ from spanlab.agents.human.pages.sheets import lay_out
 from spanlab.paradigms import Percept, load_paradigm
 
 
-def nothing_is_cut_off(page: PageContent, window: tuple[int, int], letter: int, language: str, theme: Theme = STANDARD) -> int:
+def nothing_is_cut_off(
+    page: PageContent, window: tuple[int, int], letter: int, language: str, theme: Theme = STANDARD
+) -> int:
     """Text and pictures lie inside the window, and not on each other; how many sheets it took."""
     sheets = lay_out(page, language, window, letter, theme)
     for sheet in sheets:
@@ -32,7 +34,10 @@ def nothing_is_cut_off(page: PageContent, window: tuple[int, int], letter: int, 
 
 
 #: Words that English sentences have and German ones do not.
-ENGLISH = re.compile(r"\b(the|and|press|click|you|your|of|is|are|with|one|to|it|or|key|keys|correct|practice|trial|trials|next|page)\b", re.IGNORECASE)
+ENGLISH = re.compile(
+    r"\b(the|and|press|click|you|your|of|is|are|with|one|to|it|or|key|keys|correct|practice|trial|trials|next|page)\b",
+    re.IGNORECASE,
+)
 
 
 def right(percept: Percept, number: int) -> Response:

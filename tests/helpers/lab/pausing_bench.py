@@ -1,7 +1,10 @@
-"""A session in a real window in which things happen that should not: ``python pausing_bench.py FOLDER``.
+"""A session in a real window in which things happen that should not: ``python pausing_bench.py
+FOLDER``.
 
-A simulated participant answers; at given steps somebody presses Escape, another window takes the focus, the system gives the processor to something else
-between a flip and its time stamp, or a press comes too late. What the record tells of it is judged by ``tests/agents/human/test_pauses.py``.
+A simulated participant answers; at given steps somebody presses Escape, another window takes the
+focus, the system gives the processor to something else between a flip and its time stamp, or a
+press comes too late. What the record tells of it is judged by
+``tests/agents/human/test_pauses.py``.
 """
 
 from __future__ import annotations
@@ -32,8 +35,9 @@ DELAY = 14.0
 
 
 class Rehearsal(SimulatedParticipant):
-    """A simulated participant to whom things happen: by the number of the attempt at a trial and of its step, both from 1, ``script`` has those that happen
-    when the step begins, and ``asked`` those that happen when its question has come on."""
+    """A simulated participant to whom things happen: by the number of the attempt at a trial and of
+    its step, both from 1, ``script`` has those that happen when the step begins, and ``asked``
+    those that happen when its question has come on."""
 
     def __init__(self) -> None:
         super().__init__("ideal", speed=2.0, answers="keys", say=lambda sentence: None)
@@ -54,7 +58,8 @@ class Rehearsal(SimulatedParticipant):
             self.asked.pop((self.begun, self.steps), lambda: None)()
 
     def press(self, key: str, after: float) -> Callable[[], None]:
-        """Have a key pressed so many seconds from now on, whatever else the hands are told: by other hands, with a connection of their own."""
+        """Have a key pressed so many seconds from now on, whatever else the hands are told: by
+        other hands, with a connection of their own."""
 
         def press() -> None:
             self.due.append(self.open().window.now() + after)
@@ -92,7 +97,8 @@ class Rehearsal(SimulatedParticipant):
         server.close()
 
     def stamp_late(self) -> None:
-        """Have the next flip's time stamp come late: the picture is handed over, and then nothing goes on for a while."""
+        """Have the next flip's time stamp come late: the picture is handed over, and then nothing
+        goes on for a while."""
         window = self.open().window.win.winHandle
         swap = window.flip
 
@@ -123,7 +129,8 @@ def main(folder: Path) -> None:
     with virtual_screen(1024, 768):
         agent = Rehearsal()
         agent.open()
-        # attempts: 1 = trial 1; 2 = trial 2, cut off; 3 = trial 2; 4 = trial 3, cut off; 5 = trial 3; 6 = trial 4
+        # attempts: 1 = trial 1; 2 = trial 2, cut off; 3 = trial 2; 4 = trial 3, cut off; 5 = trial
+        # 3; 6 = trial 4
         agent.script = {
             (1, 1): agent.when_shown(agent.press("escape", 0.1)),  # at the fixation cross: nothing has been seen
             (2, 3): agent.when_shown(agent.press("escape", 0.15)),  # within the list
@@ -135,10 +142,19 @@ def main(folder: Path) -> None:
             (6, 5): agent.press("5", 1.1),  # after the last question of the session, which nobody answers
         }
         plan = plan_session(paradigm, 1, session_design(paradigm), {"list_length": [2]}, TRIALS)
-        session = begin(folder / "data", paradigm, agent, plan, Request(source=str(file), extra={"study": {"name": "no thanks"}}))
+        session = begin(
+            folder / "data", paradigm, agent, plan, Request(source=str(file), extra={"study": {"name": "no thanks"}})
+        )
         Runner(session, agent).run()
     pressed = [when for _, when in agent.others.done_since(0)]
-    print(json.dumps({"folder": str(session.folder), "late_s": max(when - due for when, due in zip(pressed, agent.due, strict=True))}))
+    print(
+        json.dumps(
+            {
+                "folder": str(session.folder),
+                "late_s": max(when - due for when, due in zip(pressed, agent.due, strict=True)),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

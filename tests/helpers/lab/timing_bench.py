@@ -1,6 +1,8 @@
-"""A thousand timed displays in a real window under a virtual screen, in real time: ``python timing_bench.py [COUNT | patch | watch COUNT] > facts.json``.
+"""A thousand timed displays in a real window under a virtual screen, in real time: ``python
+timing_bench.py [COUNT | patch | watch COUNT] > facts.json``.
 
-As in a lab, nothing else should run meanwhile; where the system allows it, the window and the screen get real-time priority.
+As in a lab, nothing else should run meanwhile; where the system allows it, the window and the
+screen get real-time priority.
 """
 
 from __future__ import annotations
@@ -30,15 +32,23 @@ def trial(number: int) -> list[Percept]:
     for place in range(IN_A_TRIAL):
         ms = LENGTHS[(number + place) % len(LENGTHS)]
         if place % 10 == 9:
-            percepts.append(Percept("probe", (Display(CROSS, 100.0), Display(BLANK, 150.0)), Ask(NINE, ends="on_time", window_ms=250.0)))
+            percepts.append(
+                Percept(
+                    "probe", (Display(CROSS, 100.0), Display(BLANK, 150.0)), Ask(NINE, ends="on_time", window_ms=250.0)
+                )
+            )
         else:
             percepts.append(Percept("present", (Display(pattern(number * IN_A_TRIAL + place), float(ms)),)))
     return percepts
 
 
 def patch() -> None:
-    """What is on the screen after each flip of a trial with a corner patch: the corner's extremes, and how far the rest is from the same trial without one."""
-    percepts = [Percept(phase, (Display(pattern(number), 50.0),)) for number, phase in enumerate(("present", "probe", "present"))]
+    """What is on the screen after each flip of a trial with a corner patch: the corner's extremes,
+    and how far the rest is from the same trial without one."""
+    percepts = [
+        Percept(phase, (Display(pattern(number), 50.0),))
+        for number, phase in enumerate(("present", "probe", "present"))
+    ]
     with virtual_screen(1024, 768):
         seen: dict[str, list[np.ndarray]] = {}
         for options in ("", "upper-left:2:present"):
@@ -58,19 +68,27 @@ def patch() -> None:
         corners = [[int(shot[:px, :px].min()), int(shot[:px, :px].max())] for shot in seen["upper-left:2:present"]]
         canvas = [shot[200:-200, 300:-300] for shot in seen["upper-left:2:present"]]
         alone = {shot[200:-200, 300:-300].tobytes() for shot in seen[""]}
-    print(json.dumps({"corners": corners, "px": px, "canvas_as_without": all(shot.tobytes() in alone for shot in canvas)}))
+    print(
+        json.dumps({"corners": corners, "px": px, "canvas_as_without": all(shot.tobytes() in alone for shot in canvas)})
+    )
 
 
 def watch(count: int) -> None:
-    """Another program looks at a pixel of the X server all the while, and tells when it changed: for each display, by how many ms its time stamp came after the
-    picture was seen, and the bound on record."""
+    """Another program looks at a pixel of the X server all the while, and tells when it changed:
+    for each display, by how many ms its time stamp came after the picture was seen, and the bound
+    on record."""
     with virtual_screen(1024, 768):
         bench = Bench()
         bench.agent.rest(200)
-        watcher = subprocess.Popen([sys.executable, __file__, "pixel", str(count * 0.1 + 3)], stdout=subprocess.PIPE, text=True)
+        watcher = subprocess.Popen(
+            [sys.executable, __file__, "pixel", str(count * 0.1 + 3)], stdout=subprocess.PIPE, text=True
+        )
         assert watcher.stdout is not None
         watcher.stdout.readline()
-        steps = bench.trial([Percept("present", (Display(BLANK if number % 2 else CROSS, 100.0),)) for number in range(count)], once=True)
+        steps = bench.trial(
+            [Percept("present", (Display(BLANK if number % 2 else CROSS, 100.0),)) for number in range(count)],
+            once=True,
+        )
         seen = json.loads(watcher.stdout.readline())
         watcher.wait()
         bench.close()
@@ -107,7 +125,15 @@ def main(count: int) -> None:
             steps = bench.trial(trial(number), once=True)
             for place, step in enumerate(steps, start=1):
                 events.append(
-                    {"event": "step", "trial": str(number), "attempt": 1, "step": place, "phase": "test", "shown": step["shown"], "notes": step["notes"]}
+                    {
+                        "event": "step",
+                        "trial": str(number),
+                        "attempt": 1,
+                        "step": place,
+                        "phase": "test",
+                        "shown": step["shown"],
+                        "notes": step["notes"],
+                    }
                 )
         apparatus = bench.agent.apparatus()
         bench.close()

@@ -1,7 +1,8 @@
-"""Sessions that send trigger codes, in a real window with real keys: ``python triggers_bench.py FOLDER [careless] > facts.json``.
+"""Sessions that send trigger codes, in a real window with real keys: ``python triggers_bench.py
+FOLDER [careless] > facts.json``.
 
-The port is a pseudo-terminal: to pyserial a serial port like any other, whose far end this program holds. What happened is judged in
-``tests/agents/human/triggers/test_sessions.py``.
+The port is a pseudo-terminal: to pyserial a serial port like any other, whose far end this program
+holds. What happened is judged in ``tests/agents/human/triggers/test_sessions.py``.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ triggers: {trial_start: 1, phases: {probe: 20}}
 
 
 class FarEnd:
-    """The far end of a serial line: keeps what arrives, and is pulled out after so many codes (resets do not count)."""
+    """The far end of a serial line: keeps what arrives, and is pulled out after so many codes
+    (resets do not count)."""
 
     def __init__(self, pulled_after: int | None = None) -> None:
         self.master, slave = os.openpty()
@@ -106,17 +108,28 @@ class FarEnd:
 
 
 def agent(port: str, said: list[str]) -> SimulatedParticipant:
-    return SimulatedParticipant("chance", WindowOptions(fullscreen=False, size_px=(800, 760), triggers=port), seed=3, speed=6, say=said.append)
+    return SimulatedParticipant(
+        "chance", WindowOptions(fullscreen=False, size_px=(800, 760), triggers=port), seed=3, speed=6, say=said.append
+    )
 
 
-def taken(folder: Path, port: str, trials: int = 0, practice: bool = False, resumed: Path | None = None, file: str = "triggered.yaml") -> dict[str, Any]:
+def taken(
+    folder: Path,
+    port: str,
+    trials: int = 0,
+    practice: bool = False,
+    resumed: Path | None = None,
+    file: str = "triggered.yaml",
+) -> dict[str, Any]:
     """A session is begun (or gone on with), and what is there afterwards."""
     said: list[str] = []
     paradigm = load_paradigm(folder / file)
     one, error = agent(port, said), ""
     if resumed is None:
         plan = plan_session(paradigm, 5, session_design(paradigm, None), {}, trials)
-        request = Request(seed=5, practice=practice, source=str(folder / file), extra={"triggers": trigger_request(paradigm, port)})
+        request = Request(
+            seed=5, practice=practice, source=str(folder / file), extra={"triggers": trigger_request(paradigm, port)}
+        )
         session = begin(folder / "data", paradigm, one, plan, request)
     else:
         session = reopen(resumed)
@@ -147,7 +160,9 @@ def main(folder: Path, mode: str) -> None:
             broken = FarEnd(pulled_after=6)  # in the first trial
             facts["broken"] = taken(folder, f"serial:{broken.device}", 2)
             mended = FarEnd()
-            facts["mended"] = taken(folder, f"serial:{mended.device}@9600,pulse=3,test=99", resumed=Path(facts["broken"]["folder"]))
+            facts["mended"] = taken(
+                folder, f"serial:{mended.device}@9600,pulse=3,test=99", resumed=Path(facts["broken"]["folder"])
+            )
             facts["arrived"] = [byte for _, byte in mended.arrived]
             facts["last"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 1)
             facts["block"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 2, file="block.yaml")

@@ -1,4 +1,5 @@
-"""A lab without a screen: the real player and stage at a window whose flips advance a virtual clock."""
+"""A lab without a screen: the real player and stage at a window whose flips advance a virtual
+clock."""
 
 from __future__ import annotations
 
@@ -28,17 +29,26 @@ class Nothing:
 
 
 class VirtualWindow:
-    """Refreshes come at exact times; a flip waits for the next one and takes effect up to ``jitter`` s after it. Waiting and working take virtual time.
+    """Refreshes come at exact times; a flip waits for the next one and takes effect up to
+    ``jitter`` s after it. Waiting and working take virtual time.
 
     Parameters
     ----------
     hz : refreshes per second
-    vsync : whether flips wait for the screen (otherwise the clock paces them, as :class:`LabWindow` does)
+    vsync : whether flips wait for the screen (otherwise the clock paces them, as :class:`LabWindow`
+        does)
     jitter : seconds by which flips are late at most, drawn anew each time
     late : called with the number of each flip: how many refreshes it misses
     """
 
-    def __init__(self, hz: float, vsync: bool = True, jitter: float = 0.0, late: Callable[[int], int] = lambda flip: 0, seed: int = 0) -> None:
+    def __init__(
+        self,
+        hz: float,
+        vsync: bool = True,
+        jitter: float = 0.0,
+        late: Callable[[int], int] = lambda flip: 0,
+        seed: int = 0,
+    ) -> None:
         self.grid = FrameGrid(hz, paced=not vsync)
         self.time, self.flips = 100.0, 0
         self._random = np.random.RandomState(seed)
@@ -80,7 +90,9 @@ class VirtualWindow:
         period = self.grid.period
         passed = int((self.time - self._first) / period + 1e-6)
         self._refresh = max(self._refresh, passed) + 1 + self._late(self.flips)
-        self.time = self._first + self._refresh * period + (self._random.uniform(0, self._jitter) if self._jitter else 0.0)
+        self.time = (
+            self._first + self._refresh * period + (self._random.uniform(0, self._jitter) if self._jitter else 0.0)
+        )
         at = self.time
         self.time += 0.0001
         return at, self.grid.tick(at)
@@ -151,7 +163,11 @@ class VirtualStage(Stage):
             "Mouse": lambda *given, **named: Mouse(),
             "Focus": lambda *given, **named: Attentive(),
             "SurfaceView": lambda *given, **named: Surface(),
-            **{name: lambda *given, **named: Nothing() for name in ("Pictures", "WindowRenderer", "Watchdog") if hasattr(room_module, name)},
+            **{
+                name: lambda *given, **named: Nothing()
+                for name in ("Pictures", "WindowRenderer", "Watchdog")
+                if hasattr(room_module, name)
+            },
         }
         with patch.multiple(room_module, gc=Nothing(), **stand_ins):
             super().__init__(Screen(), 10.0, "ptb", print)
@@ -187,9 +203,13 @@ def presses(kind: ResponseKind, value: Any, when: float) -> list[Press]:
             found.append(Press("click", 0.0, x=(region.x0 + region.x1) / 2, y=(region.y0 + region.y1) / 2))
     if surface.several:
         found.append(Press("key", 0.0, key=CONFIRM_KEYS[0]))
-    assert found, f"nothing can be pressed for the answer {value!r} to a question of the kind {kind.name}"  # it would be waited for without end
+    assert found, (
+        f"nothing can be pressed for the answer {value!r} to a question of the kind {kind.name}"
+    )  # it would be waited for without end
     first = when - 0.01 * (len(found) - 1)
-    return [Press(press.device, first + 0.01 * number, press.key, press.x, press.y) for number, press in enumerate(found)]
+    return [
+        Press(press.device, first + 0.01 * number, press.key, press.x, press.y) for number, press in enumerate(found)
+    ]
 
 
 #: what a person does with a question: the answer and its reaction time in s, or None
@@ -197,14 +217,19 @@ Person = Callable[[Ask], tuple[Any, float] | None]
 
 
 @patch.object(player_module, "gc", Nothing())
-def play(stage: VirtualStage, trial: Trial, person: Person) -> list[tuple[Percept, Response | None, list[Shown], dict[str, Any]]]:
-    """A trial at the virtual window, as the runner plays it (but for the garbage, which takes real time to collect)."""
+def play(
+    stage: VirtualStage, trial: Trial, person: Person
+) -> list[tuple[Percept, Response | None, list[Shown], dict[str, Any]]]:
+    """A trial at the virtual window, as the runner plays it (but for the garbage, which takes real
+    time to collect)."""
     percepts = [step.percept for step in trial.steps]
     kinds = tuple(dict.fromkeys(percept.ask.kind for percept in percepts if percept.ask is not None))
     episode = ParticipantEpisode(Player(stage, "en", kinds, 3.0))
     told = []
     for step, following in zip(trial.steps, [*trial.steps[1:], None], strict=True):
-        episode.announce_next(following.percept if following is not None and following.feedback is None else None, following is None)
+        episode.announce_next(
+            following.percept if following is not None and following.feedback is None else None, following is None
+        )
         stage.ask = step.percept.ask
         stage.answer = person(step.percept.ask) if step.percept.ask is not None else None
         response = _now(episode.step(step.percept))

@@ -1,4 +1,5 @@
-"""Hands in a participant's window, for the benches of the lab: a trial is played, keys are pressed and clicks made at their times."""
+"""Hands in a participant's window, for the benches of the lab: a trial is played, keys are pressed
+and clicks made at their times."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds.arrays import Matrix
 from spanlab.stimuli.kinds.plain import Blank, Fixation
 
-#: a trial is played so often at most, until no press was later than this and no display had more frames left out
+#: a trial is played so often at most, until no press was later than this and no display had more
+#: frames left out
 TRIES, LATE_S, DROPPED = 4, 0.05, 6
 #: no trial of a bench takes nearly as long
 PATIENCE_S = 120.0
@@ -30,7 +32,11 @@ BLANK, CROSS = Blank.model_validate({}), Fixation.model_validate({})
 def pattern(number: int) -> Stimulus:
     """One of many matrices."""
     return Matrix.model_validate(
-        {"grid": 6, "filled": tuple(int(cell) for cell in sorted(np.random.RandomState(number).permutation(36)[:18])), "colour": "green"}
+        {
+            "grid": 6,
+            "filled": tuple(int(cell) for cell in sorted(np.random.RandomState(number).permutation(36)[:18])),
+            "colour": "green",
+        }
     )
 
 
@@ -55,17 +61,21 @@ class Bench:
                 self.xtest.at(onset + when, touch)
 
     def episode(self, percepts: Sequence[Percept]) -> ParticipantEpisode:
-        kinds: tuple[ResponseKind, ...] = tuple(dict.fromkeys(percept.ask.kind for percept in percepts if percept.ask is not None))
+        kinds: tuple[ResponseKind, ...] = tuple(
+            dict.fromkeys(percept.ask.kind for percept in percepts if percept.ask is not None)
+        )
         episode = self.agent.start(TrialContext("bench", "Bench", "en", "", kinds))
         episode.prepare([display for percept in percepts for display in percept.displays])
         return episode
 
     def trial(self, percepts: Sequence[Percept], announce: bool = True, once: bool = False) -> list[dict[str, Any]]:
-        """Play a trial and tell what was seen and answered in each step. A busy machine presses late and leaves out frames: then it is played again.
+        """Play a trial and tell what was seen and answered in each step. A busy machine presses
+        late and leaves out frames: then it is played again.
 
         Parameters
         ----------
-        once : whether it is played once in any case: where the scene itself makes the program busy, or goes on from what came before
+        once : whether it is played once in any case: where the scene itself makes the program busy,
+            or goes on from what came before
         """
         if once:
             return self._in_time(percepts, announce)
@@ -75,11 +85,17 @@ class Bench:
             before = len(self.xtest.done)
             try:
                 steps = self._in_time(percepts, announce)
-            except TimeoutError:  # a press that came late was taken for the second half of a double one, and there is no other
+            except (
+                TimeoutError
+            ):  # a press that came late was taken for the second half of a double one, and there is no other
                 steps = None
             pressed = sorted(when for _, when in self.xtest.done_since(before))
             late = max((when - due for when, due in zip(pressed, sorted(self._due), strict=False)), default=0.0)
-            if steps is not None and late < LATE_S and all(one["dropped_frames"] <= DROPPED for step in steps for one in step["shown"]):
+            if (
+                steps is not None
+                and late < LATE_S
+                and all(one["dropped_frames"] <= DROPPED for step in steps for one in step["shown"])
+            ):
                 return steps
             self.agent.rest(300)  # what is still to be pressed
             self.script[:0] = script[: len(script) - len(self.script)]
@@ -87,10 +103,14 @@ class Bench:
         return self._in_time(percepts, announce)
 
     def _in_time(self, percepts: Sequence[Percept], announce: bool) -> list[dict[str, Any]]:
-        """Play a trial, or give up: a question that nobody answers any more would be waited for without end."""
+        """Play a trial, or give up: a question that nobody answers any more would be waited for
+        without end."""
 
         def give_up(*_: object) -> None:
-            raise TimeoutError(f"a trial at the window has not ended after {PATIENCE_S} s: its questions got fewer answers than they wait for")
+            raise TimeoutError(
+                f"a trial at the window has not ended after {PATIENCE_S} s: its questions got fewer answers than they"
+                " wait for"
+            )
 
         before = signal.signal(signal.SIGALRM, give_up)
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
@@ -124,7 +144,9 @@ class Bench:
         self.agent.close()
 
 
-async def _trial(episode: ParticipantEpisode, percepts: Sequence[Percept], announce: bool) -> list[tuple[float, Response | None, Any, Any]]:
+async def _trial(
+    episode: ParticipantEpisode, percepts: Sequence[Percept], announce: bool
+) -> list[tuple[float, Response | None, Any, Any]]:
     steps = []
     for number, percept in enumerate(percepts):
         if announce:

@@ -1,7 +1,8 @@
-"""Records what a JACK server's loudspeaker is given, with the times at which it is, as the server tells them: ``python jack_recorder.py FILE SECONDS``.
+"""Records what a JACK server's loudspeaker is given, with the times at which it is, as the server
+tells them: ``python jack_recorder.py FILE SECONDS``.
 
-The file has for each block of samples when its first one is played (s on the monotonic clock, without the latency of the device), how many there are, and the
-samples of the left channel.
+The file has for each block of samples when its first one is played (s on the monotonic clock,
+without the latency of the device), how many there are, and the samples of the left channel.
 """
 
 from __future__ import annotations

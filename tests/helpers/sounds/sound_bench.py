@@ -1,7 +1,9 @@
-"""Sounds in a real window under a virtual screen, played by a JACK server without a loudspeaker, and recorded there: ``python sound_bench.py [COUNT]``.
+"""Sounds in a real window under a virtual screen, played by a JACK server without a loudspeaker,
+and recorded there: ``python sound_bench.py [COUNT]``.
 
-Prints, as JSON, of each sound how long after its display it began as the sound library reported it, and how long after that its first sample was played as the
-recording has it (by cross-correlation with the file), in ms.
+Prints, as JSON, of each sound how long after its display it began as the sound library reported it,
+and how long after that its first sample was played as the recording has it (by cross-correlation
+with the file), in ms.
 """
 
 from __future__ import annotations
@@ -78,15 +80,23 @@ def play(count: int) -> None:
 
     with virtual_screen(1024, 768), tempfile.TemporaryDirectory() as folder:
         sounds = [
-            ShownSound.model_validate(SoundFacts.read(write_sound(Path(folder) / f"{kind}.wav", kind, rate_hz=48000)).to_record()) for kind in range(KINDS)
+            ShownSound.model_validate(
+                SoundFacts.read(write_sound(Path(folder) / f"{kind}.wav", kind, rate_hz=48000)).to_record()
+            )
+            for kind in range(KINDS)
         ]
         bench = Bench()
         bench.stage.speaker.load(sounds[0])
         time.sleep(3)  # the server's clock settles
         clock = bench.stage.window.now() - time.monotonic()
         zero = bench.stage._zero - clock
-        percepts = [Percept("present", (Display(sounds[number % KINDS], 150.0), Display((BLANK, CROSS)[number % 2], 250.0))) for number in range(count)]
-        found = [(step["shown"][0]["onset_ms"], step["notes"]["sounds"][0]) for step in bench.trial(percepts, once=True)]
+        percepts = [
+            Percept("present", (Display(sounds[number % KINDS], 150.0), Display((BLANK, CROSS)[number % 2], 250.0)))
+            for number in range(count)
+        ]
+        found = [
+            (step["shown"][0]["onset_ms"], step["notes"]["sounds"][0]) for step in bench.trial(percepts, once=True)
+        ]
         facts = bench.agent.apparatus()["sound"]
         bench.close()
     print(json.dumps({"facts": facts, "zero": zero, "sounds": found}))
@@ -105,7 +115,8 @@ def main(count: int) -> None:
         )
         assert recorder.stdout is not None
         recorder.stdout.readline()
-        # Psychtoolbox brings a JACK library of its own, which looks for the server at another place than that of the system
+        # Psychtoolbox brings a JACK library of its own, which looks for the server at another place
+        # than that of the system
         played = subprocess.run(
             [sys.executable, __file__, "play", str(count)],
             env={**environment, "LD_PRELOAD": JACK_LIBRARY},
@@ -126,7 +137,16 @@ def main(count: int) -> None:
         alike.append(float(match[best] / np.sum(wanted**2)))
         lags.append(1000 * (times[near][best] - onset) + told["facts"]["declared_latency_ms"])
         reported.append(round(note["onset_ms"] - display_ms, 3))
-    print(json.dumps({"facts": told["facts"], "after_display_ms": reported, "lag_ms": [round(lag, 3) for lag in lags], "alike": alike}))
+    print(
+        json.dumps(
+            {
+                "facts": told["facts"],
+                "after_display_ms": reported,
+                "lag_ms": [round(lag, 3) for lag in lags],
+                "alike": alike,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

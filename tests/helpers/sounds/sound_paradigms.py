@@ -38,7 +38,9 @@ def burst(number: int, ms: float = 100.0, rate_hz: int = 48000, channels: int = 
     return np.random.RandomState(number).uniform(-0.5, 0.5, (round(ms * rate_hz / 1000), channels)).astype(np.float32)
 
 
-def write_sound(path: Path, number: int = 1, ms: float = 100.0, rate_hz: int = 48000, channels: int = 1, **save: Any) -> Path:
+def write_sound(
+    path: Path, number: int = 1, ms: float = 100.0, rate_hz: int = 48000, channels: int = 1, **save: Any
+) -> Path:
     """A file with a noise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     soundfile.write(path, burst(number, ms, rate_hz, channels), rate_hz, **save)

@@ -18,7 +18,16 @@ from spanlab.paradigms.language.functions import FUNCTIONS, ExpressionError
 from spanlab.paradigms.language.limits import MAX_WORK, LimitError, spend, start_trial, weigh, work_done
 
 ITEMS = [{"symbol": "b", "label": "m"}, {"symbol": "c", "label": "-"}]
-ENVIRONMENT: dict[str, Any] = {"a": 3, "b": [1, 2, 3], "c": "word", "d": {"x": 1, "y": [2, 3]}, "items": ITEMS, "t": True, "n": None, "f": 0.5}
+ENVIRONMENT: dict[str, Any] = {
+    "a": 3,
+    "b": [1, 2, 3],
+    "c": "word",
+    "d": {"x": 1, "y": [2, 3]},
+    "items": ITEMS,
+    "t": True,
+    "n": None,
+    "f": 0.5,
+}
 
 ESCAPES = [
     "().__class__",
@@ -294,7 +303,7 @@ def test_work_is_counted_for_the_whole_trial() -> None:
     start_trial()
 
 
-# random expressions ----------------------------------------------------------------------------------------------------------------------------------
+# random expressions -------------------------------------------------------------------------------
 
 NAMES = st.sampled_from([*ENVIRONMENT, "zz", "len", "str", "True", "None", "__class__", "_x"])
 NUMBERS = st.one_of(st.integers(-5, 5), st.sampled_from([0.5, 1e308, 10**18, 2**63, -1])).map(repr)

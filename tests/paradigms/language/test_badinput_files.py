@@ -1,4 +1,5 @@
-"""Whatever a file holds, loading and compiling it works or gives an error that names the file; never another exception, never a hang."""
+"""Whatever a file holds, loading and compiling it works or gives an error that names the file;
+never another exception, never a hang."""
 
 # ruff: noqa: E501
 
@@ -21,13 +22,23 @@ from hypothesis import strategies as st
 from paradigm_texts import PROBE, load, text
 
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import compile_trial, fingerprint, list_paradigms, load_paradigm, paradigm_from_data, plan_practice, plan_session, session_design
+from spanlab.paradigms import (
+    compile_trial,
+    fingerprint,
+    list_paradigms,
+    load_paradigm,
+    paradigm_from_data,
+    plan_practice,
+    plan_session,
+    session_design,
+)
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.language.schema import DatasetDesign
 from spanlab.paradigms.language.yaml_source import parse
 from spanlab.paradigms.library import path as library_path
 
-#: loading and compiling are a fraction of a million additions; a hostile file may cost as much as some hundred millions
+#: loading and compiling are a fraction of a million additions; a hostile file may cost as much as
+#: some hundred millions
 MUCH = 800
 
 HERE = Path(__file__).resolve().parents[2]
@@ -64,7 +75,9 @@ def survives(folder: Path, content: str | bytes) -> bool:
         assert line.isprintable()
         assert 10 < len(line) < 1600
         if isinstance(error, ParadigmError):
-            assert re.match(rf"((broken|{'|'.join(list_paradigms())})\.yaml|zero)(:\d+)? ", line), f"no file in the message: {line}"
+            assert re.match(rf"((broken|{'|'.join(list_paradigms())})\.yaml|zero)(:\d+)? ", line), (
+                f"no file in the message: {line}"
+            )
     return error is None
 
 
@@ -79,7 +92,7 @@ def test_what_the_fuzz_starts_from_works(tmp_path: Path, content: str) -> None:
     assert survives(tmp_path, dumped(parse(content, "shipped").data))
 
 
-# mutations of shipped files ------------------------------------------------------------------------------------------------------------------------------
+# mutations of shipped files -----------------------------------------------------------------------
 
 SCALARS = st.one_of(
     st.none(),
@@ -89,10 +102,31 @@ SCALARS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False, width=32),
     st.text(max_size=12),
     st.sampled_from(
-        ["no", "=1", "=", "=zz", "=number", "=[1, 2]", "=1 / 0", "=range(10 ** 9)", "={'a': 1}", "none", "all", "en", "2", "true", "=list_length", "=n"]
+        [
+            "no",
+            "=1",
+            "=",
+            "=zz",
+            "=number",
+            "=[1, 2]",
+            "=1 / 0",
+            "=range(10 ** 9)",
+            "={'a': 1}",
+            "none",
+            "all",
+            "en",
+            "2",
+            "true",
+            "=list_length",
+            "=n",
+        ]
     ),
 )
-VALUES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)), max_leaves=6)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)),
+    max_leaves=6,
+)
 WORDS = st.sampled_from(
     [
         "paradigm",
@@ -218,11 +252,36 @@ def test_torn_files(tmp_path: Path, content: bytes) -> None:
 @st.composite
 def documents(draw: st.DrawFn) -> str:
     """Random values under the right keys."""
-    keys = ["paradigm", "version", "title", "instructions", "timeline", "factors", "draw", "designs", "practice", "network", "source", "set_size", "domains"]
+    keys = [
+        "paradigm",
+        "version",
+        "title",
+        "instructions",
+        "timeline",
+        "factors",
+        "draw",
+        "designs",
+        "practice",
+        "network",
+        "source",
+        "set_size",
+        "domains",
+    ]
     steps = st.dictionaries(WORDS, st.one_of(VALUES, st.dictionaries(WORDS, VALUES, max_size=3)), max_size=4)
-    content: dict[str, Any] = {"paradigm": "x", "version": 1, "title": "x", "instructions": {"en": "x"}, "timeline": draw(st.lists(steps, max_size=3))}
+    content: dict[str, Any] = {
+        "paradigm": "x",
+        "version": 1,
+        "title": "x",
+        "instructions": {"en": "x"},
+        "timeline": draw(st.lists(steps, max_size=3)),
+    }
     for key in draw(st.lists(st.sampled_from(keys), max_size=3)):
-        content[key] = draw(st.one_of(VALUES, st.dictionaries(WORDS, st.one_of(VALUES, st.dictionaries(WORDS, VALUES, max_size=2)), max_size=3)))
+        content[key] = draw(
+            st.one_of(
+                VALUES,
+                st.dictionaries(WORDS, st.one_of(VALUES, st.dictionaries(WORDS, VALUES, max_size=2)), max_size=3),
+            )
+        )
     return dumped(content)
 
 
@@ -233,13 +292,24 @@ def test_random_documents(tmp_path: Path, content: str) -> None:
     survives(tmp_path, content)
 
 
-@given(content=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda characters: characters.encode("utf-8", "surrogatepass"))))
+@given(
+    content=st.one_of(
+        st.binary(max_size=200),
+        st.text(max_size=200).map(lambda characters: characters.encode("utf-8", "surrogatepass")),
+    )
+)
 @settings(FOLDER, max_examples=100)
 def test_random_bytes(tmp_path: Path, content: bytes) -> None:
     assert not survives(tmp_path, content)
 
 
-@given(content=st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(WORDS, inner, max_size=4)), max_leaves=20))
+@given(
+    content=st.recursive(
+        SCALARS,
+        lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(WORDS, inner, max_size=4)),
+        max_leaves=20,
+    )
+)
 @settings(FOLDER, max_examples=150)
 def test_random_content_of_a_record(content: Any) -> None:
     """A session keeps its paradigm as JSON; a damaged one gives an error, too."""
@@ -263,7 +333,7 @@ def test_a_design_of_57600_trials_is_planned_in_time(tmp_path: Path) -> None:
     assert survives(tmp_path, shipped.replace("repetitions: 20\n", "repetitions: 9600\n"))
 
 
-# what is huge, deep or hostile -----------------------------------------------------------------------------------------------------------------------
+# what is huge, deep or hostile --------------------------------------------------------------------
 
 
 def blank(inside: str = "") -> str:
@@ -381,7 +451,23 @@ def test_line_ends_and_byte_order_marks_are_all_the_same(tmp_path: Path, ending:
 
 @pytest.mark.parametrize(
     "source",
-    ["/", "/dev", ".", "..", "", " ", "nowhere", "nowhere.yaml", "/nowhere/x.yaml", "a" * 300, "a" * 5000 + ".yaml", "x\x00y.yaml", "vsr.yaml/x", "~", "*"],
+    [
+        "/",
+        "/dev",
+        ".",
+        "..",
+        "",
+        " ",
+        "nowhere",
+        "nowhere.yaml",
+        "/nowhere/x.yaml",
+        "a" * 300,
+        "a" * 5000 + ".yaml",
+        "x\x00y.yaml",
+        "vsr.yaml/x",
+        "~",
+        "*",
+    ],
 )
 def test_what_is_no_file_is_told(source: str) -> None:
     for one in (source, Path(source)):

@@ -1,4 +1,5 @@
-"""Every mistake in a paradigm file is told with file, line and key, what was expected and found, and the nearest valid name."""
+"""Every mistake in a paradigm file is told with file, line and key, what was expected and found,
+and the nearest valid name."""
 
 # ruff: noqa: E501
 
@@ -278,15 +279,40 @@ def test_a_hundred_problems_are_enough(tmp_path: Path) -> None:
 
 
 def test_messages_are_single_clean_lines_of_some_length(tmp_path: Path) -> None:
-    found = problems(tmp_path, text(more=f'"\\e[31mred\\n": 1\n"{"x" * 600}": 2\ndomains: ["{"y" * 5000}", "a\\nb", 3]'))
+    found = problems(
+        tmp_path, text(more=f'"\\e[31mred\\n": 1\n"{"x" * 600}": 2\ndomains: ["{"y" * 5000}", "a\\nb", 3]')
+    )
     assert len(found) == 3
     assert found[0] == r"small.yaml:7 \x1b[31mred\n: unknown key '\x1b[31mred\n'"
     assert all(len(line) < 1600 for line in found)
 
 
 def test_scalars_are_those_of_yaml_1_2() -> None:
-    words = {"no": "no", "off": "off", "yes": "yes", "y": "y", "012": "012", "0x1f": "0x1f", "1_000": "1_000", "1:30": "1:30", "2024-01-01": "2024-01-01"}
-    values = {"12": 12, "-3": -3, "+4": 4, "0": 0, "1.5": 1.5, "-.5": -0.5, "1e3": 1000.0, "true": True, "False": False, "null": None, "~": None, "": None}
+    words = {
+        "no": "no",
+        "off": "off",
+        "yes": "yes",
+        "y": "y",
+        "012": "012",
+        "0x1f": "0x1f",
+        "1_000": "1_000",
+        "1:30": "1:30",
+        "2024-01-01": "2024-01-01",
+    }
+    values = {
+        "12": 12,
+        "-3": -3,
+        "+4": 4,
+        "0": 0,
+        "1.5": 1.5,
+        "-.5": -0.5,
+        "1e3": 1000.0,
+        "true": True,
+        "False": False,
+        "null": None,
+        "~": None,
+        "": None,
+    }
     others = {".inf": ".inf", "nan": "nan", "1e999": "1e999", "9" * 60: "9" * 60, "=": "=", "<<": "<<", "tRue": "tRue"}
     for word, value in {**words, **values, **others}.items():
         assert scalar(word) == value

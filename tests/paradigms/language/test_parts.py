@@ -36,7 +36,9 @@ def schema() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(made)
 
 
-def test_parts_lists_everything_with_its_help(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_lists_everything_with_its_help(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, out, err = said(capsys, monkeypatch, "parts")
     assert (code, err) == (0, "")
     for registry in (STIMULI, SAMPLERS, RESPONSES):
@@ -53,7 +55,11 @@ def test_parts_by_name(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     assert "take (whole number from 0; not given by default): number to draw; all if not given" in out
     assert "\nchoice: One answer out of several.\n" in out
     assert "matrix" not in out
-    assert said(capsys, monkeypatch, "parts", "permutations") == (1, "", "spanlab: there is no part called 'permutations'; did you mean 'permutation'?\n")
+    assert said(capsys, monkeypatch, "parts", "permutations") == (
+        1,
+        "",
+        "spanlab: there is no part called 'permutations'; did you mean 'permutation'?\n",
+    )
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
-"""What the files can say: texts that are filled in, null, numbers from distributions, several stimuli in one display, things at any angle."""
+"""What the files can say: texts that are filled in, null, numbers from distributions, several
+stimuli in one display, things at any angle."""
 
 from __future__ import annotations
 
@@ -28,13 +29,15 @@ def problems(folder: Path, content: str) -> str:
     return str(error.value)
 
 
-# -- texts and null --------------------------------------------------------------------------------------------------------------------------------
+# -- texts and null --------------------------------------------------------------------------------
 
 
 def test_texts_are_filled_in(tmp_path: Path) -> None:
     draw = "a: =3\nword: =['x', 'y'][1]"
     assert shown(tmp_path, "{text: '{=a + 1} times {=word}'}", draw=draw).stimulus.text == "4 times y"
-    assert shown(tmp_path, "{text: 'braces {stay} as they are'}", draw=draw).stimulus.text == "braces {stay} as they are"
+    assert (
+        shown(tmp_path, "{text: 'braces {stay} as they are'}", draw=draw).stimulus.text == "braces {stay} as they are"
+    )
 
 
 def test_a_name_in_braces_is_not_silently_a_text(tmp_path: Path) -> None:
@@ -46,13 +49,26 @@ def test_a_name_in_braces_is_not_silently_a_text(tmp_path: Path) -> None:
 
 
 def test_feedback_takes_no_texts_that_are_filled_in(tmp_path: Path) -> None:
-    timeline = asked("") + "\n- {phase: feedback, feedback: {right: {text: 'it was {=a}', ms: 100}, wrong: {text: no, ms: 100}}}"
+    timeline = (
+        asked("")
+        + "\n- {phase: feedback, feedback: {right: {text: 'it was {=a}', ms: 100}, wrong: {text: no, ms: 100}}}"
+    )
     assert "feedback takes no expressions" in problems(tmp_path, text(timeline, draw="a: =3"))
 
 
 def test_null_true_and_false_are_what_they_are_in_yaml(tmp_path: Path) -> None:
-    draw = 'items: "=[null, \'b\', null]"\nfull: "=[item for item in items if item is not null]"\nyes: "=true if full else false"'
-    paradigm = load(tmp_path, text(asked("- {phase: present, show: {text: '{=len(full)}'}}"), draw=draw, more="set_size: =len(full) if yes else 9"))
+    draw = (
+        'items: "=[null, \'b\', null]"\nfull: "=[item for item in items if item is not null]"\nyes: "=true if full else'
+        ' false"'
+    )
+    paradigm = load(
+        tmp_path,
+        text(
+            asked("- {phase: present, show: {text: '{=len(full)}'}}"),
+            draw=draw,
+            more="set_size: =len(full) if yes else 9",
+        ),
+    )
     compiled = compile_trial(paradigm, {}, 1)
     assert compiled.steps[0].percept.displays[0].stimulus.text == "1"  # type: ignore[attr-defined]
     assert compiled.set_size == 1
@@ -60,11 +76,13 @@ def test_null_true_and_false_are_what_they_are_in_yaml(tmp_path: Path) -> None:
 
 
 def test_unknown_names_list_what_there_is(tmp_path: Path) -> None:
-    assert " (known: " in (said := problems(tmp_path, text("- {phase: p, show: {zzz: {}}, ask: {choice: {options: 9}, answer: 0}}")))
+    assert " (known: " in (
+        said := problems(tmp_path, text("- {phase: p, show: {zzz: {}}, ask: {choice: {options: 9}, answer: 0}}"))
+    )
     assert {"letter", "oriented_bar", "together"} <= set(re.findall(r"\w+", said))
 
 
-# -- draws -----------------------------------------------------------------------------------------------------------------------------------------
+# -- draws -----------------------------------------------------------------------------------------
 
 
 def drawn(name: str, many: int = 4000, **parameters: Any) -> list[Any]:
@@ -126,7 +144,7 @@ def test_a_drawn_duration_is_shown_and_recorded(tmp_path: Path) -> None:
         assert steps[0].percept.displays[0].ms == steps[1].truth.record["retention_ms"]
 
 
-# -- displays --------------------------------------------------------------------------------------------------------------------------------------
+# -- displays --------------------------------------------------------------------------------------
 
 
 def picture_of(name: str, **parameters: Any) -> np.ndarray:
@@ -164,13 +182,16 @@ def test_stripes_lie_at_their_angle_and_are_as_many_as_asked_for(angle: float) -
 
 def test_several_stimuli_are_placed_and_sized(tmp_path: Path) -> None:
     display = (
-        "{together: [{show: {matrix: {grid: 2, filled: =cells, colour: red}}, x: 72, y: 24, size: 0.5}, {show: {oriented_bar: 45}, x: 24, y: 72, size: 0.5}]}"
+        "{together: [{show: {matrix: {grid: 2, filled: =cells, colour: red}}, x: 72, y: 24, size: 0.5}, {show:"
+        " {oriented_bar: 45}, x: 24, y: 72, size: 0.5}]}"
     )
     stimulus = shown(tmp_path, display, draw="cells: =[0, 3]").stimulus
     whole = STIMULI.get("matrix").model_validate({"grid": 2, "filled": [0, 3], "colour": "red"})
     picture, alone = render(stimulus.scene(), 8).astype(int), render(whole.scene(), 4).astype(int)
     part = picture[:384, 384:]
-    assert np.corrcoef(part.ravel(), alone.ravel())[0, 1] > 0.85, "the same, but for lines, which are not thinner than a unit"
+    assert np.corrcoef(part.ravel(), alone.ravel())[0, 1] > 0.85, (
+        "the same, but for lines, which are not thinner than a unit"
+    )
     assert (picture[:380, :380] == picture[0, 0]).all(), "nothing at the other places"
     assert "Display 1, at 72 from the left and 24 from the top, size 0.5:" in stimulus.words()
     assert whole.words() in stimulus.words()

@@ -1,4 +1,5 @@
-"""Whatever paradigm the language can say, sessions take it from the first trial to the table: random paradigms, valid by construction."""
+"""Whatever paradigm the language can say, sessions take it from the first trial to the table:
+random paradigms, valid by construction."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.replaying import recorded_agent
 
 WORDS = st.sampled_from(["m", "-", "yes", "no", "1", "2", "left arrow", "é", "A"])
-ANYTHING = st.one_of(st.integers(-3, 9), st.sampled_from(["x", "y z", "", True, False, None, 0.5, "é", "a,b", '"q"', "\n"]))
+ANYTHING = st.one_of(
+    st.integers(-3, 9), st.sampled_from(["x", "y z", "", True, False, None, 0.5, "é", "a,b", '"q"', "\n"])
+)
 WHOLE = ["serial_position", "output_position", "retention_steps", "set_size", "list_length"]
 SHOWN = st.sampled_from(
     [
@@ -38,7 +41,10 @@ SHOWN = st.sampled_from(
         {"pattern_array": {"grid": 2, "cells": [[0], None, [1, 2], *[None] * 6]}},
     ]
 )
-FEEDBACK = {"phase": "feedback", "feedback": {"right": {"text": "right", "ms": 50}, "wrong": {"text": "wrong", "ms": 50}}}
+FEEDBACK = {
+    "phase": "feedback",
+    "feedback": {"right": {"text": "right", "ms": 50}, "wrong": {"text": "wrong", "ms": 50}},
+}
 
 
 @st.composite
@@ -49,7 +55,10 @@ def questions(draw: st.DrawFn) -> dict[str, Any]:
         ask: dict[str, Any] = {"choice": {"options": count}, "answer": draw(st.integers(0, count - 1))}
     elif kind == "grid":
         columns, rows = draw(st.integers(2, 4)), draw(st.integers(1, 4))
-        ask = {"choice": {"options": columns * rows, "layout": f"{columns}x{rows}"}, "answer": draw(st.integers(0, columns * rows - 1))}
+        ask = {
+            "choice": {"options": columns * rows, "layout": f"{columns}x{rows}"},
+            "answer": draw(st.integers(0, columns * rows - 1)),
+        }
     elif kind == "words":
         words = draw(st.lists(WORDS, min_size=2, max_size=4, unique=True))
         ask = {"choice": {"options": words}, "answer": draw(st.sampled_from(words))}
@@ -57,7 +66,12 @@ def questions(draw: st.DrawFn) -> dict[str, Any]:
         grid = draw(st.integers(2, 5))
         take = draw(st.integers(1, grid**2))
         ask = {"cells": {"grid": grid, "take": take}, "answer": draw(st.permutations(range(grid**2)))[:take]}
-    settled = {"window_ms": [100, "none", 500.5, "=100 * 3"], "counts": ["first", "last"], "late": ["record", "ignore"], "chance": [0, 1, 0.3]}
+    settled = {
+        "window_ms": [100, "none", 500.5, "=100 * 3"],
+        "counts": ["first", "last"],
+        "late": ["record", "ignore"],
+        "chance": [0, 1, 0.3],
+    }
     for key in draw(st.lists(st.sampled_from(sorted(settled)), unique=True)):
         ask[key] = draw(st.sampled_from(settled[key]))
     return {**ask, "no_answer_means": ask["answer"]} if draw(st.booleans()) else ask
@@ -65,7 +79,10 @@ def questions(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def steps(draw: st.DrawFn, asks: bool) -> dict[str, Any]:
-    shown = [{**one, "ms": draw(st.sampled_from([100, 16.7, {"uniform": [5, 50]}, "=50 + 1"]))} for one in draw(st.lists(SHOWN, min_size=1, max_size=3))]
+    shown = [
+        {**one, "ms": draw(st.sampled_from([100, 16.7, {"uniform": [5, 50]}, "=50 + 1"]))}
+        for one in draw(st.lists(SHOWN, min_size=1, max_size=3))
+    ]
     timed = draw(st.booleans())
     if not timed:
         del shown[-1]["ms"]
@@ -74,8 +91,12 @@ def steps(draw: st.DrawFn, asks: bool) -> dict[str, Any]:
         step["ask"] = {**draw(questions()), **({"ends": "on_time"} if timed else {})}
     elif draw(st.integers(0, 3)) == 0:
         step["model_steps"] = 0
-    names = draw(st.lists(st.sampled_from(["x", "note", "session", "trial", "chance", *WHOLE]), max_size=3, unique=True))
-    step["record"] = {name: draw(st.one_of(st.integers(1, 5), st.none()) if name in WHOLE else ANYTHING) for name in names}
+    names = draw(
+        st.lists(st.sampled_from(["x", "note", "session", "trial", "chance", *WHOLE]), max_size=3, unique=True)
+    )
+    step["record"] = {
+        name: draw(st.one_of(st.integers(1, 5), st.none()) if name in WHOLE else ANYTHING) for name in names
+    }
     return step
 
 
@@ -89,14 +110,28 @@ def items(draw: st.DrawFn, depth: int = 0) -> list[dict[str, Any]]:
         return [{"for": f"v{depth} in range({draw(st.integers(0, 3))})", "do": inner}]
     if kind == "repeat":
         return [{"repeat": draw(st.integers(0, 3)), "do": inner}]
-    return [{"when": draw(st.sampled_from(["=a == 1", True, False, "=generator == 'published'"])), "do": inner, "else": draw(items(depth + 1))}]
+    return [
+        {
+            "when": draw(st.sampled_from(["=a == 1", True, False, "=generator == 'published'"])),
+            "do": inner,
+            "else": draw(items(depth + 1)),
+        }
+    ]
 
 
 @st.composite
 def paradigms(draw: st.DrawFn) -> str:
     factors = {"a": draw(st.sampled_from([[1, 2], [1], ["x", "y"], [0.5, True], {"random": [1, 2, 3]}]))}
-    for name in draw(st.lists(st.sampled_from(["list_length", "set_size", "retention_steps", "session", "größe"]), max_size=2, unique=True)):
-        levels = [[1, 2], [3], {"random": [1, 4]}] if name in WHOLE else [["x", "y"], [1.5], [True, False], {"random": ["p", "q"]}]
+    for name in draw(
+        st.lists(
+            st.sampled_from(["list_length", "set_size", "retention_steps", "session", "größe"]), max_size=2, unique=True
+        )
+    ):
+        levels = (
+            [[1, 2], [3], {"random": [1, 4]}]
+            if name in WHOLE
+            else [["x", "y"], [1.5], [True, False], {"random": ["p", "q"]}]
+        )
         factors[name] = draw(st.sampled_from(levels))
     timeline = [one for _ in range(draw(st.integers(1, 3))) for one in draw(items())]
     content = {
@@ -138,11 +173,16 @@ def check(folder: Path, content: str) -> None:
     shutil.rmtree(folder / "data", ignore_errors=True)
     (folder / "made.yaml").write_text(content, encoding="utf-8")
     paradigm = load_paradigm(folder / "made.yaml")
-    trials = [compile_trial(paradigm, planned.levels, planned.seed) for planned in plan_session(paradigm, 1, SessionDesign(), trials=3)]
+    trials = [
+        compile_trial(paradigm, planned.levels, planned.seed)
+        for planned in plan_session(paradigm, 1, SessionDesign(), trials=3)
+    ]
     for trial in trials:
         check_percepts(trial)
     trial_picture(trials[0], paradigm)
-    chance, ideal, capacity = (take(folder / "data", paradigm, make_agent(name, 1)) for name in ("chance", "ideal", "capacity:2"))
+    chance, ideal, capacity = (
+        take(folder / "data", paradigm, make_agent(name, 1)) for name in ("chance", "ideal", "capacity:2")
+    )
     assert read_responses(ideal)["correct"].all()
     again = take(folder / "data", paradigm, recorded_agent(f"recorded:{chance}"))
     assert list(read_responses(again)["answer"]) == list(read_responses(chance)["answer"])
@@ -151,13 +191,17 @@ def check(folder: Path, content: str) -> None:
 
 @pytest.mark.slow
 @given(content=paradigms())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_any_paradigm_can_be_taken(tmp_path: Path, content: str) -> None:
     check(tmp_path, content)
 
 
 @pytest.mark.slow
 @given(content=paradigms())
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_many_paradigms_can_be_taken(tmp_path: Path, content: str) -> None:
     check(tmp_path, content)

@@ -9,7 +9,14 @@ import pytest
 from paradigm_texts import PROBE, asked, load, problems, recorded, text, trial
 
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import compile_trial, fingerprint, load_paradigm, paradigm_from_data, resolve_levels, with_streams
+from spanlab.paradigms import (
+    compile_trial,
+    fingerprint,
+    load_paradigm,
+    paradigm_from_data,
+    resolve_levels,
+    with_streams,
+)
 
 
 def note(expression: str, name: str = "x") -> str:
@@ -17,18 +24,32 @@ def note(expression: str, name: str = "x") -> str:
     return f'{{phase: note, show: {{blank: {{}}, ms: 1}}, record: {{{name}: "{expression}"}}}}'
 
 
-def values(folder: Path, *expressions: str, draw: str = "", factors: str = "", levels: dict[str, Any] | None = None, seed: int = 1) -> list[Any]:
+def values(
+    folder: Path,
+    *expressions: str,
+    draw: str = "",
+    factors: str = "",
+    levels: dict[str, Any] | None = None,
+    seed: int = 1,
+) -> list[Any]:
     """The values of expressions, recorded by one step each."""
     steps = "\n".join(f"- {note(expression)}" for expression in expressions)
     return recorded(trial(folder, text(f"{steps}\n{PROBE}", draw=draw, factors=factors), levels, seed))
 
 
-# factors ---------------------------------------------------------------------------------------------------------------------------------------------
+# factors ------------------------------------------------------------------------------------------
 
 
 def test_crossed_factors_make_combinations_in_the_order_of_the_file(tmp_path: Path) -> None:
     paradigm = load(tmp_path, text(factors="a: [1, 2]\nb: [x, y, z]\nc: {random: [7, 8]}"))
-    assert [(one["a"], one["b"]) for one in paradigm.combinations()] == [(1, "x"), (1, "y"), (1, "z"), (2, "x"), (2, "y"), (2, "z")]
+    assert [(one["a"], one["b"]) for one in paradigm.combinations()] == [
+        (1, "x"),
+        (1, "y"),
+        (1, "z"),
+        (2, "x"),
+        (2, "y"),
+        (2, "z"),
+    ]
     assert all("c" not in one for one in paradigm.combinations())
     assert paradigm.combinations({"a": 2, "b": ["z", "x"]}) == [{"a": 2, "b": "z"}, {"a": 2, "b": "x"}]
     assert {one["c"] for one in paradigm.combinations({"c": [7, 8]})} == {7, 8}
@@ -36,12 +57,16 @@ def test_crossed_factors_make_combinations_in_the_order_of_the_file(tmp_path: Pa
 
 def test_random_factors_follow_the_seed_and_the_crossed_levels_unless_given(tmp_path: Path) -> None:
     paradigm = load(tmp_path, text(factors="a: [1, 2]\nc: {random: [0, 1, 2, 3]}"))
-    drawn, other = ([compile_trial(paradigm, {"a": level}, seed).levels["c"] for seed in range(200)] for level in (1, 2))
+    drawn, other = (
+        [compile_trial(paradigm, {"a": level}, seed).levels["c"] for seed in range(200)] for level in (1, 2)
+    )
     assert drawn == [compile_trial(paradigm, {"a": 1}, seed).levels["c"] for seed in range(200)]
     assert 25 < sum(one == two for one, two in zip(drawn, other, strict=True)) < 75
     assert min(drawn.count(level) for level in range(4)) > 25
     first = with_streams(paradigm, 1)
-    assert [compile_trial(first, {"a": 1}, seed).levels for seed in range(9)] == [{**compile_trial(first, {"a": 2}, seed).levels, "a": 1} for seed in range(9)]
+    assert [compile_trial(first, {"a": 1}, seed).levels for seed in range(9)] == [
+        {**compile_trial(first, {"a": 2}, seed).levels, "a": 1} for seed in range(9)
+    ]
     assert compile_trial(paradigm, {"a": 1, "c": 3}, 0).levels == {"a": 1, "c": 3}
     assert resolve_levels(paradigm, {"a": 1}, 5) == compile_trial(paradigm, {"a": 1}, 5).levels
 
@@ -67,7 +92,7 @@ def test_levels_are_used_as_the_file_writes_them(tmp_path: Path) -> None:
         compile_trial(paradigm, {"aa": 1}, 1)
 
 
-# draws -----------------------------------------------------------------------------------------------------------------------------------------------
+# draws --------------------------------------------------------------------------------------------
 
 
 DRAWS = "deck: {permutation: {of: 50}}\npick: {one_of: 1000}"
@@ -96,12 +121,12 @@ def test_a_draw_may_use_factors_and_earlier_draws_and_be_an_expression_or_a_list
         twice: "=[2 * card for card in deck]"
         mixed: [1, =n, [=top]]
     """
-    found = values(tmp_path, "=len(deck)", "=top in deck", "=twice == [2 * card for card in deck]", "=mixed == [1, n, [top]]", draw=draw, factors="n: [3, 4]",
+    found = values(tmp_path, "=len(deck)", "=top in deck", "=twice == [2 * card for card in deck]", "=mixed == [1, n, [top]]", draw=draw, factors="n: [3, 4]",  # noqa: E501
                    levels={"n": 4})  # fmt: skip
     assert found == [4, True, True, True]
 
 
-# flow ------------------------------------------------------------------------------------------------------------------------------------------------
+# flow ---------------------------------------------------------------------------------------------
 
 
 def test_loops_count_from_0_and_1_and_by_name(tmp_path: Path) -> None:
@@ -113,20 +138,40 @@ def test_loops_count_from_0_and_1_and_by_name(tmp_path: Path) -> None:
               phase: note
               show: {blank: {}}
               record: {x: =letter + str(letter_number) + str(i) + str(i_number) + str(index) + str(j)}
-    """
-    assert recorded(trial(tmp_path, text(asked(timeline)))) == [0, "a17100", "a18211", 1, "b27100", "b28211", 2, "c37100", "c38211"]
+    """  # noqa: E501
+    assert recorded(trial(tmp_path, text(asked(timeline)))) == [
+        0,
+        "a17100",
+        "a18211",
+        1,
+        "b27100",
+        "b28211",
+        2,
+        "c37100",
+        "c38211",
+    ]
 
 
 def test_a_step_may_stand_in_the_loop_itself(tmp_path: Path) -> None:
-    timeline = "- for: cell in range(4)\n  phase: present\n  show: {matrix: {grid: 2, filled: '=[cell]'}, ms: 100}\n" + PROBE
+    timeline = (
+        "- for: cell in range(4)\n  phase: present\n  show: {matrix: {grid: 2, filled: '=[cell]'}, ms: 100}\n" + PROBE
+    )
     one = trial(tmp_path, text(timeline))
     assert [step.percept.phase for step in one.steps] == ["present"] * 4 + ["probe"]
     assert [step.index for step in one.steps] == [0, 1, 2, 3, 4]
-    assert [step.percept.displays[0].stimulus.model_dump()["filled"] for step in one.steps[:4]] == [(0,), (1,), (2,), (3,)]
+    assert [step.percept.displays[0].stimulus.model_dump()["filled"] for step in one.steps[:4]] == [
+        (0,),
+        (1,),
+        (2,),
+        (3,),
+    ]
 
 
 def test_repeat_counts_and_takes_expressions(tmp_path: Path) -> None:
-    timeline = f"- repeat: '=n + 1'\n  do:\n    - {note('=number')}\n- repeat: 0\n  do: [{note('=99')}]\n- {note('=n')}\n{PROBE}"
+    timeline = (
+        f"- repeat: '=n + 1'\n  do:\n    - {note('=number')}\n- repeat: 0\n  do: [{note('=99')}]\n-"
+        f" {note('=n')}\n{PROBE}"
+    )
     assert recorded(trial(tmp_path, text(timeline, factors="n: [2, 3]"), {"n": 3})) == [1, 2, 3, 4, 3]
 
 
@@ -152,11 +197,13 @@ def test_when_is_asked_before_repeat(tmp_path: Path) -> None:
 
 
 def test_loops_over_nothing_make_no_steps(tmp_path: Path) -> None:
-    one = trial(tmp_path, text(f"- for: x in range(0)\n  do: [{note('=x')}]\n- for: x in []\n  do: [{note('=x')}]\n{PROBE}"))
+    one = trial(
+        tmp_path, text(f"- for: x in range(0)\n  do: [{note('=x')}]\n- for: x in []\n  do: [{note('=x')}]\n{PROBE}")
+    )
     assert len(one.steps) == 1
 
 
-# expressions -----------------------------------------------------------------------------------------------------------------------------------------
+# expressions --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -203,7 +250,7 @@ def test_the_generator_is_a_name_and_part_of_the_identity(tmp_path: Path) -> Non
         compile_trial(paradigm, {}, 1, "publishd")  # type: ignore[arg-type]
 
 
-# steps -----------------------------------------------------------------------------------------------------------------------------------------------
+# steps --------------------------------------------------------------------------------------------
 
 
 def test_display_sequences_and_the_one_for_machines(tmp_path: Path) -> None:
@@ -264,29 +311,45 @@ def test_drawn_durations_of_one_step_do_not_depend_on_another(tmp_path: Path) ->
     ],
 )
 def test_windows_for_answers(tmp_path: Path, show: str, beside: str, window: float | None, ends: str) -> None:
-    one = trial(tmp_path, text(f"- {{phase: p, show: {show}, ask: {{choice: {{options: 2}}, answer: 1{', ' if beside else ''}{beside}}}}}"))
+    one = trial(
+        tmp_path,
+        text(
+            f"- {{phase: p, show: {show}, ask: {{choice: {{options: 2}}, answer: 1{', ' if beside else ''}{beside}}}}}"
+        ),
+    )
     ask = one.steps[0].percept.ask
     assert ask is not None
     assert (ask.window_ms, ask.ends) == (window, ends)
 
 
 def test_questions_declare_what_counts(tmp_path: Path) -> None:
-    ask = "{choice: {options: [go, stop]}, answer: stop, no_answer_means: stop, counts: last, late: ignore, chance: 0.25}"
+    ask = (
+        "{choice: {options: [go, stop]}, answer: stop, no_answer_means: stop, counts: last, late: ignore, chance: 0.25}"
+    )
     step = trial(tmp_path, text(f"- {{phase: p, show: {{blank: {{}}, ms: 900}}, ask: {ask}}}")).steps[0]
     assert step.percept.ask is not None
-    assert (step.percept.ask.no_answer_means, step.percept.ask.counts, step.percept.ask.late) == ("stop", "last", "ignore")
+    assert (step.percept.ask.no_answer_means, step.percept.ask.counts, step.percept.ask.late) == (
+        "stop",
+        "last",
+        "ignore",
+    )
     assert (step.truth.answer, step.truth.chance) == ("stop", 0.25)
     plain = trial(tmp_path, text()).steps[0]
     assert plain.truth.chance == pytest.approx(1 / 9)
 
 
 def test_an_answer_of_several_cells(tmp_path: Path) -> None:
-    step = trial(tmp_path, text("- {phase: p, show: {blank: {}}, ask: {cells: {grid: 3, take: 2}, answer: '=[8, n]'}}", draw="n: =4 - 1")).steps[0]
+    step = trial(
+        tmp_path,
+        text("- {phase: p, show: {blank: {}}, ask: {cells: {grid: 3, take: 2}, answer: '=[8, n]'}}", draw="n: =4 - 1"),
+    ).steps[0]
     assert step.truth.answer == (8, 3)
 
 
 def test_people_only_steps_and_records(tmp_path: Path) -> None:
-    timeline = "- {phase: fixation, model_steps: 0, show: {fixation: {}, ms: 500}}\n" + PROBE.replace("ask:", "record: {serial_position: 3, note: x}, ask:")
+    timeline = "- {phase: fixation, model_steps: 0, show: {fixation: {}, ms: 500}}\n" + PROBE.replace(
+        "ask:", "record: {serial_position: 3, note: x}, ask:"
+    )
     one = trial(tmp_path, text(timeline, factors="set_size: [4]"))
     assert [step.percept.model_step for step in one.steps] == [False, True]
     assert one.steps[1].truth.record == {"serial_position": 3, "note": "x"}
@@ -313,7 +376,10 @@ FEEDBACK = """
 def test_feedback_has_a_display_for_each_verdict(tmp_path: Path) -> None:
     step = trial(tmp_path, text(FEEDBACK)).steps[1]
     assert step.feedback is not None
-    said = {verdict: [display.stimulus.words() for display in step.shown_after(verdict).displays] for verdict in ("right", "wrong", "missed")}
+    said = {
+        verdict: [display.stimulus.words() for display in step.shown_after(verdict).displays]
+        for verdict in ("right", "wrong", "missed")
+    }
     assert "right" in said["right"][0]
     assert "wrong" in said["wrong"][0]
     assert said["missed"] == said["wrong"], "without a display of its own, a missed answer is told as a wrong one"
@@ -324,19 +390,22 @@ def test_feedback_has_a_display_for_each_verdict(tmp_path: Path) -> None:
 def test_feedback_reveals_nothing_else(tmp_path: Path) -> None:
     expression = FEEDBACK.replace("{text: right, ms: 500}", "{text: =str(number), ms: 500}")
     assert problems(tmp_path, text(expression)) == [
-        "small.yaml:9 timeline step 2 > feedback > right: feedback takes no expressions: it may reveal whether the answer was right, and nothing else"
+        "small.yaml:9 timeline step 2 > feedback > right: feedback takes no expressions: it may reveal whether the"
+        " answer was right, and nothing else"
     ]
     early = "\n".join(FEEDBACK.strip().split("\n")[1:]) + "\n" + PROBE
-    assert problems(tmp_path, text(early)) == ["small.yaml:7 timeline step 1 > feedback: there is no answer before this step to give feedback on (with seed 1)"]
+    assert problems(tmp_path, text(early)) == [
+        "small.yaml:7 timeline step 1 > feedback: there is no answer before this step to give feedback on (with seed 1)"
+    ]
 
 
-# the whole file --------------------------------------------------------------------------------------------------------------------------------------
+# the whole file -----------------------------------------------------------------------------------
 
 
 def test_extends_inherits_overrides_and_removes(tmp_path: Path) -> None:
     (tmp_path / "variant.yaml").write_text(
-        "extends: vsr\nparadigm: vsr_short\ntitle: Short\nfactors: {list_length: [2, 3]}\ninstructions: {de: null, fr: Bonjour}\n"
-        "designs: {human: {repetitions: 1}, published: null}\npractice: null\n",
+        "extends: vsr\nparadigm: vsr_short\ntitle: Short\nfactors: {list_length: [2, 3]}\ninstructions: {de: null, fr:"
+        " Bonjour}\ndesigns: {human: {repetitions: 1}, published: null}\npractice: null\n",
         encoding="utf-8",
     )
     variant, base = load_paradigm(tmp_path / "variant.yaml"), load_paradigm("vsr")
@@ -345,7 +414,9 @@ def test_extends_inherits_overrides_and_removes(tmp_path: Path) -> None:
     assert list(variant.instructions) == ["en", "fr"]
     assert (list(variant.designs), variant.practice) == (["human", "span"], None)
     assert variant.network == base.network
-    assert [step.percept.phase for step in compile_trial(variant, {"list_length": 2}, 1).steps] == ["present"] * 2 + ["probe"] * 2
+    assert [step.percept.phase for step in compile_trial(variant, {"list_length": 2}, 1).steps] == ["present"] * 2 + [
+        "probe"
+    ] * 2
     assert variant.hash != base.hash
 
 
@@ -358,24 +429,36 @@ def test_extends_follows_files_beside_it_and_messages_name_the_right_file(tmp_pa
         "small.yaml:3 draw > m: '=zz' uses 'zz', which is not known here (known: a, generator, n)",
         "small.yaml:4 draw > n > oneof: unknown key or sampler 'oneof'; did you mean 'one_of'?",
     ]
-    assert problems(tmp_path, "extends: middle.yaml\nfactors: {a: null, n: [1]}\n") == ["base.yaml:8 draw > n: the name 'n' is taken by a factor"]
+    assert problems(tmp_path, "extends: middle.yaml\nfactors: {a: null, n: [1]}\n") == [
+        "base.yaml:8 draw > n: the name 'n' is taken by a factor"
+    ]
 
 
 def test_circles_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("extends: b.yaml\n", encoding="utf-8")
     (tmp_path / "b.yaml").write_text("extends: a.yaml\n", encoding="utf-8")
-    with pytest.raises(SpanLabError, match=r"[ab]\.yaml:1 extends: paradigms extend one another in a circle, or too deeply"):
+    with pytest.raises(
+        SpanLabError, match=r"[ab]\.yaml:1 extends: paradigms extend one another in a circle, or too deeply"
+    ):
         load_paradigm(tmp_path / "a.yaml")
     assert problems(tmp_path, "extends: vrs\n") == [
-        "small.yaml:1 extends: there is no paradigm 'vrs'; did you mean 'vsr'? (a file of your own is given by its path, ending in .yaml)"
+        "small.yaml:1 extends: there is no paradigm 'vrs'; did you mean 'vsr'? (a file of your own is given by its"
+        " path, ending in .yaml)"
     ]
 
 
 def test_a_paradigm_is_rebuilt_from_its_data(tmp_path: Path) -> None:
-    paradigm = load(tmp_path, text(f"- for: x in deck\n  do: [{note('=x')}]\n{PROBE}", draw="deck: {permutation: {of: 5}}", factors="a: [1, 2]"))
+    paradigm = load(
+        tmp_path,
+        text(
+            f"- for: x in deck\n  do: [{note('=x')}]\n{PROBE}", draw="deck: {permutation: {of: 5}}", factors="a: [1, 2]"
+        ),
+    )
     again = paradigm_from_data(paradigm.data, "small")
     assert again.hash == paradigm.hash
-    assert [fingerprint(compile_trial(one, {"a": 2}, 8)) for one in (paradigm, again)] == [fingerprint(compile_trial(paradigm, {"a": 2}, 8))] * 2
+    assert [fingerprint(compile_trial(one, {"a": 2}, 8)) for one in (paradigm, again)] == [
+        fingerprint(compile_trial(paradigm, {"a": 2}, 8))
+    ] * 2
 
 
 def test_the_hash_covers_content_and_not_layout(tmp_path: Path) -> None:
@@ -396,7 +479,11 @@ def test_the_drafts_of_more_paradigms_compile(repository: Path, name: str) -> No
 
 def test_what_is_built_again_is_told_apart_by_type_too(tmp_path: Path) -> None:
     """1 and true and 1.0 are equal to Python, and not the same parameter."""
-    content = text(asked("- for: x in values\n  phase: p\n  show: {boxes: {count: =x}, ms: 1}"), draw="values: [1, 2, =flag]", factors="flag: [1, true]")
+    content = text(
+        asked("- for: x in values\n  phase: p\n  show: {boxes: {count: =x}, ms: 1}"),
+        draw="values: [1, 2, =flag]",
+        factors="flag: [1, true]",
+    )
     paradigm = load(tmp_path, content)
     good = compile_trial(paradigm, {"flag": 1}, 1)
     assert good.steps[0].percept.displays == good.steps[2].percept.displays

@@ -1,4 +1,5 @@
-"""N-back blocks: labels and lures are what they are said to be, nothing is favoured, and the published generator's faults come at their rate."""
+"""N-back blocks: labels and lures are what they are said to be, nothing is favoured, and the
+published generator's faults come at their rate."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def check_block(name: str, n: int, block: Block) -> None:
         if item["label"] == "m":
             assert i >= n
             assert alike(name, item["symbol"], block[i - n]["symbol"])
-        lags = [lag for lag in (n - 1, n + 1) if 1 <= lag <= i and alike(name, item["symbol"], block[i - lag]["symbol"])]
+        lags = [
+            lag for lag in (n - 1, n + 1) if 1 <= lag <= i and alike(name, item["symbol"], block[i - lag]["symbol"])
+        ]
         assert item["lag"] == (lags[0] if lags and item["label"] == "-" else None)
 
 
@@ -44,8 +47,11 @@ def test_every_block_is_what_it_says(name: str, generator: Generator) -> None:
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.slow
 def test_lures_are_exactly_as_many_as_they_should_be(name: str) -> None:
-    """And all of them where they can be taken for matches. Also with the faults of the published generator, which had no control of lures."""
-    for (level, counts), n, (length, count), generator in itertools.product(LURES[SETS[name][0]].items(), LEVELS, ((24, 0), (30, 1)), GENERATORS):
+    """And all of them where they can be taken for matches. Also with the faults of the published
+    generator, which had no control of lures."""
+    for (level, counts), n, (length, count), generator in itertools.product(
+        LURES[SETS[name][0]].items(), LEVELS, ((24, 0), (30, 1)), GENERATORS
+    ):
         for block in blocks(name, n, generator, level, length, times=6 if generator == "corrected" else 2):
             check_block(name, n, block)
             lures = [i for i, item in enumerate(block) if item["lag"] is not None]
@@ -80,10 +86,13 @@ def test_match_positions_are_uniform(n: int, lures: str, times: int) -> None:
 
 
 def _places_fit(counts: Sequence[int], matches: int) -> bool:
-    """Chi-square of places that were drawn without replacement: their counts vary less than independent ones."""
+    """Chi-square of places that were drawn without replacement: their counts vary less than
+    independent ones."""
     places = len(counts)
     expected = sum(counts) / places
-    statistic = sum((count - expected) ** 2 / expected for count in counts) * (places - 1) / places / (1 - matches / places)
+    statistic = (
+        sum((count - expected) ** 2 / expected for count in counts) * (places - 1) / places / (1 - matches / places)
+    )
     return float(stats.chi2.sf(statistic, places - 1)) > RARE
 
 
@@ -108,7 +117,8 @@ def test_the_published_7_x_7_grid_lacks_two_cells() -> None:
 
 @pytest.mark.slow
 def test_the_published_abstraction_never_repeats_a_cell_unless_it_matches() -> None:
-    """(In 1-back a repetition is a match anyhow where the same cell counts, and none where it does not.)"""
+    """(In 1-back a repetition is a match anyhow where the same cell counts, and none where it does
+    not.)"""
     for name, n in itertools.product(("abstraction", "strict"), LEVELS):
         for generator in GENERATORS:
             pairs = [pair for block in blocks(name, n, generator) for pair in itertools.pairwise(block)]
@@ -117,9 +127,10 @@ def test_the_published_abstraction_never_repeats_a_cell_unless_it_matches() -> N
             assert ("m" in repeated) == ((name, n) != ("strict", 1)), "a match may repeat the item just before"
 
 
-# Against the published files ----------------------------------------------------------------------------------------------------------------------------
+# Against the published files ----------------------------------------------------------------------
 
-#: of the 50 blocks of each set for n = 1, 2, 3: how many have an item that matches without a label (counted in the published files)
+#: of the 50 blocks of each set for n = 1, 2, 3: how many have an item that matches without a label
+#: (counted in the published files)
 UNLABELLED = {
     "letters": (4, 2, 0),
     "3x3": (4, 6, 1),
@@ -129,7 +140,8 @@ UNLABELLED = {
     "abstraction": (9, 16, 14),
     "strict": (18, 14, 7),
 }
-#: per cent of the 800 non-matches of 50 blocks that are lures, for n = 1, 2, 3 (counted in the published files)
+#: per cent of the 800 non-matches of 50 blocks that are lures, for n = 1, 2, 3 (counted in the
+#: published files)
 LURE_SHARES = {
     "letters": (1.9, 5.8, 6.1),
     "3x3": (8.1, 16.6, 15.5),
@@ -144,7 +156,8 @@ LURE_SHARES = {
 @pytest.mark.parametrize("name", ["letters", "3x3", "4x4", "5x5", "7x7"])
 @pytest.mark.slow
 def test_unlabelled_matches_come_at_their_rate(name: str) -> None:
-    """One chance in as many as there are symbols, when the first item that has one n back is none of the matches."""
+    """One chance in as many as there are symbols, when the first item that has one n back is none
+    of the matches."""
     symbols = {"letters": 20, "7x7": 47}.get(name) or (SETS[name][1] or 0) ** 2
     found = [sum(bool(unlabelled(name, n, block)) for block in blocks(name, n, "published")) for n in LEVELS]
     rates = [(1 - 8 / (24 - n)) / symbols for n in LEVELS]
@@ -153,7 +166,8 @@ def test_unlabelled_matches_come_at_their_rate(name: str) -> None:
 
 
 def test_the_published_files_could_be_ours() -> None:
-    """Unlabelled matches and accidental lures of the 1050 published files against the published generator here."""
+    """Unlabelled matches and accidental lures of the 1050 published files against the published
+    generator here."""
     statistic = {"unlabelled": 0.0, "lures": 0.0}
     for name, n in itertools.product(SETS, LEVELS):
         ours = blocks(name, n, "published")

@@ -1,4 +1,5 @@
-"""N-back blocks with a given number of lures: all equally likely, for every set of match positions; and what does not exist is refused."""
+"""N-back blocks with a given number of lures: all equally likely, for every set of match positions;
+and what does not exist is refused."""
 
 from __future__ import annotations
 
@@ -25,8 +26,11 @@ from sampling import fits, loaded, sampler
         ("row_or_column_not_identical", {"grid": 2}, 1, 6),
     ],
 )
-def test_all_blocks_are_equally_likely(relation: str, alphabet: dict[str, Any], n: int, length: int, lures: int | None) -> None:
-    """Against a list of all sequences there are, for short blocks: given the match positions, every sequence comes as often as any other."""
+def test_all_blocks_are_equally_likely(
+    relation: str, alphabet: dict[str, Any], n: int, length: int, lures: int | None
+) -> None:
+    """Against a list of all sequences there are, for short blocks: given the match positions, every
+    sequence comes as often as any other."""
     one = sampler("nback_block", relation=relation, n=n, length=length, matches=1, lures=lures, **alphabet)
     symbols = alphabet.get("symbols") or list(range(4))
 
@@ -53,14 +57,36 @@ def test_all_blocks_are_equally_likely(relation: str, alphabet: dict[str, Any], 
     assert fits([drawn[block] for block, _ in every], [share for _, share in every])
 
 
-#: relation, values of each coordinate, n, length, and the numbers of lures that the paradigms ask for; some take a minute
+#: relation, values of each coordinate, n, length, and the numbers of lures that the paradigms ask
+#: for; some take a minute
 ROOM = [
-    *(("identical", (20,), n, length, (0, 2, 6 if length == 24 else 7)) for n in LEVELS for length in (24, 30) if n + length < 33),
+    *(
+        ("identical", (20,), n, length, (0, 2, 6 if length == 24 else 7))
+        for n in LEVELS
+        for length in (24, 30)
+        if n + length < 33
+    ),
     pytest.param("identical", (20,), 3, 30, (0, 2, 7), marks=pytest.mark.slow),
-    *(("row_or_column", (3, 3), n, length, (6, 12) if length == 24 else (7, 15)) for n in (1, 2) for length in (24, 30)),
-    *(pytest.param("row_or_column", (3, 3), 3, length, (length // 4, length // 2), marks=pytest.mark.slow) for length in (24, 30)),
-    *(("row_or_column_not_identical", (3, 3), n, length, (0, length // 4, length // 2)) for n in (1, 2) for length in (24, 30)),
-    *(pytest.param("row_or_column_not_identical", (3, 3), 3, length, (0, length // 4, length // 2), marks=pytest.mark.slow) for length in (24, 30)),
+    *(
+        ("row_or_column", (3, 3), n, length, (6, 12) if length == 24 else (7, 15))
+        for n in (1, 2)
+        for length in (24, 30)
+    ),
+    *(
+        pytest.param("row_or_column", (3, 3), 3, length, (length // 4, length // 2), marks=pytest.mark.slow)
+        for length in (24, 30)
+    ),
+    *(
+        ("row_or_column_not_identical", (3, 3), n, length, (0, length // 4, length // 2))
+        for n in (1, 2)
+        for length in (24, 30)
+    ),
+    *(
+        pytest.param(
+            "row_or_column_not_identical", (3, 3), 3, length, (0, length // 4, length // 2), marks=pytest.mark.slow
+        )
+        for length in (24, 30)
+    ),
 ]
 
 _Window = tuple[tuple[int, ...], ...]
@@ -68,10 +94,14 @@ _Window = tuple[tuple[int, ...], ...]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("relation", "sizes", "n", "length", "lures"), ROOM)
-def test_every_set_of_match_positions_leaves_room_for_the_lures(relation: str, sizes: tuple[int, ...], n: int, length: int, lures: tuple[int, ...]) -> None:
-    """A proof: all ways to choose the positions are gone through, those together that leave the same possibilities. So positions are uniform with lures, too.
+def test_every_set_of_match_positions_leaves_room_for_the_lures(
+    relation: str, sizes: tuple[int, ...], n: int, length: int, lures: tuple[int, ...]
+) -> None:
+    """A proof: all ways to choose the positions are gone through, those together that leave the
+    same possibilities. So positions are uniform with lures, too.
 
-    (Grids of other sizes have the same possibilities as letters, as there are at least five different cells; the published generator has a few more.)
+    (Grids of other sizes have the same possibilities as letters, as there are at least five
+    different cells; the published generator has a few more.)
     """
     most = max(lures)
     start: frozenset[tuple[_Window, int]] = frozenset([(((),) * len(sizes), 0)])
@@ -82,7 +112,15 @@ def test_every_set_of_match_positions_leaves_room_for_the_lures(relation: str, s
             left = length // 3 - used
             if left and i >= n:
                 following.add(
-                    (used + 1, frozenset((after, lured) for window, lured in possible for after, match, _ in _next(relation, window, sizes, n) if match))
+                    (
+                        used + 1,
+                        frozenset(
+                            (after, lured)
+                            for window, lured in possible
+                            for after, match, _ in _next(relation, window, sizes, n)
+                            if match
+                        ),
+                    )
                 )
             if left < length - i:
                 others = (
@@ -100,14 +138,19 @@ def test_every_set_of_match_positions_leaves_room_for_the_lures(relation: str, s
 
 @cache
 def _next(relation: str, window: _Window, sizes: tuple[int, ...], n: int) -> frozenset[tuple[_Window, bool, bool]]:
-    """What may follow on the last n+1 items (by coordinate, numbered anew): the next window, whether the item matches, and whether it would be a lure."""
+    """What may follow on the last n+1 items (by coordinate, numbered anew): the next window,
+    whether the item matches, and whether it would be a lure."""
     known = len(window[0])
     found = set()
-    for item in itertools.product(*(range(min(size, max(values, default=-1) + 2)) for values, size in zip(window, sizes, strict=True))):
+    for item in itertools.product(
+        *(range(min(size, max(values, default=-1) + 2)) for values, size in zip(window, sizes, strict=True))
+    ):
         like = dict.fromkeys(range(n + 2), False)
         for lag in range(1, known + 1):
             same = [value == values[known - lag] for value, values in zip(item, window, strict=True)]
-            like[lag] = all(same) if relation == "identical" else any(same) and (relation == "row_or_column" or not all(same))
+            like[lag] = (
+                all(same) if relation == "identical" else any(same) and (relation == "row_or_column" or not all(same))
+            )
         after = tuple(_renumbered((*values, value)[-(n + 1) :]) for value, values in zip(item, window, strict=True))
         found.add((after, like[n], (n > 1 and like[n - 1]) or like[n + 1]))
     return frozenset(found)
@@ -143,7 +186,8 @@ def test_the_impossible_is_refused(name: str, parameters: dict[str, Any], says: 
 
 
 def test_blocks_that_do_not_exist() -> None:
-    """Without lures there is no 2-back block about rows and columns of a 3 x 3 grid; that is why this level is missing there."""
+    """Without lures there is no 2-back block about rows and columns of a 3 x 3 grid; that is why
+    this level is missing there."""
     with pytest.raises(ValueError, match="there is no block of 24 items with 8 matches and 0 lures"):
         sampler("nback_block", grid=3, relation="row_or_column", n=2, lures=0).draw(np.random.RandomState(0))
     assert list(loaded("nback_abstraction").factors["lures"].levels) == ["low", "high", "free"]

@@ -1,4 +1,5 @@
-"""The N-back paradigms: noise, trials as people, readers of words and networks get them, and blocks from elsewhere."""
+"""The N-back paradigms: noise, trials as people, readers of words and networks get them, and blocks
+from elsewhere."""
 
 from __future__ import annotations
 
@@ -23,11 +24,12 @@ from spanlab.paradigms.network_view import labels_of
 from spanlab.stimuli.kinds.lettering import Letter, LetterGrid
 from spanlab.stimuli.render.fast.batch import network_frames
 
-# Noise ------------------------------------------------------------------------------------------------------------------------------------------------
+# Noise --------------------------------------------------------------------------------------------
 
 
 def test_letters_among_noise() -> None:
-    """3 to 6 different ones of the eight symbols; their number, which they are, and the place of the letter are uniform."""
+    """3 to 6 different ones of the eight symbols; their number, which they are, and the place of
+    the letter are uniform."""
     letters = [letter for letter in CONSONANTS for _ in range(100)]
     one = sampler("letter_noise", letters=letters, marks=list(MARKS), least=3, most=6)
     strings = [text for seed in range(5) for text in one.draw(np.random.RandomState(seed))]
@@ -40,8 +42,13 @@ def test_letters_among_noise() -> None:
     assert set(lengths) == {4, 5, 6, 7}
     assert fits(lengths.values())
     for length in lengths:
-        assert fits(Counter(text.index(letter) for letter, text in zip(letters * 5, strings, strict=True) if len(text) == length).values())
-    # Symbols of one string differ from one another, so their counts vary less than chi-square expects; this can only be too lenient.
+        assert fits(
+            Counter(
+                text.index(letter) for letter, text in zip(letters * 5, strings, strict=True) if len(text) == length
+            ).values()
+        )
+    # Symbols of one string differ from one another, so their counts vary less than chi-square
+    # expects; this can only be too lenient.
     assert fits(Counter(mark for text in strings for mark in text if mark in MARKS).values())
 
 
@@ -49,7 +56,9 @@ def test_letters_among_noise() -> None:
 def test_noise_in_grids() -> None:
     """1 to 3 different symbols in different empty cells, all uniform."""
     taken = [cell for cell in range(9) for _ in range(1100)]
-    grids = sampler("cell_noise", taken=taken, grid=3, marks=list(MARKS), least=1, most=3).draw(np.random.RandomState(2))
+    grids = sampler("cell_noise", taken=taken, grid=3, marks=list(MARKS), least=1, most=3).draw(
+        np.random.RandomState(2)
+    )
     for cell, noise in zip(taken, grids, strict=True):
         cells, marks = zip(*noise, strict=True)
         assert list(cells) == sorted(set(cells)), "ordered by cell, so that the order in which they were drawn is lost"
@@ -81,7 +90,7 @@ def test_noise_is_shown_with_its_items() -> None:
                     assert 1 <= len(shown.noise) <= 3
 
 
-# Trials -----------------------------------------------------------------------------------------------------------------------------------------------
+# Trials -------------------------------------------------------------------------------------------
 
 
 def _asked(trial: Any) -> list[Any]:
@@ -90,7 +99,8 @@ def _asked(trial: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_a_block_is_a_trial(name: str) -> None:
-    """The published numbers of items; 500 ms and 2500 ms; answers count for all of the 3 s, and silence is not an answer."""
+    """The published numbers of items; 500 ms and 2500 ms; answers count for all of the 3 s, and
+    silence is not an answer."""
     paradigm = loaded(name)
     assert paradigm.family == "N-back"
     for length, trial in itertools.product((24, 30), [trials(name, "corrected", 1)[-1]]):
@@ -108,7 +118,10 @@ def test_a_block_is_a_trial(name: str) -> None:
         feedback = [step for step in trial.steps if step.feedback is not None]
         assert len(feedback) == (length if "feedback" in name else 0)
         for step in feedback:
-            assert {verdict: (percept.displays[0].stimulus.words(), percept.displays[0].ms) for verdict, percept in (step.feedback or {}).items()} == {
+            assert {
+                verdict: (percept.displays[0].stimulus.words(), percept.displays[0].ms)
+                for verdict, percept in (step.feedback or {}).items()
+            } == {
                 "right": ("correct", 500),
                 "wrong": ("wrong", 500),
                 "missed": ("no answer", 500),
@@ -121,7 +134,10 @@ def test_the_best_blind_guess(n: int) -> None:
     """By counting: how often the more frequent answer is right at each place of a block."""
     drawn = blocks("letters", n, times=3000)
     shares = [np.mean([block[i]["label"] == "-" for block in drawn]) for i in range(24)]
-    blind = [step.truth.blind for step in _asked(compile_trial(loaded("nback_verbal"), {"n": n, "lures": "free", "block_length": 24}, 1))]
+    blind = [
+        step.truth.blind
+        for step in _asked(compile_trial(loaded("nback_verbal"), {"n": n, "lures": "free", "block_length": 24}, 1))
+    ]
     assert blind[:n] == [1.0] * n
     assert blind[n:] == [pytest.approx(1 - 8 / (24 - n))] * (24 - n)
     assert np.abs(np.array(blind) - shares).max() < 4 * math.sqrt(0.25 / 3000)
@@ -135,16 +151,22 @@ def test_what_a_network_is_trained_towards(name: str) -> None:
         assert view is not None
         assert (view.task, view.head, view.filler) == (f"{name}_{trial.levels['n']}", 1, 0)
         labels = labels_of(trial, view)
-        wanted = [int(step.truth.answer == "m") if step.percept.ask else 0 for step in trial.steps if step.percept.model_step]
+        wanted = [
+            int(step.truth.answer == "m") if step.percept.ask else 0 for step in trial.steps if step.percept.model_step
+        ]
         assert list(labels.targets) == wanted
         assert list(labels.trained) == [step.percept.ask is not None for step in trial.steps if step.percept.model_step]
 
 
 def test_networks_can_tell_items_apart() -> None:
-    """At 32 x 32: letters, letters in the same place of the same noise, and cells of the largest grid differ clearly in some pixels."""
+    """At 32 x 32: letters, letters in the same place of the same noise, and cells of the largest
+    grid differ clearly in some pixels."""
     letters = [stimulus("letter", {"symbol": letter}) for letter in CONSONANTS]
     surroundings = (("%@", "#"), ("", "$&*~^%"), ("#$%&*@", ""))
-    noisy = [[stimulus("letter", {"symbol": f"{before}{letter}{after}", "columns": 3}) for letter in CONSONANTS] for before, after in surroundings]
+    noisy = [
+        [stimulus("letter", {"symbol": f"{before}{letter}{after}", "columns": 3}) for letter in CONSONANTS]
+        for before, after in surroundings
+    ]
     cells = [stimulus("letter_grid", {"grid": 7, "at": cell}) for cell in range(49)]
     for stimuli, least in ((letters, 100), *((own, 50) for own in noisy), (cells, 70)):
         frames = network_frames(stimuli).astype(int).max(-1)
@@ -152,20 +174,25 @@ def test_networks_can_tell_items_apart() -> None:
             assert np.abs(one - other).max() >= least
 
 
-# Words ------------------------------------------------------------------------------------------------------------------------------------------------
+# Words --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_words_suffice(name: str) -> None:
-    """A reader of the words is always right under the corrected generator; under the published one it misses the unlabelled matches, and nothing else."""
+    """A reader of the words is always right under the corrected generator; under the published one
+    it misses the unlabelled matches, and nothing else."""
     which = {"nback_abstraction": "abstraction", "nback_abstraction_strict": "strict"}.get(name, "")
     missed = 0
     for generator in GENERATORS:
         for trial in trials(name, generator, 1 if generator == "corrected" else 2):
             answers = [(step, answer) for step, _, answer in converse(trial, loaded(name), solve)]
             n, items = int(trial.levels["n"]), [_item(step) for step, _ in answers]
-            expected = [i for i in range(n, len(items)) if alike(which, items[i], items[i - n]) and answers[i][0].truth.answer == "-"]
+            expected = [
+                i
+                for i in range(n, len(items))
+                if alike(which, items[i], items[i - n]) and answers[i][0].truth.answer == "-"
+            ]
             assert [i for i, (step, answer) in enumerate(answers) if answer != step.truth.answer] == expected
             assert generator == "published" or not expected
             missed += len(expected)
@@ -174,7 +201,11 @@ def test_the_words_suffice(name: str) -> None:
 
 def _item(step: Any) -> Any:
     shown = step.percept.displays[0].stimulus
-    return shown.at if isinstance(shown, LetterGrid) else next(mark for mark in shown.symbol if mark in string.ascii_lowercase)
+    return (
+        shown.at
+        if isinstance(shown, LetterGrid)
+        else next(mark for mark in shown.symbol if mark in string.ascii_lowercase)
+    )
 
 
 def test_instructions_say_how_far_back() -> None:
@@ -187,11 +218,12 @@ def test_instructions_say_how_far_back() -> None:
             assert "{" not in text
 
 
-# Blocks from elsewhere ----------------------------------------------------------------------------------------------------------------------------------
+# Blocks from elsewhere ----------------------------------------------------------------------------
 
 
 def test_blocks_from_elsewhere() -> None:
-    """Described by their symbols and labels; unlabelled matches are found and let through, as the published files have some."""
+    """Described by their symbols and labels; unlabelled matches are found and let through, as the
+    published files have some."""
     one = sampler("nback_block", symbols=list("bcd"), n=1, length=6, matches=2, check_first=False)
     block = one.described(list("bbcdcc"), list("---m-m"), [True] * 2 + [False] * 4)  # type: ignore[attr-defined]
     assert [item["lag"] for item in block] == [None, None, None, None, 2, None]
@@ -215,7 +247,14 @@ def test_blocks_from_elsewhere() -> None:
     with pytest.raises(ValueError, match="expected a list of 6"):
         one.check(block[:5])
     for name, n in itertools.product(SETS, LEVELS):
-        known = {"generator": "corrected", "n": n, "lures": "high", "block_length": 24, "matches": 8, "grid": SETS[name][1]}
+        known = {
+            "generator": "corrected",
+            "n": n,
+            "lures": "high",
+            "block_length": 24,
+            "matches": 8,
+            "grid": SETS[name][1],
+        }
         setting = next(draw for draw in loaded(SETS[name][0]).draws if draw.name == "items").sampler
         assert setting is not None
         for block in blocks(name, n, lures="high", times=6):

@@ -1,4 +1,5 @@
-"""Change detection (cd, and cd_noise): arrays of both generators, that nothing in the second array alone tells, what is shown for how long, labels, words."""
+"""Change detection (cd, and cd_noise): arrays of both generators, that nothing in the second array
+alone tells, what is shown for how long, labels, words."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ def features(bar: Bar) -> tuple[bool, bool, bool, bool]:
 
 
 def changed(arrays: dict[str, Any]) -> list[int]:
-    return [n for n, (before, after) in enumerate(zip(arrays["memory"], arrays["probe"], strict=True)) if before != after]
+    return [
+        n for n, (before, after) in enumerate(zip(arrays["memory"], arrays["probe"], strict=True)) if before != after
+    ]
 
 
 def shown(bars: Sequence[Bar]) -> Bars:
@@ -67,7 +70,7 @@ def seen_from(bar: Bar, ends: Sequence[float] | None) -> list[float] | None:
     return [relative[n] for n in (1, 0, 3, 2)] if upright(bar) else relative
 
 
-# both generators -------------------------------------------------------------------------------------------------------------------------------------
+# both generators ----------------------------------------------------------------------------------
 
 
 @given(SEEDS, st.sampled_from([2, 4, 6, 8]), st.sampled_from([*FEATURES, "conjunction"]), st.booleans())
@@ -81,10 +84,14 @@ def test_arrays_are_what_they_are_said_to_be(seed: int, bars: int, feature: str,
     assert len(changed(arrays)) == (arrays["answer"] == "different")
     for n in changed(arrays):
         before, after = features(arrays["memory"][n]), features(arrays["probe"][n])
-        assert [name for name, old, new in zip(FEATURES, before, after, strict=True) if old != new] == [arrays["changed"]]
+        assert [name for name, old, new in zip(FEATURES, before, after, strict=True) if old != new] == [
+            arrays["changed"]
+        ]
         assert feature in (arrays["changed"], "conjunction")
     assert (arrays["changed"] == "none") == (arrays["answer"] == "same")
-    assert (shown(arrays["memory"]) == shown(arrays["probe"])) == (arrays["answer"] == "same"), "and a change can be seen"
+    assert (shown(arrays["memory"]) == shown(arrays["probe"])) == (arrays["answer"] == "same"), (
+        "and a change can be seen"
+    )
 
 
 @pytest.mark.slow
@@ -98,7 +105,9 @@ def test_answers_changed_bars_and_features_favour_nothing(generator: Generator) 
     which = Counter(changed(arrays)[0] for arrays in drawn if arrays["answer"] == "different")
     assert sorted(which) == [0, 1, 2, 3]
     assert fits(which.values())
-    assert unrelated((changed(arrays)[0], arrays["changed"]) for arrays in drawn if arrays["answer"] == "different") > RARE
+    assert (
+        unrelated((changed(arrays)[0], arrays["changed"]) for arrays in drawn if arrays["answer"] == "different") > RARE
+    )
 
 
 @pytest.mark.slow
@@ -108,11 +117,15 @@ def test_every_array_can_be_shown(generator: Generator) -> None:
     for feature in FEATURES:
         for arrays in many("cd", "arrays", generator, 300, set_size=6, feature=feature):
             assert len(shown(arrays["probe"]).bars) == 6
-    beyond = [arrays for arrays in many("cd", "arrays", generator, 3000, set_size=6, feature="size") if any(max(bar["at"]) >= 96 for bar in arrays["probe"])]
+    beyond = [
+        arrays
+        for arrays in many("cd", "arrays", generator, 3000, set_size=6, feature="size")
+        if any(max(bar["at"]) >= 96 for bar in arrays["probe"])
+    ]
     assert bool(beyond) == (generator == "published")
 
 
-# corrected -------------------------------------------------------------------------------------------------------------------------------------------
+# corrected ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("drawn_bars", [6_000, pytest.param(20_000, marks=pytest.mark.slow)])
@@ -133,7 +146,10 @@ def test_places_have_room_and_favour_nothing() -> None:
         *many("cd", "arrays", "corrected", 10_000, set_size=2, feature="orientation"),
         *many("cd", "arrays", "corrected", 300, set_size=12, feature="orientation"),
     ]
-    places = [[tuple((bar["at"][n] + bar["at"][n + 2] + 1) // 2 for n in (0, 1)) for bar in arrays["memory"]] for arrays in drawn]
+    places = [
+        [tuple((bar["at"][n] + bar["at"][n + 2] + 1) // 2 for n in (0, 1)) for bar in arrays["memory"]]
+        for arrays in drawn
+    ]
     assert all(max(abs(x - a), abs(y - b)) >= 20 for own in places for (x, y), (a, b) in combinations(own, 2))
     for n in (0, 1):
         assert fits(Counter((own[0][n] - 10) // 7 for own in places[:10_000]).values()), "the first one is uniform"
@@ -157,19 +173,22 @@ def test_changed_bars_stay_on_the_canvas_apart_from_others_and_as_long_as_others
             assert max(abs(a - b) for a, b in zip(*middles, strict=True)) <= 1, "it does not move"
 
 
-# what the second array alone tells -------------------------------------------------------------------------------------------------------------------
+# what the second array alone tells ----------------------------------------------------------------
 
 
 def looks(arrays: Sequence[Sequence[Bar]]) -> np.ndarray:
-    """What somebody could go by who sees one array only, a row for each: how many bars of each length and kind, and how near they come to one another and to
-    the edges."""
+    """What somebody could go by who sees one array only, a row for each: how many bars of each
+    length and kind, and how near they come to one another and to the edges."""
     at = np.array([[[int(value) for value in bar["at"]] for bar in bars] for bars in arrays])
     at = np.concatenate([np.minimum(at[..., :2], at[..., 2:]), np.maximum(at[..., :2], at[..., 2:])], -1)
     kinds = np.array([[features(bar) for bar in bars] for bars in arrays])
     lengths = (at[..., 2:] - at[..., :2]).max(-1)
     gaps = np.array([[abs(sum(bar["gap"] or bar["at"]) - sum(bar["at"])) for bar in bars] for bars in arrays])
     one, other = np.array(list(combinations(range(at.shape[1]), 2))).T
-    near = [np.sort(np.abs(points[:, one] - points[:, other]).max(-1))[:, :3] for points in (at[..., :2], at[..., :2] + at[..., 2:])]
+    near = [
+        np.sort(np.abs(points[:, one] - points[:, other]).max(-1))[:, :3]
+        for points in (at[..., :2], at[..., :2] + at[..., 2:])
+    ]
     numbers = [
         *(lengths == n for n in range(8, 19)),
         *np.moveaxis(kinds, -1, 0),
@@ -178,11 +197,14 @@ def looks(arrays: Sequence[Sequence[Bar]]) -> np.ndarray:
         gaps > 0.5,
     ]
     counts = np.stack([number.sum(1) for number in numbers], 1)
-    return np.concatenate([counts, counts % 2, *near, near[0] < 20, kinds[:, 0], at.min((1, 2))[:, None], at.max((1, 2))[:, None]], 1).astype(float)
+    return np.concatenate(
+        [counts, counts % 2, *near, near[0] < 20, kinds[:, 0], at.min((1, 2))[:, None], at.max((1, 2))[:, None]], 1
+    ).astype(float)
 
 
 def told(feature: str, generator: Generator) -> float:
-    """The p at which a reader of second arrays alone, who has learned from other trials, is right more often than every second time."""
+    """The p at which a reader of second arrays alone, who has learned from other trials, is right
+    more often than every second time."""
     drawn = many("cd", "arrays", generator, 3000, set_size=6, feature=feature)
     seen = looks([arrays["probe"] for arrays in drawn])
     seen = (seen - seen.mean(0)) / np.maximum(seen.std(0), 1e-9)
@@ -205,14 +227,18 @@ def test_published_sizes_and_orientations_are_told_by_the_second_array_alone() -
     assert told("size", "published") < 1e-100
     assert told("orientation", "published") < 1e-6
     for arrays in many("cd", "arrays", "published", 3000, set_size=6, feature="size"):
-        odd = [int(bar["at"][2]) - int(bar["at"][0]) + int(bar["at"][3]) - int(bar["at"][1]) not in (9, 15) for bar in arrays["probe"]]
+        odd = [
+            int(bar["at"][2]) - int(bar["at"][0]) + int(bar["at"][3]) - int(bar["at"][1]) not in (9, 15)
+            for bar in arrays["probe"]
+        ]
         assert any(odd) == (arrays["answer"] == "different"), "17 or 11 units, ends included, instead of 16 or 10"
 
 
-# published -------------------------------------------------------------------------------------------------------------------------------------------
+# published ----------------------------------------------------------------------------------------
 
-#: What happens to a horizontal bar of nine or fifteen units that starts at 0, 0 (of a vertical one, x and y change places): its ends, and the ends of its gap
-#: if it has one. As in the benchmark's own trial files.
+#: What happens to a horizontal bar of nine or fifteen units that starts at 0, 0 (of a vertical one,
+#: x and y change places): its ends, and the ends of its gap if it has one. As in the benchmark's
+#: own trial files.
 PUBLISHED_CHANGES = {
     ("colour", 9): ([0, 0, 9, 0], [3, 0, 6, 0]),
     ("colour", 15): ([0, 0, 15, 0], [6, 0, 9, 0]),
@@ -243,7 +269,8 @@ def test_published_changes_are_the_benchmarks() -> None:
 
 
 def simple_reference(bars: int, random: np.random.RandomState) -> list[tuple[int, int, int]]:
-    """Starts and sizes of the bars of an array as the benchmark is described: attempt by attempt, at most 101 of them."""
+    """Starts and sizes of the bars of an array as the benchmark is described: attempt by attempt,
+    at most 101 of them."""
     while True:
         placed: list[tuple[int, int, int]] = []
         for _ in range(101):
@@ -259,7 +286,10 @@ def simple_reference(bars: int, random: np.random.RandomState) -> list[tuple[int
 def test_published_arrays_are_placed_as_in_the_benchmark() -> None:
     random = np.random.RandomState(3)
     references = [simple_reference(6, random) for _ in range(700)]
-    drawn = [[(*bar["at"][:2], int(length(bar))) for bar in arrays["memory"]] for arrays in many("cd", "arrays", "published", set_size=6, feature="gap")]
+    drawn = [
+        [(*bar["at"][:2], int(length(bar))) for bar in arrays["memory"]]
+        for arrays in many("cd", "arrays", "published", set_size=6, feature="gap")
+    ]
     for what in (
         lambda own: sum(size == 15 for _, _, size in own),
         lambda own: (own[0][0] - 7) // 13,
@@ -267,13 +297,17 @@ def test_published_arrays_are_placed_as_in_the_benchmark() -> None:
         lambda own: own[5][2],
         lambda own: min(max(abs(x - a), abs(y - b)) for (x, y, _), (a, b, _) in combinations(own, 2)),
     ):
-        assert unrelated([("reference", what(own)) for own in references] + [("ours", what(own)) for own in drawn]) > RARE
+        assert (
+            unrelated([("reference", what(own)) for own in references] + [("ours", what(own)) for own in drawn]) > RARE
+        )
 
 
 MANY = [pytest.param(bars, share, 10_000, 0.01, marks=pytest.mark.slow) for bars, share in ((2, 0.47), (6, 0.34))]
 
 
-@pytest.mark.parametrize(("bars", "share", "times", "within"), [(2, 0.47, 2_500, 0.02), (6, 0.34, 1_500, 0.02), (12, 0.15, 80, 0.03), *MANY])
+@pytest.mark.parametrize(
+    ("bars", "share", "times", "within"), [(2, 0.47, 2_500, 0.02), (6, 0.34, 1_500, 0.02), (12, 0.15, 80, 0.03), *MANY]
+)
 @pytest.mark.slow
 def test_published_bars_are_small_in_large_arrays(bars: int, share: float, times: int, within: float) -> None:
     drawn = many("cd", "arrays", "published", times, set_size=bars, feature="gap")
@@ -292,9 +326,15 @@ def test_a_bar_that_ends_beyond_the_canvas_is_cut_off() -> None:
             shown([{"at": outside}])
 
 
-# trials ----------------------------------------------------------------------------------------------------------------------------------------------
+# trials -------------------------------------------------------------------------------------------
 
-TASKS = {"colour": "cd_color", "orientation": "cd_orientation", "size": "cd_size", "gap": "cd_gap", "conjunction": "cd_conj"}
+TASKS = {
+    "colour": "cd_color",
+    "orientation": "cd_orientation",
+    "size": "cd_size",
+    "gap": "cd_gap",
+    "conjunction": "cd_conj",
+}
 
 
 @pytest.mark.parametrize("name", ["cd", "cd_noise"])
@@ -311,8 +351,14 @@ def test_steps_times_and_labels(name: str) -> None:
         ask = trial.steps[-1].percept.ask
         assert ask is not None
         assert (ask.ends, ask.window_ms) == ("on_answer", 2000)
-        assert {type(step.percept.displays[0].stimulus) for step in trial.steps[2:-1]} <= {Noise if name == "cd_noise" else Blank}
-        assert trial.set_size == trial.levels["set_size"] == len(cast(Bars, trial.steps[1].percept.displays[0].stimulus).bars)
+        assert {type(step.percept.displays[0].stimulus) for step in trial.steps[2:-1]} <= {
+            Noise if name == "cd_noise" else Blank
+        }
+        assert (
+            trial.set_size
+            == trial.levels["set_size"]
+            == len(cast(Bars, trial.steps[1].percept.displays[0].stimulus).bars)
+        )
         different = trial.steps[1].percept.displays[0].stimulus != trial.steps[-1].percept.displays[0].stimulus
         assert trial.steps[-1].truth.answer == ("different" if different else "same")
         assert (trial.steps[-1].truth.record["changed_feature"] != "none") == different
@@ -336,11 +382,19 @@ def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> N
 
 
 def test_people_and_models_are_told_what_may_change() -> None:
-    words = {"colour": "colour", "orientation": "turned", "size": "longer or shorter", "gap": "black gap", "conjunction": "its colour, its orientation"}
+    words = {
+        "colour": "colour",
+        "orientation": "turned",
+        "size": "longer or shorter",
+        "gap": "black gap",
+        "conjunction": "its colour, its orientation",
+    }
     for feature, word in words.items():
         levels = {"feature": feature, "set_size": 2, "retention_steps": 0}
         assert word in loaded("cd").instructions_in("en", levels)
-        assert sum(other in loaded("cd").instructions_in("en", levels) for other in words.values()) == (3 if feature == "conjunction" else 1)
+        assert sum(other in loaded("cd").instructions_in("en", levels) for other in words.values()) == (
+            3 if feature == "conjunction" else 1
+        )
         assert "{" not in loaded("cd").instructions_in("de", levels)
 
 
@@ -369,7 +423,7 @@ def test_given_arrays_whose_answer_is_wrong_are_refused() -> None:
         compile_trial(loaded("cd"), levels, 1, draws={"arrays": wrong})
 
 
-# noise -----------------------------------------------------------------------------------------------------------------------------------------------
+# noise --------------------------------------------------------------------------------------------
 
 
 def test_noise_is_another_in_every_step_and_has_nothing_to_do_with_the_answer() -> None:

@@ -1,4 +1,5 @@
-"""Figures of spatial coordination and spatial integration: what is drawn, with which probabilities, that answers are true, and that nothing else tells them."""
+"""Figures of spatial coordination and spatial integration: what is drawn, with which probabilities,
+that answers are true, and that nothing else tells them."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ QUICK = settings(max_examples=40, deadline=None)
 Point = tuple[int, int]
 
 
-# spatial coordination --------------------------------------------------------------------------------------------------------------------------------
+# spatial coordination -----------------------------------------------------------------------------
 
 
 def is_symmetric(cells: Iterable[int], grid: int = 10) -> bool:
@@ -39,7 +40,9 @@ def is_symmetric(cells: Iterable[int], grid: int = 10) -> bool:
 
 @given(SEEDS, st.integers(1, 8).map(lambda n: 2 * n), st.booleans(), st.data())
 @QUICK
-def test_figures_of_cells_are_what_they_are_said_to_be(seed: int, grid: int, repeats: bool, data: st.DataObject) -> None:
+def test_figures_of_cells_are_what_they_are_said_to_be(
+    seed: int, grid: int, repeats: bool, data: st.DataObject
+) -> None:
     count = 2 * data.draw(st.integers(1, grid**2 // 4))
     offsets = data.draw(st.lists(st.integers(1, count // 2).map(lambda n: 2 * n), min_size=1, max_size=3))
     one = sampler("coordination_figure", count=count, offsets=offsets, grid=grid, repeats=repeats)
@@ -70,17 +73,25 @@ def test_figures_of_cells_favour_nothing(generator: Generator) -> None:
             assert len(cells) == 100
             assert fits(cells.values()), "every cell is as likely, whatever the answer and the place in the list"
     sides = Counter(tuple(cell % 10 < 5 for cell in figure["cells"][:2]) for figure in drawn)
-    assert fits([sides[True, True], sides[True, False], sides[False, True], sides[False, False]], [5 / 22, 6 / 22, 6 / 22, 5 / 22]), "sides come in any order"
+    assert fits(
+        [sides[True, True], sides[True, False], sides[False, True], sides[False, False]],
+        [5 / 22, 6 / 22, 6 / 22, 5 / 22],
+    ), "sides come in any order"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("length", [10, 18])
 def test_cells_come_twice_as_published_and_never_as_corrected(length: int) -> None:
-    """With replacement: half of the cells are drawn from 50; the added ones are never among the others."""
+    """With replacement: half of the cells are drawn from 50; the added ones are never among the
+    others."""
     assert all(len(set(figure["cells"])) == length for figure in many("sc", "figure", "corrected", list_length=length))
     none = prod(1 - n / 50 for n in range(length // 2))
     for answer in ("symmetric", "asymmetric"):
-        twice = Counter(len(set(figure["cells"])) < length for figure in many("sc", "figure", "published", list_length=length) if figure["answer"] == answer)
+        twice = Counter(
+            len(set(figure["cells"])) < length
+            for figure in many("sc", "figure", "published", list_length=length)
+            if figure["answer"] == answer
+        )
         assert fits([twice[False], twice[True]], [none, 1 - none])
 
 
@@ -92,7 +103,13 @@ def test_numbers_of_cells_tell_nothing_as_corrected() -> None:
         return f"{len(left)} {len(set(figure['cells']) - left)}"
 
     assert {numbers(figure) for figure in many("sc", "figure", "corrected", list_length=18)} == {"9 9"}
-    assert unrelated((numbers(figure) in ("9 8", "8 9"), figure["answer"]) for figure in many("sc", "figure", "published", list_length=18)) < 1e-9
+    assert (
+        unrelated(
+            (numbers(figure) in ("9 8", "8 9"), figure["answer"])
+            for figure in many("sc", "figure", "published", list_length=18)
+        )
+        < 1e-9
+    )
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
@@ -103,13 +120,29 @@ def test_coordination_shows_one_cell_at_a_time_and_asks_whether_all_are_symmetri
         assert (trial.steps[-1].truth.answer == "symmetric") == is_symmetric(cell for (cell,) in shown)
 
 
-# spatial integration ---------------------------------------------------------------------------------------------------------------------------------
+# spatial integration ------------------------------------------------------------------------------
 
-#: Published generator: probabilities of "same" and of 1, 2, 3, 4 changed segments; and of the points where figures begin and end, by their distance from the
-#: middle in rows and columns (the smaller first). From all 320 129 664 walks of 12 segments with at most 51 attempts, enumerated by a program of its own.
+#: Published generator: probabilities of "same" and of 1, 2, 3, 4 changed segments; and of the
+#: points where figures begin and end, by their distance from the middle in rows and columns (the
+#: smaller first). From all 320 129 664 walks of 12 segments with at most 51 attempts, enumerated by
+#: a program of its own.
 PUBLISHED = (0.593596829, 0.129752642, 0.109632773, 0.092074545, 0.074943211)
-BEGINS = {(2, 2): 0.177561370, (1, 2): 0.317353976, (0, 2): 0.156486464, (1, 1): 0.156445839, (0, 1): 0.154204757, (0, 0): 0.037947593}
-ENDS = {(2, 2): 0.134390268, (1, 2): 0.329383251, (0, 2): 0.156593470, (1, 1): 0.178535736, (0, 1): 0.165380796, (0, 0): 0.035716479}
+BEGINS = {
+    (2, 2): 0.177561370,
+    (1, 2): 0.317353976,
+    (0, 2): 0.156486464,
+    (1, 1): 0.156445839,
+    (0, 1): 0.154204757,
+    (0, 0): 0.037947593,
+}
+ENDS = {
+    (2, 2): 0.134390268,
+    (1, 2): 0.329383251,
+    (0, 2): 0.156593470,
+    (1, 1): 0.178535736,
+    (0, 1): 0.165380796,
+    (0, 0): 0.035716479,
+}
 
 
 def edges(path: Iterable[Iterable[int]]) -> set[frozenset[Point]]:
@@ -143,7 +176,9 @@ def test_figures_of_lines_are_what_they_are_said_to_be(seed: int, size: int, bal
 @pytest.mark.slow
 def test_answers_and_changes_are_balanced_as_corrected() -> None:
     counts = Counter((figure["answer"], figure["changed"]) for figure in many("si", "figure", "corrected", part_size=4))
-    assert fits([counts["same", 0], *(counts["different", n] for n in (1, 2, 3, 4))], [1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8])
+    assert fits(
+        [counts["same", 0], *(counts["different", n] for n in (1, 2, 3, 4))], [1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8]
+    )
 
 
 @pytest.mark.slow
@@ -204,7 +239,8 @@ def test_parts_come_in_any_order(generator: Generator) -> None:
 
 @pytest.mark.parametrize("seen", ["parts", "probe"])
 def test_neither_parts_nor_probe_alone_tell_the_answer_as_corrected(seen: str) -> None:
-    """Ends of figures, and whether there is room for other ends. As published, figures without room for another end are always the same."""
+    """Ends of figures, and whether there is room for other ends. As published, figures without room
+    for another end are always the same."""
 
     def features(figure: Mapping[str, Any]) -> list[Any]:
         path = [tuple(point) for point in (whole(figure["parts"]) if seen == "parts" else figure["probe"])]
@@ -212,7 +248,10 @@ def test_neither_parts_nor_probe_alone_tell_the_answer_as_corrected(seen: str) -
         def room(kept: int) -> int:
             row, column = path[kept]
             return sum(
-                (row + down, column + right) not in path for down in (-1, 0, 1) for right in (-1, 0, 1) if 0 <= row + down <= 4 and 0 <= column + right <= 4
+                (row + down, column + right) not in path
+                for down in (-1, 0, 1)
+                for right in (-1, 0, 1)
+                if 0 <= row + down <= 4 and 0 <= column + right <= 4
             )
 
         return [corner(path[0]), corner(path[-1]), *(room(kept) for kept in (8, 9, 10, 11))]
@@ -221,7 +260,9 @@ def test_neither_parts_nor_probe_alone_tell_the_answer_as_corrected(seen: str) -
     for number in range(6):
         assert unrelated((seen_of[number], answer) for seen_of, answer in corrected) > RARE
     published = [(features(figure), figure["answer"]) for figure in many("si", "figure", "published", part_size=4)]
-    assert min(unrelated((seen_of[number], answer) for seen_of, answer in published) for number in range(6)) < 1e-9, "the test would find it"
+    assert min(unrelated((seen_of[number], answer) for seen_of, answer in published) for number in range(6)) < 1e-9, (
+        "the test would find it"
+    )
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
@@ -235,7 +276,7 @@ def test_integration_asks_whether_the_framed_figure_is_that_of_the_parts(generat
         assert len(together - set(figures[-1].lines)) == trial.steps[-1].truth.record["changed_segments"]
 
 
-# drawn by others -------------------------------------------------------------------------------------------------------------------------------------
+# drawn by others ----------------------------------------------------------------------------------
 
 
 def sc_figure(**changes: Any) -> dict[str, Any]:
@@ -252,10 +293,25 @@ def si_figure(**changes: Any) -> dict[str, Any]:
 
 FOREIGN: list[tuple[str, dict[str, Any], Any, str]] = [
     ("sc", {"list_length": 10}, sc_figure(), ""),
-    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55], answer="asymmetric", offset=2), ""),
-    ("sc", {"list_length": 10}, sc_figure(answer="asymmetric", offset=2), "have not 1 on the right that are not mirror images"),
+    (
+        "sc",
+        {"list_length": 10},
+        sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55], answer="asymmetric", offset=2),
+        "",
+    ),
+    (
+        "sc",
+        {"list_length": 10},
+        sc_figure(answer="asymmetric", offset=2),
+        "have not 1 on the right that are not mirror images",
+    ),
     ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55]), "have not 0 on the right"),
-    ("sc", {"list_length": 10}, sc_figure(cells=[0, 1, 11, 18, 22, 27, 33, 36, 44, 45]), "half of all cells on each side"),
+    (
+        "sc",
+        {"list_length": 10},
+        sc_figure(cells=[0, 1, 11, 18, 22, 27, 33, 36, 44, 45]),
+        "half of all cells on each side",
+    ),
     ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 0, 9, 22, 27, 33, 36, 44, 45]), "a cell occurs twice"),
     ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 145]), "cells from 0 to 99"),
     ("sc", {"list_length": 10}, sc_figure(answer="yes"), "expected symmetric with offset 0"),
@@ -277,7 +333,9 @@ FOREIGN: list[tuple[str, dict[str, Any], Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "levels", "figure", "message"), FOREIGN)
-def test_figures_that_others_have_drawn_are_looked_at(name: str, levels: dict[str, Any], figure: dict[str, Any], message: str) -> None:
+def test_figures_that_others_have_drawn_are_looked_at(
+    name: str, levels: dict[str, Any], figure: dict[str, Any], message: str
+) -> None:
     if not message:
         trial = compile_trial(loaded(name), levels, 0, "corrected", {"figure": figure})
         assert trial.steps[-1].truth.answer == figure["answer"]

@@ -1,5 +1,6 @@
-"""Visual recognition (vir, vsrec): what is drawn, with which probabilities, and what is right. And for spatial coordination and integration, too: what is shown
-for how long, labels, designs, and that the words suffice."""
+"""Visual recognition (vir, vsrec): what is drawn, with which probabilities, and what is right. And
+for spatial coordination and integration, too: what is shown for how long, labels, designs, and that
+the words suffice."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 QUICK = settings(max_examples=40, deadline=None)
 
 
-# distractors of patterns -----------------------------------------------------------------------------------------------------------------------------
+# distractors of patterns --------------------------------------------------------------------------
 
 
 @given(SEEDS, st.integers(2, 8), st.integers(1, 6), st.data())
@@ -75,7 +76,10 @@ def test_without_the_condition_distractors_are_as_often_in_the_list_as_chance_ha
 
 @pytest.mark.parametrize("name", ["vir", "vsrec"])
 def test_a_distractor_from_the_list_is_possible_as_published_and_refused_as_corrected(name: str) -> None:
-    paradigm, levels = loaded(name), {"list_length": 4, **({"retention_steps": 0} if name == "vir" else {"pattern_distractor_difference": 4})}
+    paradigm, levels = (
+        loaded(name),
+        {"list_length": 4, **({"retention_steps": 0} if name == "vir" else {"pattern_distractor_difference": 4})},
+    )
     first = list(range(18))
     near = [*range(16), 34, 35]
     patterns = [first, near, *([*range(n, 18 + n)] for n in (9, 18))]
@@ -98,14 +102,19 @@ def test_targets_sides_and_differences_favour_nothing(generator: Generator) -> N
     sides = many("vsrec", "sides", generator, list_length=3)
     assert len(set(map(tuple, sides))) == 8
     assert fits(Counter(map(tuple, sides)).values())
-    differences = Counter(compile_trial(loaded("vsrec"), {"list_length": 2}, seed, generator).levels["pattern_distractor_difference"] for seed in range(600))
+    differences = Counter(
+        compile_trial(loaded("vsrec"), {"list_length": 2}, seed, generator).levels["pattern_distractor_difference"]
+        for seed in range(600)
+    )
     assert sorted(differences) == [2, 4, 6, 8, 10]
     assert fits(differences.values())
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", ["vir", "vsrec"])
-def test_recognition_shows_the_pattern_on_its_side_and_the_distractor_on_the_other(name: str, generator: Generator) -> None:
+def test_recognition_shows_the_pattern_on_its_side_and_the_distractor_on_the_other(
+    name: str, generator: Generator
+) -> None:
     for trial in trials(name, generator):
         length = trial.levels["list_length"]
         shown = [set(cast(Matrix, step.percept.displays[0].stimulus).filled) for step in trial.steps[:length]]
@@ -124,9 +133,10 @@ def test_recognition_shows_the_pattern_on_its_side_and_the_distractor_on_the_oth
             assert name == "vir" or position == number + 1
 
 
-# all four --------------------------------------------------------------------------------------------------------------------------------------------
+# all four -----------------------------------------------------------------------------------------
 
-#: phase to milliseconds for people (None = self-paced), and the options by their class in the network's head
+#: phase to milliseconds for people (None = self-paced), and the options by their class in the
+#: network's head
 TIMES = {
     "vir": ({"present": 1000, "retention": 1000, "probe": None}, ("left", "right")),
     "vsrec": ({"present": 1550, "probe": None}, ("left", "right")),
@@ -163,7 +173,9 @@ def test_steps_times_and_labels(name: str) -> None:
         assert (view.task, view.head, view.filler) == (name, 1, 2)
         labels = labels_of(trial, view)
         assert labels.trained == tuple(step.percept.phase == "probe" for step in trial.steps)
-        assert labels.targets == tuple(2 if step.truth.answer is None else options.index(cast(str, step.truth.answer)) for step in trial.steps)
+        assert labels.targets == tuple(
+            2 if step.truth.answer is None else options.index(cast(str, step.truth.answer)) for step in trial.steps
+        )
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
@@ -188,7 +200,10 @@ def test_designs_are_those_of_the_papers_and_short_enough_for_people(name: str) 
     for levels in conditions:
         steps = compile_trial(paradigm, levels, 1).steps
         # two seconds for whatever is self-paced, one between trials
-        seconds += human.repetitions * (1 + sum(2 if display.ms is None else display.ms / 1000 for step in steps for display in step.percept.displays))
+        seconds += human.repetitions * (
+            1
+            + sum(2 if display.ms is None else display.ms / 1000 for step in steps for display in step.percept.displays)
+        )
     assert seconds < 40 * 60
     if name == "vir":
         assert all({"list_length": 4, "retention_steps": steps} in conditions for steps in (0, 5))
@@ -197,14 +212,30 @@ def test_designs_are_those_of_the_papers_and_short_enough_for_people(name: str) 
 
 
 IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
-    ("pattern_distractors", {"of": [0, 1], "difference": 4, "grid": 6, "unlike": [[0]], "distinct": 1}, "valid boolean"),
+    (
+        "pattern_distractors",
+        {"of": [0, 1], "difference": 4, "grid": 6, "unlike": [[0]], "distinct": 1},
+        "valid boolean",
+    ),
     ("pattern_distractors", {"of": [0, 36], "difference": 2, "grid": 6}, "different cells from 0 to 35"),
     ("pattern_distractors", {"of": [[1, 1]], "difference": 2, "grid": 6}, "different cells from 0 to 35"),
     ("pattern_distractors", {"of": [0, 1], "difference": 3, "grid": 6}, "multiple of 2"),
-    ("pattern_distractors", {"of": [0, 1], "difference": 6, "grid": 6}, "no pattern differs in 6 cells from one with 2 of 36 cells filled"),
+    (
+        "pattern_distractors",
+        {"of": [0, 1], "difference": 6, "grid": 6},
+        "no pattern differs in 6 cells from one with 2 of 36 cells filled",
+    ),
     ("pattern_distractors", {"of": [], "difference": 2, "grid": 6}, "no pattern differs in 2 cells"),
-    ("pattern_distractors", {"of": [0], "difference": 2, "grid": 2, "unlike": [[1], [2], [3]]}, "3, of which up to 3 are excluded"),
-    ("pattern_distractors", {"of": [[0]] * 4, "difference": 2, "grid": 2, "distinct": True}, "3, of which up to 3 are excluded"),
+    (
+        "pattern_distractors",
+        {"of": [0], "difference": 2, "grid": 2, "unlike": [[1], [2], [3]]},
+        "3, of which up to 3 are excluded",
+    ),
+    (
+        "pattern_distractors",
+        {"of": [[0]] * 4, "difference": 2, "grid": 2, "distinct": True},
+        "3, of which up to 3 are excluded",
+    ),
     ("coordination_figure", {"count": 11}, "multiple of 2"),
     ("coordination_figure", {"count": 10, "offsets": []}, "at least 1 item"),
     ("coordination_figure", {"count": 10, "offsets": [3]}, "multiple of 2"),
@@ -219,6 +250,8 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "parameters", "message"), IMPOSSIBLE)
-def test_the_impossible_is_refused_before_anything_is_drawn(name: str, parameters: dict[str, Any], message: str) -> None:
+def test_the_impossible_is_refused_before_anything_is_drawn(
+    name: str, parameters: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValidationError, match=message):
         sampler(name, **parameters)

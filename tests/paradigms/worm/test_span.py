@@ -1,5 +1,5 @@
-"""Complex span (cs) and spatial task switching (sts): what is drawn, with which probabilities, what the probes alone tell, what is shown for how long, labels,
-words."""
+"""Complex span (cs) and spatial task switching (sts): what is drawn, with which probabilities, what
+the probes alone tell, what is shown for how long, labels, words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from spanlab.stimuli.kinds.plain import ColourField
 SEEDS = st.integers(0, 2**32 - 1)
 QUICK = settings(max_examples=40, deadline=None)
 
-# items: movements ------------------------------------------------------------------------------------------------------------------------------------
+# items: movements ---------------------------------------------------------------------------------
 
 #: The benchmark's movements, as it writes them, and where they go.
 BENCHMARK = {
@@ -77,7 +77,10 @@ def test_items_are_what_they_are_said_to_be(seed: int, count: int, storage: str,
 @pytest.mark.slow
 def test_directions_are_balanced_as_corrected_and_axes_come_three_times_as_often_as_published() -> None:
     pairs = {
-        generator: [tuple(direction_of(item["memory"]) for item in items) for items in many("cs", "items", generator, storage="spatial")]
+        generator: [
+            tuple(direction_of(item["memory"]) for item in items)
+            for items in many("cs", "items", generator, storage="spatial")
+        ]
         for generator in GENERATORS
     }
     both = Counter(pairs["corrected"])
@@ -94,17 +97,27 @@ def test_directions_are_balanced_as_corrected_and_axes_come_three_times_as_often
 def test_where_a_dot_moves_and_where_its_arrow_is_favour_nothing(generator: Generator) -> None:
     items = [item for pair in many("cs", "items", generator, storage="spatial") for item in pair]
     for direction, several in BENCHMARK.items():
-        where = Counter("".join(map(str, item["memory"])) for item in items if direction_of(item["memory"]) == direction)
+        where = Counter(
+            "".join(map(str, item["memory"])) for item in items if direction_of(item["memory"]) == direction
+        )
         assert sorted(where) == sorted(several)
         assert len(several) == 1 or fits(where.values())
     assert fits(Counter(item["slot"] for item in items).values())
     for direction in STEPS:
-        places = Counter(place for item in items for place, other in enumerate(item["options"]) if other == direction and place != item["slot"])
+        places = Counter(
+            place
+            for item in items
+            for place, other in enumerate(item["options"])
+            if other == direction and place != item["slot"]
+        )
         assert fits(places.values()), "nor do the other arrows"
-    assert unrelated((pair[0]["slot"], pair[1]["slot"]) for pair in many("cs", "items", generator, storage="spatial")) > RARE
+    assert (
+        unrelated((pair[0]["slot"], pair[1]["slot"]) for pair in many("cs", "items", generator, storage="spatial"))
+        > RARE
+    )
 
 
-# items: patterns -------------------------------------------------------------------------------------------------------------------------------------
+# items: patterns ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("times", [3_000, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -115,7 +128,9 @@ def test_patterns_slots_and_variations_favour_nothing(generator: Generator, time
     for n in (0, 7):
         shares = [comb(cell, n) * comb(15 - cell, 7 - n) / comb(16, 8) for cell in range(16)]
         cells = Counter(item["memory"][n] for item in items)
-        assert fits([cells[cell] for cell in range(16) if shares[cell]], [share for share in shares if share]), "the least and the greatest of eight of 16"
+        assert fits([cells[cell] for cell in range(16) if shares[cell]], [share for share in shares if share]), (
+            "the least and the greatest of eight of 16"
+        )
     assert fits(Counter(item["slot"] for item in items).values())
     for place in (0, 7):
         gone: Counter[Any] = Counter()
@@ -132,7 +147,8 @@ def test_patterns_slots_and_variations_favour_nothing(generator: Generator, time
 
 
 def standing_out(options: list[list[int]]) -> list[int]:
-    """The places of the patterns that differ from all others in six cells, as an item differs from its variations."""
+    """The places of the patterns that differ from all others in six cells, as an item differs from
+    its variations."""
     apart = [[len(set(one) ^ set(other)) for other in options] for one in options]
     return [place for place, own in enumerate(apart) if sorted(own) == [0, *[6] * 7]]
 
@@ -141,14 +157,19 @@ def standing_out(options: list[list[int]]) -> list[int]:
 def test_options_differ_from_one_another_as_corrected_and_some_are_the_same_as_published() -> None:
     corrected = [item for pair in many("cs", "items", "corrected", storage="visual")[:2000] for item in pair]
     assert all(len(set(one) ^ set(other)) == 6 for item in corrected for one, other in combinations(item["options"], 2))
-    again = sum(len(set(map(tuple, item["options"]))) < 8 for pair in many("cs", "items", "published", storage="visual") for item in pair)
+    again = sum(
+        len(set(map(tuple, item["options"]))) < 8
+        for pair in many("cs", "items", "published", storage="visual")
+        for item in pair
+    )
     share = 1 - prod(1 - n / comb(8, 3) ** 2 for n in range(7))
     assert fits([again, 20_000 - again], [share, 1 - share])
 
 
 @pytest.mark.slow
 def test_the_options_alone_tell_nothing_as_corrected_and_nearly_everything_as_published() -> None:
-    """As published, the item is the one that differs from each other option in six cells; these differ from one another in up to twelve."""
+    """As published, the item is the one that differs from each other option in six cells; these
+    differ from one another in up to twelve."""
     told = 0
     for pair in many("cs", "items", "published", storage="visual")[:2000]:
         for item in pair:
@@ -181,7 +202,7 @@ def test_given_items_that_are_none_are_refused() -> None:
             compile_trial(loaded("cs"), levels, 1, draws={**draws, "items": [{**first, **wrong}, draws["items"][1]]})
 
 
-# decisions -------------------------------------------------------------------------------------------------------------------------------------------
+# decisions ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
@@ -202,7 +223,11 @@ def test_colours_favour_nothing_and_read_as_what_they_are(generator: Generator) 
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.slow
 def test_figures_are_symmetric_every_second_time(generator: Generator) -> None:
-    figures = [figure for ten in many("cs", "distractors", generator, 1000, distractor_domain="spatial", load=5) for figure in ten]
+    figures = [
+        figure
+        for ten in many("cs", "distractors", generator, 1000, distractor_domain="spatial", load=5)
+        for figure in ten
+    ]
     assert {len(figure["cells"]) for figure in figures} == {20}
     assert fits(Counter(figure["answer"] for figure in figures).values())
     for figure in figures[:2000]:
@@ -214,16 +239,21 @@ def test_figures_are_symmetric_every_second_time(generator: Generator) -> None:
 
 
 def test_given_decisions_that_are_wrong_are_refused() -> None:
-    for domain, wrong, message in (("visual", {"colour": "#00ff00"}, "not a shade of 'red'|not a shade of 'blue'"), ("spatial", {}, "mirror")):
+    for domain, wrong, message in (
+        ("visual", {"colour": "#00ff00"}, "not a shade of 'red'|not a shade of 'blue'"),
+        ("spatial", {}, "mirror"),
+    ):
         levels = {"storage": "spatial", "distractor_domain": domain, "load": 1}
         draws = drawn_values(loaded("cs"), levels, 1)
         first, second = draws["distractors"]
         other = {"symmetric": "asymmetric", "asymmetric": "symmetric"}.get(first["answer"], first["answer"])
         with pytest.raises(SpanLabError, match=message):
-            compile_trial(loaded("cs"), levels, 1, draws={**draws, "distractors": [{**first, "answer": other, **wrong}, second]})
+            compile_trial(
+                loaded("cs"), levels, 1, draws={**draws, "distractors": [{**first, "answer": other, **wrong}, second]}
+            )
 
 
-# complex span, whole trials --------------------------------------------------------------------------------------------------------------------------
+# complex span, whole trials -----------------------------------------------------------------------
 
 #: steps of a network with a decision (from 0), by load
 DECISIONS = {0: [], 1: [5, 13], 3: [3, 5, 7, 11, 13, 15], 5: [*range(3, 8), *range(11, 16)]}
@@ -248,7 +278,9 @@ def test_complex_span_has_eighteen_steps_and_these_labels(generator: Generator) 
         for n, (step, target) in enumerate(zip(steps, labels.targets, strict=True)):
             answer = step.truth.answer
             if n in DECISIONS[load]:
-                assert target == (["red", "blue"].index(answer) if visual else 2 + ["asymmetric", "symmetric"].index(answer))
+                assert target == (
+                    ["red", "blue"].index(answer) if visual else 2 + ["asymmetric", "symmetric"].index(answer)
+                )
                 assert step.truth.chance == step.truth.blind == 0.5
             elif n >= 16:
                 assert step.percept.phase == "probe"
@@ -285,7 +317,9 @@ def test_gaps_are_equally_long_and_their_decisions_take_the_share_that_is_record
                 assert (ask.ends, ask.window_ms) == ("on_time", 1700)
             if step.percept.phase == "probe":
                 assert step.percept.displays[0].ms is None
-            assert ("serial_position" in step.truth.record) == (step.percept.phase == "probe"), "probes have one, distractors have none"
+            assert ("serial_position" in step.truth.record) == (step.percept.phase == "probe"), (
+                "probes have one, distractors have none"
+            )
 
 
 def test_published_figures_show_a_cell_once_that_was_drawn_twice() -> None:
@@ -293,12 +327,20 @@ def test_published_figures_show_a_cell_once_that_was_drawn_twice() -> None:
     for seed in range(5):
         drawn = drawn_values(loaded("cs"), levels, seed, "published")["distractors"]
         trial = compile_trial(loaded("cs"), levels, seed, "published")
-        shown = [cast(Matrix, step.percept.displays[0].stimulus).filled for step in trial.steps if step.percept.phase == "distractor"]
+        shown = [
+            cast(Matrix, step.percept.displays[0].stimulus).filled
+            for step in trial.steps
+            if step.percept.phase == "distractor"
+        ]
         assert shown == [tuple(sorted(set(decision["cells"]))) for decision in drawn]
 
 
 def test_a_click_on_a_pattern_or_an_arrow_chooses_it() -> None:
-    choice = next(step.percept.ask.kind for step in trials("cs", "corrected")[0].steps if step.percept.phase == "probe" and step.percept.ask is not None)
+    choice = next(
+        step.percept.ask.kind
+        for step in trials("cs", "corrected")[0].steps
+        if step.percept.phase == "probe" and step.percept.ask is not None
+    )
     assert isinstance(choice, Choice)
     regions = choice.surface().regions
     assert [region.value for region in regions] == list(range(8))
@@ -311,7 +353,13 @@ def test_a_click_on_a_pattern_or_an_arrow_chooses_it() -> None:
 
 def test_layouts_of_rows() -> None:
     rows = Choice.model_validate({"options": 5, "layout": "2+3", "within": [0, 0, 60, 20]}).surface().regions
-    assert [(region.x0, region.x1, region.y0) for region in rows] == [(10, 30, 0), (30, 50, 0), (0, 20, 10), (20, 40, 10), (40, 60, 10)]
+    assert [(region.x0, region.x1, region.y0) for region in rows] == [
+        (10, 30, 0),
+        (30, 50, 0),
+        (0, 20, 10),
+        (20, 40, 10),
+        (40, 60, 10),
+    ]
     for wrong in ("3+1", "3+0+2", "+3", "3+", "3+-1", "0x9", "3x"):
         with pytest.raises(ValueError, match="layout must be columns x rows with room for 5 options"):
             Choice.model_validate({"options": 5, "layout": wrong})
@@ -328,7 +376,9 @@ def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> N
 
 def test_people_and_models_are_told_what_counts() -> None:
     def told(language: str, **levels: Any) -> str:
-        return loaded("cs").instructions_in(language, {"storage": "visual", "distractor_domain": "visual", "load": 0, **levels})
+        return loaded("cs").instructions_in(
+            language, {"storage": "visual", "distractor_domain": "visual", "load": 0, **levels}
+        )
 
     assert "in which direction it moves" in told("en", storage="spatial")
     assert "direction" not in told("en", storage="visual")
@@ -351,7 +401,9 @@ def test_designs_are_those_of_the_papers_and_short_enough_for_people(name: str) 
         steps = compile_trial(loaded(name), levels, 1).steps
         # three seconds for whatever is self-paced, one for a quick decision, one between trials
         times = [
-            3.0 if display.ms is None else 1.0 if step.percept.phase == "probe" else display.ms / 1000 for step in steps for display in step.percept.displays
+            3.0 if display.ms is None else 1.0 if step.percept.phase == "probe" else display.ms / 1000
+            for step in steps
+            for display in step.percept.displays
         ]
         seconds += human.repetitions * human.blocks * (1 + sum(times))
     assert seconds < 40 * 60
@@ -365,11 +417,12 @@ def test_published_people_are_named_as_in_the_response_table() -> None:
     assert paradigm.source.human == "cs"
 
 
-# task switching --------------------------------------------------------------------------------------------------------------------------------------
+# task switching -----------------------------------------------------------------------------------
 
 
 def cue_counts(length: int = 20, switch: float = 0.2) -> dict[int, float]:
-    """The probabilities of 1, 2, 3 ... cues in a sequence: before every probe but the first there may be one, when two places are left."""
+    """The probabilities of 1, 2, 3 ... cues in a sequence: before every probe but the first there
+    may be one, when two places are left."""
     states = {(2, 1): 1.0}
     ended: dict[int, float] = {}
     while states:
@@ -392,7 +445,9 @@ def test_switches_come_as_often_as_they_should() -> None:
     assert sum(cues * share for cues, share in shares.items()) == pytest.approx(3.86, abs=0.01)
     drawn = many("sts", "sequence", "corrected", switch_probability=0.2)
     cues = Counter(min(sum(entry["cue"] for entry in sequence), 8) for sequence in drawn)
-    wanted = {cues: share for cues, share in shares.items() if cues < 8} | {8: sum(share for cues, share in shares.items() if cues >= 8)}
+    wanted = {cues: share for cues, share in shares.items() if cues < 8} | {
+        8: sum(share for cues, share in shares.items() if cues >= 8)
+    }
     assert fits([cues[n] for n in wanted], wanted.values())
     assert fits(Counter(sequence[0]["task"] for sequence in drawn).values())
     for place in (1, 19):
@@ -406,7 +461,9 @@ def test_both_generators_draw_the_same_sequences_and_blocks_without_switches_hav
     for levels in loaded("sts").combinations():
         for seed in range(10):
             one, other = (compile_trial(loaded("sts"), levels, seed, generator) for generator in GENERATORS)
-            assert [percept_bytes(step.percept) for step in one.steps] == [percept_bytes(step.percept) for step in other.steps]
+            assert [percept_bytes(step.percept) for step in one.steps] == [
+                percept_bytes(step.percept) for step in other.steps
+            ]
             cues = [step for step in one.steps if step.percept.phase == "switch"]
             assert len(cues) == 1 or levels["switch_probability"] == 0.2
             assert len(seen_by_machines(one)) == 20
@@ -430,7 +487,12 @@ def test_given_sequences_that_are_none_are_refused(place: int, wrong: dict[str, 
     sequence = drawn_values(loaded("sts"), levels, 1)["sequence"]
     assert compile_trial(loaded("sts"), levels, 1, draws={"sequence": sequence}).steps
     with pytest.raises(SpanLabError, match=message):
-        compile_trial(loaded("sts"), levels, 1, draws={"sequence": [{**entry, **wrong} if n == place else entry for n, entry in enumerate(sequence)]})
+        compile_trial(
+            loaded("sts"),
+            levels,
+            1,
+            draws={"sequence": [{**entry, **wrong} if n == place else entry for n, entry in enumerate(sequence)]},
+        )
 
 
 def test_switching_times_labels_and_records() -> None:

@@ -1,4 +1,5 @@
-"""Linguistic serial recall (lsr, lsr_long): the list of nouns, what is drawn, shown, asked and told, and that nothing tells the order."""
+"""Linguistic serial recall (lsr, lsr_long): the list of nouns, what is drawn, shown, asked and
+told, and that nothing tells the order."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def words_and_array(trial: Trial) -> tuple[list[str], tuple[str | None, ...]]:
     return [stimulus.word for stimulus in shown if isinstance(stimulus, Word)], arrays.pop()
 
 
-# -- the list ----------------------------------------------------------------------------------------------------------------------------------------
+# -- the list --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -59,31 +60,41 @@ def test_heads_are_as_wide_as_the_list() -> None:
     assert sampler("nouns", take=1).vocabulary() == nouns()
 
 
-# -- what is drawn -----------------------------------------------------------------------------------------------------------------------------------
+# -- what is drawn ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "places", "longest"), BOTH)
 @pytest.mark.slow
-def test_words_and_places_are_uniform_and_have_nothing_to_do_with_each_other(name: str, places: int, longest: int) -> None:
+def test_words_and_places_are_uniform_and_have_nothing_to_do_with_each_other(
+    name: str, places: int, longest: int
+) -> None:
     words = many(name, "words", "corrected", list_length=longest)
     at = many(name, "places", "corrected", list_length=longest, side=int(places**0.5))
     assert all(len(set(own)) == len(own) == longest for own in (*words, *at))
     for rank in (0, longest // 2, longest - 1):
         assert fits([sum(own[rank] == word for own in words) for word in nouns()])
         assert fits([sum(own[rank] == place for own in at) for place in range(places)])
-    assert unrelated((own[0][0], own[1][0]) for own in zip(([word[0] for word in own] for own in words), at, strict=True)) > 0.001
+    assert (
+        unrelated((own[0][0], own[1][0]) for own in zip(([word[0] for word in own] for own in words), at, strict=True))
+        > 0.001
+    )
     assert unrelated((nouns().index(own[0]) % 10, nouns().index(own[1]) % 10) for own in words) > 0.001
 
 
 def test_generators_draw_the_same() -> None:
     """The benchmark published none for words."""
-    assert drawn_values(loaded("lsr"), {"list_length": 5}, 3, "corrected") == drawn_values(loaded("lsr"), {"list_length": 5}, 3, "published")
+    assert drawn_values(loaded("lsr"), {"list_length": 5}, 3, "corrected") == drawn_values(
+        loaded("lsr"), {"list_length": 5}, 3, "published"
+    )
 
 
 def test_given_words_are_looked_at() -> None:
     draws = drawn_values(loaded("lsr"), {"list_length": 3}, 1)
     assert set(draws) == {"words", "places"}
-    assert compile_trial(loaded("lsr"), {"list_length": 3}, 1, draws=draws).steps == compile_trial(loaded("lsr"), {"list_length": 3}, 1).steps
+    assert (
+        compile_trial(loaded("lsr"), {"list_length": 3}, 1, draws=draws).steps
+        == compile_trial(loaded("lsr"), {"list_length": 3}, 1).steps
+    )
     for words, said in (
         (["lion", "apple"], "expected a list of 3; found one of 2"),
         (["lion", "appel", "zebra"], "'appel' is none of the 200 nouns; did you mean 'apple'"),
@@ -94,12 +105,13 @@ def test_given_words_are_looked_at() -> None:
             compile_trial(loaded("lsr"), {"list_length": 3}, 1, draws={**draws, "words": words})
 
 
-# -- what is shown and asked -------------------------------------------------------------------------------------------------------------------------
+# -- what is shown and asked -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "places", "longest"), BOTH)
 def test_lists_and_questions(name: str, places: int, longest: int) -> None:
-    """L words for a second each, then L questions over one and the same array; the answers are the words in their order."""
+    """L words for a second each, then L questions over one and the same array; the answers are the
+    words in their order."""
     assert [levels["list_length"] for levels in loaded(name).combinations()] == list(range(2, longest + 1))
     for levels in loaded(name).combinations():
         length = levels["list_length"]
@@ -137,7 +149,12 @@ def test_classes_are_the_numbers_of_the_words_in_the_list(name: str, places: int
 def test_lists_in_another_order_are_probed_with_the_same_percepts(name: str, places: int, longest: int) -> None:
     drawn = drawn_values(loaded(name), {"list_length": 5}, 8)
     orders = ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3])
-    made = [compile_trial(loaded(name), {"list_length": 5}, 8, draws={key: [value[n] for n in order] for key, value in drawn.items()}) for order in orders]
+    made = [
+        compile_trial(
+            loaded(name), {"list_length": 5}, 8, draws={key: [value[n] for n in order] for key, value in drawn.items()}
+        )
+        for order in orders
+    ]
     assert len({percept_bytes(step.percept) for trial in made for step in trial.steps[5:]}) == 1
     assert len({tuple(step.truth.answer for step in trial.steps[5:]) for trial in made}) == 3
 
@@ -160,12 +177,19 @@ def test_people_click_on_words_and_nowhere_else(name: str, places: int, longest:
             assert not keys
         else:
             pad = dict(zip("789456123", array, strict=True))
-            assert keys == {str(n): word for n, word in enumerate(array, 1) if word} | {f"num_{key}": word for key, word in pad.items() if word}
+            assert keys == {str(n): word for n, word in enumerate(array, 1) if word} | {
+                f"num_{key}": word for key, word in pad.items() if word
+            }
 
 
 def test_legends_name_no_words_and_are_the_same_for_all_trials() -> None:
     for name, places, _ in BOTH:
-        kinds = [step.percept.ask.kind for seed in range(4) for step in compile_trial(loaded(name), {"list_length": 4}, seed).steps if step.percept.ask]
+        kinds = [
+            step.percept.ask.kind
+            for seed in range(4)
+            for step in compile_trial(loaded(name), {"list_length": 4}, seed).steps
+            if step.percept.ask
+        ]
         assert {kind.legend("words") for kind in kinds} == {"Answer with one of the words that are shown."}
         (english,), (german,) = ({kind.legend("participant", language) for kind in kinds} for language in ("en", "de"))
         assert english.startswith("Click on the word.")
@@ -184,7 +208,7 @@ def test_widest_words_fit_their_places() -> None:
             assert text.size == pytest.approx(size, abs=0.01), "all trials in one size"  # type: ignore[union-attr]
 
 
-# -- words and replies -------------------------------------------------------------------------------------------------------------------------------
+# -- words and replies -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "places", "longest"), BOTH)
@@ -193,7 +217,9 @@ def test_a_reader_of_the_words_scores_100_percent(name: str, places: int, longes
         trial = compile_trial(loaded(name), levels, seed)
         for step, messages, value in converse(trial, loaded(name), solve):
             assert value == step.truth.answer
-            assert not any(word in messages[0]["content"].split() for word in words_and_array(trial)[0]), "told before it is shown"
+            assert not any(word in messages[0]["content"].split() for word in words_and_array(trial)[0]), (
+                "told before it is shown"
+            )
         assert context(trial, loaded(name)).instructions
 
 

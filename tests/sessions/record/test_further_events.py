@@ -1,4 +1,5 @@
-"""Events that other packages declare: checked when they are written and read, and columns of the response table."""
+"""Events that other packages declare: checked when they are written and read, and columns of the
+response table."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ from typing_extensions import TypedDict
 from written_anew import STORED
 
 from spanlab.core.errors import SpanLabError
-from spanlab.sessions.record import CLOSED, Holds, InTable, OfTrial, event_meaning, read_events, read_session, response_rows
+from spanlab.sessions.record import (
+    CLOSED,
+    Holds,
+    InTable,
+    OfTrial,
+    event_meaning,
+    read_events,
+    read_session,
+    response_rows,
+)
 from spanlab.sessions.record.further_events import FURTHER_EVENTS, EventModels, event_columns
 from spanlab.sessions.record.reader import response_table
 from spanlab.sessions.record.session_files import event_damage
@@ -53,7 +63,10 @@ def test_the_last_event_of_a_trial_gives_its_columns_to_all_rows_of_the_trial() 
     within: list[Any] = [blinks("2", 7), blinks("2", 3), {**blinks("2", 9), "attempt": 2}]
     after: list[Any] = [blinks("1", 1, eye="left"), blinks("99", 1)]
     rows = response_rows(read_session(SESSION), [*events[:end], *within, *events[end:], *after])
-    more = {1: {"event_blinks_count": 1, "event_blinks_eye": "LEFT"}, 2: {"event_blinks_count": 3, "event_blinks_eye": "both"}}
+    more = {
+        1: {"event_blinks_count": 1, "event_blinks_eye": "LEFT"},
+        2: {"event_blinks_count": 3, "event_blinks_eye": "both"},
+    }
     assert rows == [{**row, **more.get(int(row["trial"] or 0), {})} for row in before]
     table = response_table(rows).to_pandas()
     assert table["event_blinks_count"].dropna().unique().tolist() == ["1", "3"]
@@ -91,7 +104,13 @@ def test_it_is_checked_as_any_event(event: Any, says: str | None, tmp_path: Path
 
 def test_a_record_is_not_read_without_the_package_and_says_why(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text(json.dumps(blinks("1", 3)) + "\n", encoding="utf-8")
-    with pytest.raises(SpanLabError, match=r"events.jsonl:1: this version of spanlab knows no event 'blinks'; install the package, or the newer spanlab,"):
+    with pytest.raises(
+        SpanLabError,
+        match=(
+            r"events.jsonl:1: this version of spanlab knows no event 'blinks'; install the package, or the newer"
+            r" spanlab,"
+        ),
+    ):
         read_events(tmp_path)  # although it is the last line, which is left out where a kill has cut it off
 
 

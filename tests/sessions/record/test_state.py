@@ -23,7 +23,12 @@ LINES = [
 def test_the_state_is_read_once_and_cannot_be_changed() -> None:
     state = SessionState.of(EVENTS, LINES)
     assert (dict(state.attempts), dict(state.failed), dict(state.finished)) == ({"1": 1}, {"1": "refused"}, {})
-    assert (state.preparations, state.trial_ids, list(state.decisions), state.practised) == (2, {"1": "a"}, ["again"], False)
+    assert (state.preparations, state.trial_ids, list(state.decisions), state.practised) == (
+        2,
+        {"1": "a"},
+        ["again"],
+        False,
+    )
     assert len(state.replies["1"]) == 2
     with pytest.raises(AttributeError):
         state.practised = True  # type: ignore[misc]

@@ -1,4 +1,5 @@
-"""Consent comes before every question about a participant, at the window and in a browser; of who refuses, nothing that was typed stays on the disk."""
+"""Consent comes before every question about a participant, at the window and in a browser; of who
+refuses, nothing that was typed stays on the disk."""
 
 from __future__ import annotations
 
@@ -19,14 +20,18 @@ from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import Visit
 from spanlab.sessions.studies.visit_files import read_head
 
-#: what is typed about the participant, and the words by which it is found: none that a hash or a time could hold by chance
+#: what is typed about the participant, and the words by which it is found: none that a hash or a
+#: time could hold by chance
 TYPED = {"age": "97", "sex": "f", "hours": "7,5371946281", "note": "my name is Anna Zweig"}
 WORDS = (b"5371946281", b"Anna", b"Zweig", b"my name")
 
 
 def kept(folder: Path) -> set[bytes]:
     """The words that stand in any byte below a folder, or in a name."""
-    content = b"\n".join(str(path.relative_to(folder)).encode() + (path.read_bytes() if path.is_file() else b"") for path in folder.rglob("*"))
+    content = b"\n".join(
+        str(path.relative_to(folder)).encode() + (path.read_bytes() if path.is_file() else b"")
+        for path in folder.rglob("*")
+    )
     return {word for word in WORDS if word in content}
 
 
@@ -98,7 +103,9 @@ def test_the_questions_come_after_consent_and_only_then(study: Study, data: Path
     assert happened == []
 
 
-def test_a_refusal_at_the_command_line_leaves_nothing(run: Run, study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_at_the_command_line_leaves_nothing(
+    run: Run, study: Study, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from spanlab.agents.human import seating
 
     monkeypatch.setattr(seating, "seat", lambda *_: refuses())
@@ -115,7 +122,7 @@ def test_a_study_without_consent_asks_at_once(tmp_path: Path, data: Path) -> Non
     assert read_head(visit.folder)["fields"]["age"] == 97
 
 
-# -- at a page -----------------------------------------------------------------------------------------------------------------------------------------
+# -- at a page -------------------------------------------------------------------------------------
 
 
 def at_the_page(tmp_path: Path, data: Path, refusing: bool) -> list[Mapping[str, Any]]:
@@ -138,14 +145,21 @@ def at_the_page(tmp_path: Path, data: Path, refusing: bool) -> list[Mapping[str,
         page = Page(Wire(port), typed={**TYPED, "language": "de"})
         assert page.over.wait(120)
         page.close()
-    return [message for line in page.lines if (message := json.loads(line)).get("what") in ("form", "choose", "trial", "end")]
+    return [
+        message
+        for line in page.lines
+        if (message := json.loads(line)).get("what") in ("form", "choose", "trial", "end")
+    ]
 
 
 def test_a_page_asks_for_consent_before_anything_about_the_participant(tmp_path: Path, data: Path) -> None:
     told = at_the_page(tmp_path, data, refusing=False)
     whats = [one["what"] for one in told]
     assert whats[:4] == ["form", "choose", "form", "trial"]
-    assert [[question["name"] for question in one["questions"]] for one in told if one["what"] == "form"] == [["language"], ["age", "sex", "hours", "note"]]
+    assert [[question["name"] for question in one["questions"]] for one in told if one["what"] == "form"] == [
+        ["language"],
+        ["age", "sex", "hours", "note"],
+    ]
     assert told[2]["questions"][2]["label"] == "Stunden Schlaf", "in the language of the session"
     assert kept(data) == set(WORDS)
 

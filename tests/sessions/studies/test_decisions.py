@@ -1,4 +1,5 @@
-"""What people and assistants decide on pages of a study: consent, and what becomes of practice that was not passed."""
+"""What people and assistants decide on pages of a study: consent, and what becomes of practice that
+was not passed."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def journal(folder: Path) -> list[dict[str, Any]]:
     return [dict(line) for line in read_lines(folder / "battery.jsonl")]
 
 
-# -- consent -------------------------------------------------------------------------------------------------------------------------------------------
+# -- consent ---------------------------------------------------------------------------------------
 
 
 def refuses() -> Guest:
@@ -43,7 +44,10 @@ def test_who_does_not_agree_takes_nothing_and_it_is_on_record(study: Study, data
         take(study, data, guest=guest)
     assert guest.offered == [("agree", "refuse")]
     assert [what for what in guest.happened if not what.startswith("page")] == []
-    assert guest.pages[-1] == "Thank you: You have not agreed to take part, so the session ends here. Please tell the experimenter."
+    assert (
+        guest.pages[-1]
+        == "Thank you: You have not agreed to take part, so the session ends here. Please tell the experimenter."
+    )
     (folder,) = (data / "pair" / "p01").iterdir()
     assert [line["event"] for line in journal(folder)] == ["begun", "refused"]
     assert not states(folder)
@@ -110,7 +114,22 @@ def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pyte
     from spanlab.agents.human import seating
 
     monkeypatch.setattr(seating, "seat", lambda *_: refuses())
-    told = complaint(*run("run", "study.yaml", "--participant", "p01", "--session", "2", "--field", "age=23", "--field", "sex=f", "--field", "hours=7"))
+    told = complaint(
+        *run(
+            "run",
+            "study.yaml",
+            "--participant",
+            "p01",
+            "--session",
+            "2",
+            "--field",
+            "age=23",
+            "--field",
+            "sex=f",
+            "--field",
+            "hours=7",
+        )
+    )
     first, last = told.strip().splitlines()[-2:]
     assert first == "p01 does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)"
     # the answers were not kept, so they have to be given again
@@ -118,7 +137,7 @@ def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pyte
     assert last.startswith(f"To ask again: spanlab run study.yaml {fields} --participant p01 --session 2")
 
 
-# -- practice that is not passed -----------------------------------------------------------------------------------------------------------------------
+# -- practice that is not passed -------------------------------------------------------------------
 
 
 class Learner(Guest):
@@ -134,7 +153,11 @@ def begun(tmp_path: Path, guest: Guest) -> Session:
 
 
 def decisions(session: Session) -> list[Any]:
-    return [event.get("decided", event.get("passed")) for event in read_events(session.folder) if event["event"].startswith("practice")]
+    return [
+        event.get("decided", event.get("passed"))
+        for event in read_events(session.folder)
+        if event["event"].startswith("practice")
+    ]
 
 
 def test_the_assistant_may_go_on_regardless(tmp_path: Path) -> None:
@@ -194,7 +217,9 @@ paradigms: [{paradigm: easy.yaml, trials: 1}, {paradigm: sfr, set: {list_length:
 """
 
 
-def test_a_study_says_who_has_not_passed_and_goes_on_where_the_assistant_lets_it(tmp_path: Path, data: Path, run: Run) -> None:
+def test_a_study_says_who_has_not_passed_and_goes_on_where_the_assistant_lets_it(
+    tmp_path: Path, data: Path, run: Run
+) -> None:
     easy(tmp_path, "stop")
     study = study_in(tmp_path, BLOCKED)
     with pytest.raises(NotPassedError):
@@ -213,10 +238,12 @@ def test_a_rehearsal_goes_on_to_what_comes(tmp_path: Path) -> None:
     assert decisions(session) == [False, "go_on"]
 
 
-# -- a start that fails --------------------------------------------------------------------------------------------------------------------------------
+# -- a start that fails ----------------------------------------------------------------------------
 
 
-def test_a_start_that_fails_leaves_neither_folder_nor_number(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_that_fails_leaves_neither_folder_nor_number(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from spanlab.agents.human import seating
 
     class NoWindow(Guest):
@@ -227,11 +254,15 @@ def test_a_start_that_fails_leaves_neither_folder_nor_number(run: Run, tmp_path:
     sat: list[NoWindow] = []
     study = study_in(tmp_path)
     answers = ("--field", "age=23", "--field", "sex=f", "--field", "hours=7")
-    assert "a canvas of 10 degrees does not fit" in complaint(*run("run", "study.yaml", "--participant", "p01", "--session", "1", *answers))
+    assert "a canvas of 10 degrees does not fit" in complaint(
+        *run("run", "study.yaml", "--participant", "p01", "--session", "1", *answers)
+    )
     assert sat[0].closed == 1
     own = "extends: vsr\nparadigm: own\nfactors: {list_length: [2, 3, 12]}\n"
     (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
-    (tmp_path / "faulty.yaml").write_text("study: pair\ntitle: S\nparadigms: [sfr, {paradigm: own.yaml, trials: 9}]\n", encoding="utf-8")
+    (tmp_path / "faulty.yaml").write_text(
+        "study: pair\ntitle: S\nparadigms: [sfr, {paradigm: own.yaml, trials: 9}]\n", encoding="utf-8"
+    )
     assert "cannot take 12 different ones of 9" in complaint(*run("run", "faulty.yaml", "--participant", "p01"))
     assert not (tmp_path / "data").exists()
     # nor does it spoil what is there

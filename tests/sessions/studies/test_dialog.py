@@ -43,7 +43,9 @@ class ShardWorker:
     def __init__(self, folder: Path, display: str) -> None:
         from dialog_typist import Typist
 
-        self.process = subprocess.Popen([sys.executable, "-c", _ASKS], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _ASKS], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         self.typist = Typist(display)
         self.typist.focus(self.typist.wait_for(lambda: self.typist.window("SpanLab")))
         self.typist.wait_for(lambda: len(self.typist.picture().getcolors(100_000) or ()) > 20)
@@ -65,7 +67,9 @@ class ShardWorker:
 
     def red(self) -> int:
         """How many pixels are in the colour of what is wrong."""
-        return sum(many for many, colour in self.typist.picture().getcolors(1_000_000) or () if colour == (0xB0, 0x2A, 0x1A))
+        return sum(
+            many for many, colour in self.typist.picture().getcolors(1_000_000) or () if colour == (0xB0, 0x2A, 0x1A)
+        )
 
     def answer(self) -> Any:
         """What the dialog gave when it had closed."""
@@ -85,7 +89,9 @@ class ShardWorker:
 @pytest.fixture
 def desk(tmp_path: Path, screen: str) -> Iterator[Any]:
     consent = next(line for line in STUDY.splitlines(keepends=True) if line.startswith("consent"))
-    (tmp_path / "study.yaml").write_text(STUDY.replace(consent, ""), encoding="utf-8")  # with consent, questions about the participant come later
+    (tmp_path / "study.yaml").write_text(
+        STUDY.replace(consent, ""), encoding="utf-8"
+    )  # with consent, questions about the participant come later
     desks: list[ShardWorker] = []
 
     def sit_down() -> ShardWorker:
@@ -216,7 +222,9 @@ def test_cancelling_begins_nothing(desk: Any, tmp_path: Path) -> None:
 def _says(**environment: str) -> str:
     code = "from spanlab.agents.human.pages.dialog import ask\nfrom spanlab.core.errors import SpanLabError\ntry:\n    ask('x', [], lambda typed: {})\nexcept SpanLabError as error:\n    print(error)"
     clean = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    done = subprocess.run([sys.executable, "-c", code], env={**clean, **environment}, capture_output=True, text=True, timeout=HANGS_S)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**clean, **environment}, capture_output=True, text=True, timeout=HANGS_S
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -23,7 +23,13 @@ from spanlab.sessions.studies.study import is_study, load_study, study_from_data
 
 def test_a_study_is_what_its_file_says(tmp_path: Path) -> None:
     study = study_in(tmp_path)
-    assert (study.name, study.title, study.languages, study.order, study.seed) == ("pair", "Two tasks", ("en", "de"), "latin_square", 4)
+    assert (study.name, study.title, study.languages, study.order, study.seed) == (
+        "pair",
+        "Two tasks",
+        ("en", "de"),
+        "latin_square",
+        4,
+    )
     assert [one.name for one in study.paradigms] == ["vsr", "cells", "long"]
     assert study.sessions == ((0, 1, 2), (1,))
     assert [field.name for field in study.fields] == ["age", "sex", "hours", "note"]
@@ -34,7 +40,13 @@ def test_a_study_is_what_its_file_says(tmp_path: Path) -> None:
 
 def test_the_shortest_study(tmp_path: Path) -> None:
     study = study_in(tmp_path, "study: s\ntitle: S\nparadigms: [sfr]\n")
-    assert (study.languages, study.order, study.sessions, study.fields, study.consent) == (("en",), "fixed", ((0,),), (), None)
+    assert (study.languages, study.order, study.sessions, study.fields, study.consent) == (
+        ("en",),
+        "fixed",
+        ((0,),),
+        (),
+        None,
+    )
 
 
 def test_a_study_is_rebuilt_from_its_data_with_the_same_hash(tmp_path: Path) -> None:
@@ -54,7 +66,14 @@ def test_paradigm_files_are_seen_from_the_study_file(tmp_path: Path, monkeypatch
 
 
 def test_what_is_a_study(tmp_path: Path) -> None:
-    for name, text in (("a", "study: x"), ("b", "paradigm: x"), ("c", "extends: vsr"), ("d", "- study"), ("e", ": : :"), ("f", "")):
+    for name, text in (
+        ("a", "study: x"),
+        ("b", "paradigm: x"),
+        ("c", "extends: vsr"),
+        ("d", "- study"),
+        ("e", ": : :"),
+        ("f", ""),
+    ):
         (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
     assert [name for name in "abcdefg" if is_study(tmp_path / f"{name}.yaml")] == ["a"]
     assert not is_study("vsr")
@@ -120,16 +139,26 @@ def test_a_fault_of_the_file_is_told_by_run_and_by_check(run: Run, tmp_path: Pat
 
 @pytest.mark.slow
 def test_keys_for_answers_that_no_question_has_are_told_by_check(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {sam: s}}", encoding="utf-8")
-    assert "s.yaml keys > own: the key 's' is given to 'sam', which is not an answer" in complaint(*run("check", "s.yaml"))
-    (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {same: s}}", encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(
+        HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {sam: s}}", encoding="utf-8"
+    )
+    assert "s.yaml keys > own: the key 's' is given to 'sam', which is not an answer" in complaint(
+        *run("check", "s.yaml")
+    )
+    (tmp_path / "s.yaml").write_text(
+        HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {same: s}}", encoding="utf-8"
+    )
     assert run("check", "s.yaml")[0] == 0
 
 
 def test_balance_that_the_chosen_levels_cannot_have_is_told_by_check(run: Run, tmp_path: Path) -> None:
     ask = "{choice: {options: [left, right]}, answer: \"=['left', 'right'][side if a == 1 else 0]\"}"
-    paradigm = paradigm_texts.text(f"- {{phase: probe, show: {{blank: {{}}}}, ask: {ask}}}", factors="a: [1, 2]", draw="side: {one_of: 2}")
-    (tmp_path / "small.yaml").write_text(f"{paradigm}designs: {{human: {{repetitions: 4, balance: [answer], factors: {{a: [1]}}}}}}\n")
+    paradigm = paradigm_texts.text(
+        f"- {{phase: probe, show: {{blank: {{}}}}, ask: {ask}}}", factors="a: [1, 2]", draw="side: {one_of: 2}"
+    )
+    (tmp_path / "small.yaml").write_text(
+        f"{paradigm}designs: {{human: {{repetitions: 4, balance: [answer], factors: {{a: [1]}}}}}}\n"
+    )
     for level, status in ((1, 0), (2, 1)):
         study = tmp_path / "study.yaml"
         study.write_text(f"study: s\ntitle: S\nparadigms: [{{paradigm: small.yaml, set: {{a: {level}}}}}]\n")
@@ -143,13 +172,19 @@ def test_a_study_is_no_paradigm_and_a_paradigm_no_study(run: Run, tmp_path: Path
     (tmp_path / "s.yaml").write_text(STUDY, encoding="utf-8")
     (tmp_path / "p.yaml").write_text("extends: vsr\nparadigm: p\n", encoding="utf-8")
     for command in (("show", "s.yaml", "-o", "x.png"), ("replay", "s.yaml", "--agent", "ideal"), ("list", "s.yaml")):
-        assert complaint(*run(*command)) == "spanlab: s.yaml:2 study: this is a study; a paradigm is needed here, such as one of those that the study names\n"
+        assert (
+            complaint(*run(*command))
+            == "spanlab: s.yaml:2 study: this is a study; a paradigm is needed here, such as one of those that the study names\n"
+        )
     assert "p.yaml:1 this is a paradigm; a study is needed here" in complaint(*run("status", "p.yaml"))
 
 
 def test_seeds_differ_wherever_something_differs_and_never_go_out_of_range(tmp_path: Path) -> None:
     study = study_in(tmp_path)
-    seeds = {key: next(study.seeds_for(*key)) for key in itertools.product(range(1, 60), (1, 2), ("vsr", "cells", "long"), (1, 2, 3))}
+    seeds = {
+        key: next(study.seeds_for(*key))
+        for key in itertools.product(range(1, 60), (1, 2), ("vsr", "cells", "long"), (1, 2, 3))
+    }
     first = [seed for (_, _, _, run), seed in seeds.items() if run == 1]
     assert len(set(first)) == len(first)
     assert max(first) < 2**19 <= min(seed for (_, _, _, run), seed in seeds.items() if run > 1)
@@ -160,7 +195,7 @@ def test_seeds_differ_wherever_something_differs_and_never_go_out_of_range(tmp_p
     assert len(set(kinds)) == 3, "who rehearses does not see the trials of the first participant"
 
 
-# -- fields --------------------------------------------------------------------------------------------------------------------------------------------
+# -- fields ----------------------------------------------------------------------------------------
 
 
 def field(**keys: object) -> FieldPart:
@@ -212,7 +247,7 @@ def test_what_was_asked_once_is_known_later_and_may_be_said_anew() -> None:
     assert set(read_typed(asked, {"agee": "3"}, {})[1]) == {"agee", "age", "hours"}
 
 
-# -- what editors know ----------------------------------------------------------------------------------------------------------------------------------
+# -- what editors know -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +293,9 @@ def test_good_studies_fit_the_schema(schema: jsonschema.Draft202012Validator, tm
         HEAD + "paradigms: [vsr]\nbreaks: {seconds: 3}",
     ],
 )
-def test_mistakes_do_not_fit_the_schema_and_are_told_by_check(schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str) -> None:
+def test_mistakes_do_not_fit_the_schema_and_are_told_by_check(
+    schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str
+) -> None:
     (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
     assert not schema.is_valid(read(tmp_path / "study.yaml").data)
     with pytest.raises(ParadigmError, match=r"study\.yaml:\d+ "):

@@ -1,4 +1,5 @@
-"""Groups of a study: balanced over who has come, the same for one person always, and in every record."""
+"""Groups of a study: balanced over who has come, the same for one person always, and in every
+record."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return command_line(tmp_path, monkeypatch, capsys)
 
 
-# -- assignment ----------------------------------------------------------------------------------------------------------------------------------------
+# -- assignment ------------------------------------------------------------------------------------
 
 
 class Arrivals:
@@ -97,8 +98,12 @@ def test_groups_differ_by_one_person_at_most_whenever_somebody_looks(many: int) 
             counts = arrivals.counts
             assert max(counts.values()) - min(counts[f"g{n}"] for n in range(many)) <= 1
         for group in arrivals.counts:
-            places = sorted(person.place for person in arrivals.there if person.kind == "person" and person.group == group)
-            assert places == list(range(1, len(places) + 1)), "orders and keys go by places, so every group has all of them alike"
+            places = sorted(
+                person.place for person in arrivals.there if person.kind == "person" and person.group == group
+            )
+            assert places == list(range(1, len(places) + 1)), (
+                "orders and keys go by places, so every group has all of them alike"
+            )
 
 
 def test_who_withdraws_is_replaced_in_the_group_and_in_the_place() -> None:
@@ -130,7 +135,8 @@ def test_groups_of_declared_sizes_fill_up_together_and_nobody_comes_in_afterward
 
 @pytest.mark.slow
 def test_between_groups_that_are_alike_a_draw_decides() -> None:
-    """The first of every pair of people is in either group equally often, and so is everybody by the number."""
+    """The first of every pair of people is in either group equally often, and so is everybody by
+    the number."""
     first = Counter(Arrivals(equal(2), seed).come().group for seed in range(1, 401))
     assert abs(first["g0"] - 200) < 3.3 * 10  # standard deviation of 400 fair draws
     arrivals = Arrivals(equal(2))
@@ -170,7 +176,9 @@ def test_assistants_who_begin_at_the_same_moment_do_not_take_the_same_place(tmp_
     for process in processes:
         process.join(120)
     everybody = people(tmp_path)
-    assert sorted((person.group, person.place) for person in everybody) == [(group, place) for group in "ab" for place in range(1, 21)]
+    assert sorted((person.group, person.place) for person in everybody) == [
+        (group, place) for group in "ab" for place in range(1, 21)
+    ]
     with pytest.raises(SpanLabError, match="is full"):
         register(tmp_path, "late", "person", assign=Assigner(groups, "s", 1))
     withdraw(tmp_path, everybody[0], 0)
@@ -178,17 +186,21 @@ def test_assistants_who_begin_at_the_same_moment_do_not_take_the_same_place(tmp_
     assert (last.group, last.place) == (everybody[0].group, everybody[0].place)
 
 
-# -- sessions ------------------------------------------------------------------------------------------------------------------------------------------
+# -- sessions --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it_is(study: Study, data: Path, run: Run) -> None:
+def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it_is(
+    study: Study, data: Path, run: Run
+) -> None:
     for name in ("p01", "p02", "p03", "p04"):
         for session in (1, 2):
             visit = take(study, data, name, session, fields={})
             group = visit.person.group
             assert read_head(visit.folder)["group"] == group
-            assert {one.name for one in visit.order} == ({"vsr", "cells"} if group == "training" else {"vsr", "more_cells"})
+            assert {one.name for one in visit.order} == (
+                {"vsr", "cells"} if group == "training" else {"vsr", "more_cells"}
+            )
     table = read_responses(data)
     assert table.groupby("participant")["group"].nunique().eq(1).all()
     assert Counter(table.groupby("participant")["group"].first()) == {"training": 2, "control": 2}
@@ -202,7 +214,9 @@ def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it
     assert status == 0, err
     assert "group" in printed.splitlines()[0]
     assert "groups: training 2, control 2" in printed
-    status, _, err = run("figure", "--along", "serial_position", "--by", "group", "data", "--paradigm", "vsr", "-o", "groups.csv")
+    status, _, err = run(
+        "figure", "--along", "serial_position", "--by", "group", "data", "--paradigm", "vsr", "-o", "groups.csv"
+    )
     assert status == 0, err
     assert set(pd.read_csv("groups.csv")["group"]) == {"training", "control"}
     status, printed, err = run("stats", "data", "--paradigm", "vsr", "--by", "group")
@@ -220,10 +234,14 @@ def test_check_looks_at_the_paradigms_of_each_group(study: Study, run: Run, tmp_
     (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
     status, _, err = run("check", "study.yaml")
     assert status == 1
-    assert "groups item 1 > set > vsr: vsr: this design is adaptive" in err, "an adaptive design leaves no level to a group"
+    assert "groups item 1 > set > vsr: vsr: this design is adaptive" in err, (
+        "an adaptive design leaves no level to a group"
+    )
 
 
-def test_what_was_planned_for_a_number_that_somebody_else_has_got_meanwhile_is_planned_anew(study: Study, data: Path) -> None:
+def test_what_was_planned_for_a_number_that_somebody_else_has_got_meanwhile_is_planned_anew(
+    study: Study, data: Path
+) -> None:
     """Two assistants begin: both foresee the first number, and one of them gets it."""
     wanted = VisitRequest("late", "1")
     battery = Battery(foresee(study, data, wanted), Guest())
@@ -234,7 +252,9 @@ def test_what_was_planned_for_a_number_that_somebody_else_has_got_meanwhile_is_p
     assert {first.person.group, battery.visit.person.group} == {"training", "control"}
     seeds = [(info["paradigm"], info["seed"]) for info in map(read_session, find_sessions([data]))]
     assert len(set(seeds)) == len(seeds) == 4, "nobody gets the trials of somebody else"
-    assert {info["study"]["paradigm"] for info in map(read_session, find_sessions([battery.visit.folder]))} == {one.name for one in battery.visit.order}
+    assert {info["study"]["paradigm"] for info in map(read_session, find_sessions([battery.visit.folder]))} == {
+        one.name for one in battery.visit.order
+    }
 
 
 def test_who_came_before_there_were_groups_can_go_on_but_not_begin(study: Study, data: Path, tmp_path: Path) -> None:
@@ -245,7 +265,9 @@ def test_who_came_before_there_were_groups_can_go_on_but_not_begin(study: Study,
     assert sit_down(study, data, VisitRequest("p01", "1", existing="resume"))[1]
     take(study, data, "p02", fields={})
     other = study_in(tmp_path, TWO.replace("control", "waiting").replace("training", "drilled"))
-    with pytest.raises(SpanLabError, match=r"p02 is in the group '(training|control)', which the study file does not have now"):
+    with pytest.raises(
+        SpanLabError, match=r"p02 is in the group '(training|control)', which the study file does not have now"
+    ):
         take(other, data, "p02", 2, fields={})
 
 
@@ -262,7 +284,10 @@ def test_who_came_before_there_were_groups_can_go_on_but_not_begin(study: Study,
         ("[a, {name: b, paradigms: [vsr]}]", "the group 'b' has no paradigm in session 2"),
         ("[{name: a, paradigms: [vsr, cells]}, {name: b, paradigms: [vsr, cells]}]", "no group takes 'more_cells'"),
         ("[a, {name: b, persons: 3}]", "unknown key 'persons'"),
-        ("[a, b]\nfields: [{name: group, label: {en: Group}}]", "the study has groups, to which participants are assigned"),
+        (
+            "[a, b]\nfields: [{name: group, label: {en: Group}}]",
+            "the study has groups, to which participants are assigned",
+        ),
     ],
 )
 def test_mistakes_in_groups_are_told(tmp_path: Path, groups: str, message: str) -> None:
@@ -278,6 +303,8 @@ def test_a_full_study_says_so_before_anybody_sits_down(data: Path, tmp_path: Pat
         sit_down(study, data, VisitRequest(name, "1"))
     with pytest.raises(SpanLabError, match=r"participant: every group is full \(a 1 of 1, b 1 of 1\)"):
         foresee(study, data, VisitRequest("p03", "1"))
-    assert check_request(study, data, VisitRequest("p03", "1"), "de")["participant"].startswith("Alle Gruppen sind voll (a 1 of 1")
+    assert check_request(study, data, VisitRequest("p03", "1"), "de")["participant"].startswith(
+        "Alle Gruppen sind voll (a 1 of 1"
+    )
     assert sit_down(study, data, VisitRequest("p02", "2"))[0].person.group, "who has a place keeps it"
     assert len(people(data / "trained")) == 2

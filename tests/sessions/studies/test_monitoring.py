@@ -1,4 +1,5 @@
-"""The monitor: what it shows of sessions that run, are finished or were killed, from the records alone."""
+"""The monitor: what it shows of sessions that run, are finished or were killed, from the records
+alone."""
 
 from __future__ import annotations
 
@@ -65,11 +66,19 @@ def test_a_session_is_seen_while_it_runs_and_nothing_is_written(study: Study, tm
 
     take(study, data, guest=Leaves(6, looks), fields={})
     ((running,),) = seen
-    assert (running.participant, running.session, running.paradigm, running.state) == ("p01", "1", "vsr (1 of 2)", "running")
+    assert (running.participant, running.session, running.paradigm, running.state) == (
+        "p01",
+        "1",
+        "vsr (1 of 2)",
+        "running",
+    )
     assert 0 < running.done < running.planned == 6
     assert running.items > 0
     first, second = monitor.look(time.time())
-    assert [(one.state, one.done, one.planned, one.left_s) for one in (first, second)] == [("finished", 6, 6, None), ("finished", 4, 4, None)]
+    assert [(one.state, one.done, one.planned, one.left_s) for one in (first, second)] == [
+        ("finished", 6, 6, None),
+        ("finished", 4, 4, None),
+    ]
     assert (first.displays, second.paradigm) == (first.displays, "cells (2 of 2)")
     assert first.displays > 0
 

@@ -49,7 +49,8 @@ def test_a_shuffled_order_is_an_order_and_the_same_every_time(parts: int, number
 def test_shuffled_orders_differ_between_people_sessions_studies_and_seeds_and_are_even() -> None:
     orders = Counter(tuple(order_of("shuffled", 3, "s", number, 1, 1)) for number in range(1, 1201))
     assert len(orders) == 6
-    # chi square of six equally likely orders: 5 degrees of freedom, 20.5 is exceeded once in a thousand
+    # chi square of six equally likely orders: 5 degrees of freedom, 20.5 is exceeded once in a
+    # thousand
     assert sum((many - 200) ** 2 / 200 for many in orders.values()) < 20.5
     first = [order_of("shuffled", 6, "s", number, 1, 1) for number in range(1, 20)]
     for other in (("s", 2, 1), ("t", 1, 1), ("s", 1, 2)):

@@ -1,4 +1,5 @@
-"""Places of a study: so many people and no more, balanced when they come all at once, and free again when somebody has gone."""
+"""Places of a study: so many people and no more, balanced when they come all at once, and free
+again when somebody has gone."""
 
 from __future__ import annotations
 
@@ -75,7 +76,9 @@ def orders(study: Study, everybody: Iterable[Person]) -> Counter[tuple[str, ...]
 
 
 @pytest.mark.slow
-def test_of_forty_who_come_at_once_thirty_six_find_places_and_groups_and_orders_are_balanced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_forty_who_come_at_once_thirty_six_find_places_and_groups_and_orders_are_balanced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     study, data = study_in(tmp_path, STUDY + GROUPS + "people: 36\n"), tmp_path / "data"
     slowly(monkeypatch)
     outcomes = all_at_once(lambda name: come(study, data, name), 40)
@@ -83,7 +86,9 @@ def test_of_forty_who_come_at_once_thirty_six_find_places_and_groups_and_orders_
     assert sum(isinstance(one, End) and one.title == sentence("online.no_place_title", "en") for one in outcomes) == 4
     there = people(data / study.name)
     assert sorted(person.number for person in there) == list(range(1, 37))
-    assert sorted((person.group, person.place) for person in there) == [(group, n) for group in ("control", "training") for n in range(1, 19)]
+    assert sorted((person.group, person.place) for person in there) == [
+        (group, n) for group in ("control", "training") for n in range(1, 19)
+    ]
     assert set(orders(study, there).values()) == {9}
     assert len(orders(study, there)) == 4
 
@@ -101,7 +106,8 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_the_lock_numbers_would_be_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two look who is there before either is written down: the lock alone keeps their numbers apart."""
+    """Two look who is there before either is written down: the lock alone keeps their numbers
+    apart."""
     real, both = participants.people, threading.Barrier(2, timeout=60)
 
     def people_together(*arguments: Any, **more: Any) -> Any:
@@ -112,7 +118,9 @@ def test_without_the_lock_numbers_would_be_given_twice(tmp_path: Path, monkeypat
     monkeypatch.setattr(participants, "people", people_together)
     monkeypatch.setattr(participants, "only_writer", lambda folder, patience_s=0.0: nullcontext())
     study = study_in(tmp_path, STUDY + GROUPS)
-    numbers = all_at_once(lambda name: register(tmp_path / "data", name, "person", assign=assigner(study, tmp_path)).number, 2)
+    numbers = all_at_once(
+        lambda name: register(tmp_path / "data", name, "person", assign=assigner(study, tmp_path)).number, 2
+    )
     assert numbers == [1, 1], "the file may keep only one of the two, which were written at once"
 
 
@@ -126,9 +134,14 @@ def test_who_finds_no_place_is_told_before_anything_is_asked_and_gets_the_code_f
     assert end.texts == (sentence("online.no_place", "en"),)
     assert find(data / study.name, "late") is None
     assert not (data / study.name / "late").exists()
-    assert "study is full (1 of 1 people)" in check_request(study, data, VisitRequest("late", fields={"age": "23"}))["participant"]
+    assert (
+        "study is full (1 of 1 people)"
+        in check_request(study, data, VisitRequest("late", fields={"age": "23"}))["participant"]
+    )
     assert come(study, data, "first") is None, "who has a place comes back to it"
-    assert sit_down(study, data, VisitRequest("pilot1", fields={"age": "23"}, kind="pilot"))[0].person.number == 1, "pilots take nobody's place"
+    assert sit_down(study, data, VisitRequest("pilot1", fields={"age": "23"}, kind="pilot"))[0].person.number == 1, (
+        "pilots take nobody's place"
+    )
 
 
 def test_a_drop_out_leaves_the_place_after_the_declared_time_and_may_have_it_again(tmp_path: Path) -> None:
@@ -142,10 +155,14 @@ def test_a_drop_out_leaves_the_place_after_the_declared_time_and_may_have_it_aga
     ages(study, data, "gone")
     ages(study, data, "stays")
     with only_writer(runs(folder, "gone")[0]):
-        assert come(study, data, "third") is not None, "a session that runs is no drop-out, however long nothing is written"
+        assert come(study, data, "third") is not None, (
+            "a session that runs is no drop-out, however long nothing is written"
+        )
     assert come(study, data, "third") is None
     everybody = {str(one.name): one for one in people(folder)}
-    assert (everybody["third"].number, everybody["third"].place) == (3, 2), "a number of its own, and the place with its order"
+    assert (everybody["third"].number, everybody["third"].place) == (3, 2), (
+        "a number of its own, and the place with its order"
+    )
     assert (everybody["gone"].takes_part, everybody["gone"].why) == (False, DROPPED_OUT)
     assert everybody["stays"].takes_part, "who has finished keeps the place"
     assert study.order_for(everybody["third"].turn, 1) == study.order_for(everybody["gone"].turn, 1)
@@ -194,7 +211,9 @@ def test_a_study_that_counts_no_places_is_recorded_as_ever(tmp_path: Path) -> No
         assigner(limited, data)(people(data / study.name), "person", 3)
 
 
-def test_status_says_how_many_places_are_taken_and_who_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_says_how_many_places_are_taken_and_who_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     study, data = study_in(tmp_path, STUDY + "people: 2\nonline: {drop_out_minutes: 90}\n"), tmp_path / "data"
     sit_down(study, data, VisitRequest("gone"), now=lambda: LONG_AGO)
     ages(study, data, "gone")

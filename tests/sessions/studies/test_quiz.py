@@ -1,4 +1,5 @@
-"""Questionnaires and quizzes of a study: criterion, attempts, what happens otherwise, places, and what people read."""
+"""Questionnaires and quizzes of a study: criterion, attempts, what happens otherwise, places, and
+what people read."""
 
 from __future__ import annotations
 
@@ -44,11 +45,12 @@ instructions: {en: Read this with care., de: Lesen Sie dies genau.}
 translations: {de: {"yes": ja, "no": nein}}
 quiz: {pass: 1, attempts: 2, otherwise: go_on}
 attention_checks: [keys]
-"""
+"""  # noqa: E501
 
 
 class Answering(Guest):
-    """Somebody who gives these answers to questions with two words, in order, and 3 to ratings; leaves before the answer ``stop``."""
+    """Somebody who gives these answers to questions with two words, in order, and 3 to ratings;
+    leaves before the answer ``stop``."""
 
     def __init__(self, *answers: str) -> None:
         super().__init__()
@@ -69,7 +71,9 @@ class Answering(Guest):
 
 def study_with(folder: Path, otherwise: str = "go_on", text: str = QUIZ, place: str = "") -> Study:
     """The quiz, and a task after it."""
-    (folder / "understood.yaml").write_text(text.replace("otherwise: go_on", f"otherwise: {otherwise}"), encoding="utf-8")
+    (folder / "understood.yaml").write_text(
+        text.replace("otherwise: go_on", f"otherwise: {otherwise}"), encoding="utf-8"
+    )
     (folder / "study.yaml").write_text(
         "study: checked\ntitle: A task\nlanguages: [en, de]\nparadigms:\n"
         "  - understood.yaml\n  - {paradigm: vsr, set: {list_length: 2}, trials: 1, practice: false}\n",
@@ -86,7 +90,11 @@ def run_with(folder: Path, study: Study, guest: Guest, existing: str = "", **wan
 
 def quizzes(folder: Path) -> list[tuple[int, int, int, bool]]:
     session = states(folder)["understood"].folder
-    return [(event["attempt"], event["right"], event["items"], event["passed"]) for event in read_events(session) if event["event"] == "quiz"]
+    return [
+        (event["attempt"], event["right"], event["items"], event["passed"])
+        for event in read_events(session)
+        if event["event"] == "quiz"
+    ]
 
 
 def test_a_quiz_is_taken_again_until_it_is_passed(tmp_path: Path) -> None:
@@ -101,7 +109,14 @@ def test_a_quiz_is_taken_again_until_it_is_passed(tmp_path: Path) -> None:
     table = read_responses(states(folder)["understood"].folder)
     assert table["block"].tolist() == [1, 1, 1, 2, 2, 2]
     assert table["trial"].tolist() == [1, 1, 1, 2, 2, 2]
-    assert table["correct"].astype(object).where(table["correct"].notna(), None).tolist() == [True, False, None, True, True, None]
+    assert table["correct"].astype(object).where(table["correct"].notna(), None).tolist() == [
+        True,
+        False,
+        None,
+        True,
+        True,
+        None,
+    ]
     assert [line["event"] for line in read_journal(folder)] == ["begun", "finished"]
     header, (row,) = (
         overview(load_study(tmp_path / "study.yaml"), tmp_path / "data").header,
@@ -164,7 +179,10 @@ def test_an_assistant_may_decide(tmp_path: Path) -> None:
     run_with(tmp_path, study, guest, existing="resume")
     assert guest.offered == [("again", "go_on", "leave")] * 2
     assert quizzes(folder) == [(1, 1, 2, False), (2, 1, 2, False), (3, 2, 2, True)]
-    assert [event["decided"] for event in read_events(session) if event["event"] == "quiz_decision"] == ["leave", "again"]
+    assert [event["decided"] for event in read_events(session) if event["event"] == "quiz_decision"] == [
+        "leave",
+        "again",
+    ]
 
 
 def test_or_let_somebody_go_on(tmp_path: Path) -> None:
@@ -214,14 +232,17 @@ def test_machines_take_a_quiz_once(tmp_path: Path) -> None:
     assert len(read_responses(session.folder)) == 3
 
 
-# -- words -------------------------------------------------------------------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("language", languages())
 def test_pages_of_questionnaires_speak_of_questions(tmp_path: Path, language: str) -> None:
     """By itself, so that the last page is there, too."""
     text = QUIZ.replace("pass: 1, attempts: 2, otherwise: go_on", "attempts: 2")
-    for kind in (text, re.sub("quiz:.*", "questionnaire: true\ndesigns: {human: {repetitions: 2, breaks: {trials: 1}}}", text)):
+    for kind in (
+        text,
+        re.sub("quiz:.*", "questionnaire: true\ndesigns: {human: {repetitions: 2, breaks: {trials: 1}}}", text),
+    ):
         (tmp_path / "one.yaml").write_text(kind, encoding="utf-8")
         paradigm = load_paradigm(tmp_path / "one.yaml")
         assert paradigm.is_questionnaire
@@ -229,7 +250,13 @@ def test_pages_of_questionnaires_speak_of_questions(tmp_path: Path, language: st
         guest = Answering("yes", "yes", "yes", "yes")
         agent: AtTheWindow = guest
         session = start(
-            tmp_path / language / kind[-9:-2].strip(), paradigm, agent, 1 if "quiz:" in kind else 2, language=language, practice=True, participant="p1"
+            tmp_path / language / kind[-9:-2].strip(),
+            paradigm,
+            agent,
+            1 if "quiz:" in kind else 2,
+            language=language,
+            practice=True,
+            participant="p1",
         )
         Runner(reopen(session.folder), agent).run()
         assert len(guest.pages) == 4 if "quiz:" in kind else 3
@@ -238,7 +265,9 @@ def test_pages_of_questionnaires_speak_of_questions(tmp_path: Path, language: st
 
 
 def test_a_task_without_practice_has_no_page_about_its_real_trials(tmp_path: Path) -> None:
-    (tmp_path / "bare.yaml").write_text(QUIZ.replace("quiz: {pass: 1, attempts: 2, otherwise: go_on}\n", ""), encoding="utf-8")
+    (tmp_path / "bare.yaml").write_text(
+        QUIZ.replace("quiz: {pass: 1, attempts: 2, otherwise: go_on}\n", ""), encoding="utf-8"
+    )
     guest = Answering("yes", "no")
     session = start(tmp_path, load_paradigm(tmp_path / "bare.yaml"), guest, 1, practice=True, participant="p1")
     Runner(session, guest).run()
@@ -256,8 +285,14 @@ def test_a_questionnaire_says_to_the_window_that_pauses_cut_nothing(tmp_path: Pa
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        (("attention_checks: [keys]", "attention_checks: [key]"), r"no question of the phase 'key' has a right answer; did you mean 'keys'"),
-        (("attention_checks: [keys]", "attention_checks: [sure]"), r"no question of the phase 'sure' has a right answer; there are keys, order"),
+        (
+            ("attention_checks: [keys]", "attention_checks: [key]"),
+            r"no question of the phase 'key' has a right answer; did you mean 'keys'",
+        ),
+        (
+            ("attention_checks: [keys]", "attention_checks: [sure]"),
+            r"no question of the phase 'sure' has a right answer; there are keys, order",
+        ),
         (("attempts: 2", "attempts: 0"), "attempts"),
         (("otherwise: go_on", "otherwise: again"), "otherwise"),
         (("attention_checks: [keys]", "practice: {trials: 1}"), "questionnaires and quizzes have no practice"),
@@ -271,17 +306,25 @@ def test_what_cannot_be_is_refused_with_the_file(tmp_path: Path, changed: tuple[
 
 
 def test_a_quiz_without_right_answers_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "one.yaml").write_text(re.sub(r"  - phase: (keys|order)\n.*\n.*\n", "", QUIZ).replace("attention_checks: [keys]\n", ""), encoding="utf-8")
+    (tmp_path / "one.yaml").write_text(
+        re.sub(r"  - phase: (keys|order)\n.*\n.*\n", "", QUIZ).replace("attention_checks: [keys]\n", ""),
+        encoding="utf-8",
+    )
     with pytest.raises(ParadigmError, match="nothing to pass"):
         load_paradigm(tmp_path / "one.yaml")
 
 
-# -- places ------------------------------------------------------------------------------------------------------------------------------------------
+# -- places ----------------------------------------------------------------------------------------
 
 
 def placed(folder: Path, order: str, places: Sequence[str]) -> Study:
-    entries = [f"  - {{paradigm: vsr, as: t{n}, set: {{list_length: 2}}, trials: 1{f', place: {place}' if place else ''}}}\n" for n, place in enumerate(places)]
-    (folder / "study.yaml").write_text(f"study: s\ntitle: s\norder: {order}\nkeys: counterbalanced\nparadigms:\n{''.join(entries)}", encoding="utf-8")
+    entries = [
+        f"  - {{paradigm: vsr, as: t{n}, set: {{list_length: 2}}, trials: 1{f', place: {place}' if place else ''}}}\n"
+        for n, place in enumerate(places)
+    ]
+    (folder / "study.yaml").write_text(
+        f"study: s\ntitle: s\norder: {order}\nkeys: counterbalanced\nparadigms:\n{''.join(entries)}", encoding="utf-8"
+    )
     return load_study(folder / "study.yaml")
 
 

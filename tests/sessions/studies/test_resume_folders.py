@@ -1,4 +1,5 @@
-"""``spanlab resume`` of any folder goes on with what is unfinished in it, or tells the commands that do; the assistant's decisions are on record."""
+"""``spanlab resume`` of any folder goes on with what is unfinished in it, or tells the commands
+that do; the assistant's decisions are on record."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ def lines_of(said: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_folder_of_a_study_tells_what_goes_on(study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_folder_of_a_study_tells_what_goes_on(
+    study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from spanlab.agents.human import seating
 
     visit = interrupted(study, data)
@@ -68,7 +71,9 @@ def test_every_folder_of_a_study_tells_what_goes_on(study: Study, data: Path, ru
     assert (status, out) == (0, f"nothing to do: every session of the study in {visit} is over\n")
 
 
-def test_the_file_of_a_study_goes_on_as_its_data_do(study: Study, data: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_of_a_study_goes_on_as_its_data_do(
+    study: Study, data: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from spanlab.agents.human import seating
 
     assert "nobody has taken part in this study yet in data/" in complaint(*run("resume", "study.yaml"))
@@ -87,15 +92,23 @@ def test_an_ordinary_session_of_a_study_tells_what_goes_on_with_the_rest(study: 
     finished = next(folder for folder in find_sessions([visit]) if (folder / "responses.csv").exists())
     status, out, err = run("resume", finished)
     assert (status, out) == (0, f"nothing to do: every trial of {finished} is finished\n")
-    assert "it belongs to a session of a study; continue that with: spanlab run study.yaml --participant p01 --session 1 --existing resume" in err
+    assert (
+        "it belongs to a session of a study; continue that with: spanlab run study.yaml --participant p01 --session 1"
+        " --existing resume" in err
+    )
 
 
-def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(
+    study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from spanlab.agents.human import seating
 
     monkeypatch.setattr(seating, "seat", lambda *_: Guest())
     visit = interrupted(study, data, at=6)
-    begun, left = next(iter(states(visit))), next(name for name in read_head(visit)["order"] if name not in states(visit))
+    begun, left = (
+        next(iter(states(visit))),
+        next(name for name in read_head(visit)["order"] if name not in states(visit)),
+    )
     for options, wrong in (
         (("--skip", "nothing", "--reason", "x"), "has no paradigm 'nothing'"),
         (("--skip", left), "needs --reason"),
@@ -133,7 +146,9 @@ def test_a_session_cannot_begin_anew_beside_itself(study: Study, data: Path) -> 
     assert sit(study, data, existing="new").run == 2
 
 
-def test_a_data_folder_goes_on_where_one_session_is_unfinished(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_folder_goes_on_where_one_session_is_unfinished(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for seed in ("1", "2"):
         assert run("replay", "vsr", "--agent", "ideal", "--trials", "2", "--seed", seed)[0] == 0
     folders = sorted((tmp_path / "data").iterdir())
@@ -143,13 +158,26 @@ def test_a_data_folder_goes_on_where_one_session_is_unfinished(tmp_path: Path, r
     for folder in folders:
         cut_back(folder)
     said = complaint(*run("resume", tmp_path / "data"))
-    assert [line for line in said.splitlines() if line.startswith("spanlab resume")] == [f"spanlab resume {folder}" for folder in folders]
+    assert [line for line in said.splitlines() if line.startswith("spanlab resume")] == [
+        f"spanlab resume {folder}" for folder in folders
+    ]
 
 
-@pytest.mark.parametrize("taker", ["ideal", pytest.param("network", marks=pytest.mark.slow), pytest.param("chat", marks=pytest.mark.slow), "person", "study"])
-def test_one_command_goes_on_with_whatever_was_interrupted(taker: str, study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given the folder of the session, or one that has nothing else unfinished; the table is that of a
-    session without the interruption."""
+@pytest.mark.parametrize(
+    "taker",
+    [
+        "ideal",
+        pytest.param("network", marks=pytest.mark.slow),
+        pytest.param("chat", marks=pytest.mark.slow),
+        "person",
+        "study",
+    ],
+)
+def test_one_command_goes_on_with_whatever_was_interrupted(
+    taker: str, study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given the folder of the session, or one that has nothing else unfinished; the table is that
+    of a session without the interruption."""
     from spanlab.agents.human import seating
 
     monkeypatch.setattr(seating, "seat", lambda *_: Guest())
@@ -178,8 +206,14 @@ def test_one_command_goes_on_with_whatever_was_interrupted(taker: str, study: St
     else:
         same = [column.name for column in COLUMNS if not column.measured]
         after = read_responses(folder)
-        if taker == "person":  # who answers as it comes, and whose cut trial another one has replaced, as its items had been seen
-            before, after, same = before[before["trial"] < 4], after[after["trial"] < 4], ["trial", "trial_id", "seed", "step", "correct_answer", "outcome"]
+        if (
+            taker == "person"
+        ):  # who answers as it comes, and whose cut trial another one has replaced, as its items had been seen
+            before, after, same = (
+                before[before["trial"] < 4],
+                after[after["trial"] < 4],
+                ["trial", "trial_id", "seed", "step", "correct_answer", "outcome"],
+            )
         assert after[same].equals(before[same])
         assert after["trial"].nunique() == (3 if taker == "person" else 4)
 
@@ -200,18 +234,21 @@ def test_without_the_study_file_and_before_the_questions_it_is_said(tmp_path: Pa
     said = complaint(*run("resume", visit.folder))
     assert "spanlab run STUDY.yaml --participant p01 --session 1 --existing resume" in said
     assert (
-        "--pilot with --field NAME=VALUE for each question about the participant (STUDY.yaml stands for the file of the study pair, which is not here)" in said
+        "--pilot with --field NAME=VALUE for each question about the participant (STUDY.yaml stands for the file of the"
+        " study pair, which is not here)" in said
     )
 
 
 def test_a_display_file_that_is_not_there_is_refused(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "study.yaml").write_text("study: s\ntitle: S\nparadigms: [vsr]\ndisplay: room-2.yaml\n", encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(
+        "study: s\ntitle: S\nparadigms: [vsr]\ndisplay: room-2.yaml\n", encoding="utf-8"
+    )
     said = complaint(*run("check", "study.yaml"))
     assert "study.yaml display: there is no display file at" in said
     assert "room-2.yaml" in said
 
 
-# -- folders are made with their first file --------------------------------------------------------------------------------------------------------------
+# -- folders are made with their first file --------------------------------------------------------
 
 
 def no_room(path: Path, *_: object) -> None:
@@ -221,11 +258,17 @@ def no_room(path: Path, *_: object) -> None:
 def test_a_full_disk_leaves_no_folder_of_a_session(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beginning_module, "write_info", no_room)
     said = complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1"))
-    assert said == f"spanlab: cannot write {Path('data') / 'vsr-ideal-s1'}: No space left on device; choose another folder with --data\n"
+    assert (
+        said
+        == f"spanlab: cannot write {Path('data') / 'vsr-ideal-s1'}: No space left on device; choose another folder with"
+        " --data\n"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_leaves_no_folder_of_a_session_of_a_study(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_folder_of_a_session_of_a_study(
+    study: Study, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(visit_module, "write_json", no_room)
     with pytest.raises(UnwritableError, match=r"session-1/?.*No space left"):
         sit(study, data)
@@ -233,7 +276,9 @@ def test_a_full_disk_leaves_no_folder_of_a_session_of_a_study(study: Study, data
     assert not (data / "pair" / "p01").exists()
 
 
-def test_nobody_sees_a_session_folder_without_its_first_file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_sees_a_session_folder_without_its_first_file(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write, seen = beginning_module.write_info, list[list[str]]()
 
     def look(folder: Path, info: object) -> None:

@@ -1,4 +1,5 @@
-"""Sessions of studies: who takes what and in which order, what is recorded, and that nothing that is there is ever overwritten."""
+"""Sessions of studies: who takes what and in which order, what is recorded, and that nothing that
+is there is ever overwritten."""
 
 # ruff: noqa: E501
 
@@ -27,7 +28,7 @@ from spanlab.sessions.studies.visit_files import read_head, runs, states
 linux = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-# -- what happens --------------------------------------------------------------------------------------------------------------------------------------
+# -- what happens ----------------------------------------------------------------------------------
 
 
 def test_a_session_from_consent_to_the_end(study: Study, data: Path) -> None:
@@ -87,7 +88,7 @@ def test_sessions_are_found_and_read_from_the_data_folder(study: Study, data: Pa
     assert status == 0, err
 
 
-# -- numbers and identifiers ---------------------------------------------------------------------------------------------------------------------------
+# -- numbers and identifiers -----------------------------------------------------------------------
 
 
 def test_numbers_are_given_once(study: Study, data: Path) -> None:
@@ -145,8 +146,14 @@ def test_identifiers_that_cannot_be_folders_are_refused(study: Study, data: Path
 def test_identifiers_that_are_too_alike_and_other_kinds_are_refused(study: Study, data: Path) -> None:
     take(study, data, "p01")
     assert "differ only in capitals" in check_request(study, data, VisitRequest("P01", fields=FIELDS))["participant"]
-    assert "leave out --pilot" in check_request(study, data, VisitRequest("p01", "2", fields=FIELDS, kind="pilot"))["participant"]
-    assert "has the number 1 permanently" in check_request(study, data, VisitRequest("p01", "2", "5", fields=FIELDS))["number"]
+    assert (
+        "leave out --pilot"
+        in check_request(study, data, VisitRequest("p01", "2", fields=FIELDS, kind="pilot"))["participant"]
+    )
+    assert (
+        "has the number 1 permanently"
+        in check_request(study, data, VisitRequest("p01", "2", "5", fields=FIELDS))["number"]
+    )
 
 
 def test_all_that_is_wrong_is_told_at_once(study: Study, data: Path) -> None:
@@ -161,7 +168,7 @@ def test_what_was_asked_once_is_not_asked_again(study: Study, data: Path) -> Non
     assert visit.fields == {"age": 23, "sex": "f", "hours": 6.0}
 
 
-# -- data that are there -------------------------------------------------------------------------------------------------------------------------------
+# -- data that are there ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("existing", ["", "stop"])
@@ -169,7 +176,8 @@ def test_data_that_are_there_stop_a_session(study: Study, data: Path, existing: 
     take(study, data)
     before = files(data)
     with pytest.raises(
-        SpanLabError, match=r"(?s)p01 already has data of session 1 .*vsr 2/2.*resume continues it, new starts another one beside it, stop leaves it"
+        SpanLabError,
+        match=r"(?s)p01 already has data of session 1 .*vsr 2/2.*resume continues it, new starts another one beside it, stop leaves it",
     ):
         sit(study, data, existing=existing)
     assert files(data) == before
@@ -229,7 +237,9 @@ def test_who_leaves_at_any_moment_goes_on_there(study: Study, tmp_path: Path) ->
         assert read_responses(data).groupby("session").size().to_dict() == rows, n
         assert [state.finished for state in states(visit.folder).values()] == [True] * 3
         trials = [what for what in guest.happened if what.startswith("trial")]
-        assert trials == [what for what in happened[n - 1 :] if what.startswith("trial")], "no trial is taken twice, none is left out"
+        assert trials == [what for what in happened[n - 1 :] if what.startswith("trial")], (
+            "no trial is taken twice, none is left out"
+        )
 
 
 def _killed_at(study: Study, data: Path, existing: str, n: int) -> None:
@@ -273,15 +283,24 @@ def test_two_processes_cannot_run_the_same_session(study: Study, data: Path) -> 
     Battery(first, Guest(intrude)).run()
 
 
-def test_a_session_goes_on_as_it_was_begun_when_the_study_file_has_changed(study: Study, data: Path, tmp_path: Path) -> None:
+def test_a_session_goes_on_as_it_was_begun_when_the_study_file_has_changed(
+    study: Study, data: Path, tmp_path: Path
+) -> None:
     with pytest.raises(_LeaveError):
         take(study, data, guest=Guest(leave_at(6)))
-    changed = study_in(tmp_path, STUDY.replace("order: latin_square", "order: fixed").replace("trials: 1", "trials: 9").replace("Rest.", "Sleep."))
+    changed = study_in(
+        tmp_path,
+        STUDY.replace("order: latin_square", "order: fixed")
+        .replace("trials: 1", "trials: 9")
+        .replace("Rest.", "Sleep."),
+    )
     guest = Guest()
     visit = take(changed, data, existing="resume", guest=guest)
     assert visit.study.hash == study.hash
     assert {state.planned for state in states(visit.folder).values()} == {1, 2}
-    assert {read_session(state.folder)["study"]["study_hash"] for state in states(visit.folder).values()} == {study.hash}
+    assert {read_session(state.folder)["study"]["study_hash"] for state in states(visit.folder).values()} == {
+        study.hash
+    }
     assert read_head(sit(changed, data, "p02").folder)["study_hash"] == changed.hash
 
 
@@ -295,7 +314,7 @@ def test_a_fault_in_the_last_paradigm_shows_before_the_first_one(tmp_path: Path,
     assert not guest.happened
 
 
-# -- the command line ----------------------------------------------------------------------------------------------------------------------------------
+# -- the command line ------------------------------------------------------------------------------
 
 TYPED: list[tuple[str, list[str]]] = [
     ("run study.yaml", ["pair cannot begin (there is no display for the dialog: DISPLAY is not set):", "--participant: this is required", "--session: expected a number from 1 to 2", "--field age=...: this is required (a whole number from 1 to 120)", "--field sex=...: this is required (one of f, m, x, unsaid)", "--field hours=...: this is required (a number from 0 to 24)"]),
@@ -318,7 +337,7 @@ def test_a_mistake_is_told(run: Run, study: Study, typed: str, said: list[str]) 
     assert not Path("data").exists(), "nothing has begun"
 
 
-# -- keys and displays ---------------------------------------------------------------------------------------------------------------------------------
+# -- keys and displays -----------------------------------------------------------------------------
 
 
 def test_sides_change_once_every_order_has_come(tmp_path: Path, data: Path) -> None:
@@ -337,13 +356,19 @@ def test_keys_of_ones_own_need_an_answer_somewhere_in_the_study(tmp_path: Path, 
     assert read_session(states(visit.folder)["sfr"].folder)["keys"]["own"] == {"same": "s"}
     bad = study_in(tmp_path, text + "keys: {own: {smae: s}}\n")
     guest = Guest()
-    with pytest.raises(SpanLabError, match="'smae', which is not an answer to any question of these trials; did you mean 'same'"):
+    with pytest.raises(
+        SpanLabError, match="'smae', which is not an answer to any question of these trials; did you mean 'same'"
+    ):
         take(bad, data, "p02", session=2, fields={}, guest=guest)
     assert not guest.happened
 
 
-def test_a_display_file_that_is_not_there_is_told_before_anything_begins(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "s.yaml").write_text("study: s\ntitle: S\nparadigms: [sfr]\ndisplay: lab/room1.yaml\n", encoding="utf-8")
+def test_a_display_file_that_is_not_there_is_told_before_anything_begins(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "s.yaml").write_text(
+        "study: s\ntitle: S\nparadigms: [sfr]\ndisplay: lab/room1.yaml\n", encoding="utf-8"
+    )
     monkeypatch.setenv("DISPLAY", ":4711")
     assert "there is no display file at lab/room1.yaml" in complaint(*run("run", "s.yaml", "--participant", "a"))
     assert not Path("data").exists()
@@ -362,30 +387,60 @@ def guests(monkeypatch: pytest.MonkeyPatch) -> list[Guest]:
 def test_the_command_from_beginning_to_end(run: Run, study: Study, guests: list[Guest]) -> None:
     answers = ("--participant", "p01", "--field", "age=23", "--field", "sex=f", "--field", "hours=7")
     guests += [Guest(leave_at(3)), Guest(), Guest()]
-    told = complaint(*run("run", "study.yaml", "--session", "2", *answers, "--data", "deep/er", "--language", "de", "--number=4"))
+    told = complaint(
+        *run("run", "study.yaml", "--session", "2", *answers, "--data", "deep/er", "--language", "de", "--number=4")
+    )
     assert "spanlab: p01 (number 4), session 2: cells" in told
     assert "spanlab: p01 has not finished session 1" in told
     told = complaint(*run("run", "study.yaml", "--session", "2", "--data", "deep/er", *answers))
     assert "--existing: p01 already has data of session 2" in told
     status, out, told = run(
-        "run", "study.yaml", "--data", "deep/er", "--participant", "p01", "--session", "2", "--existing", "resume", "--language", "en", "--field", "age=24"
+        "run",
+        "study.yaml",
+        "--data",
+        "deep/er",
+        "--participant",
+        "p01",
+        "--session",
+        "2",
+        "--existing",
+        "resume",
+        "--language",
+        "en",
+        "--field",
+        "age=24",
     )
     assert status == 0
     assert out == "deep/er/pair/p01/session-2\n"
     assert "session 2 goes on: cells" in told
     assert "it continues in 'de', as it began" in told
     assert "the entries about the participant stay as they were when the session began" in told
-    status, out, told = run("run", "study.yaml", "--data", "deep/er", "--participant", "p01", "--session", "2", "--existing", "resume")
+    status, out, told = run(
+        "run", "study.yaml", "--data", "deep/er", "--participant", "p01", "--session", "2", "--existing", "resume"
+    )
     assert (status, out) == (0, "nothing to do: session 2 of p01 is finished\n")
     assert not Path("data").exists()
 
 
 def test_the_last_line_is_the_command_that_goes_on(run: Run, study: Study, guests: list[Guest]) -> None:
-    answers = ("--field", "age=23", "--field=sex=f", "--field", "hours=7", "--no-dialog", "--participant=p01", "--session", "1")
+    answers = (
+        "--field",
+        "age=23",
+        "--field=sex=f",
+        "--field",
+        "hours=7",
+        "--no-dialog",
+        "--participant=p01",
+        "--session",
+        "1",
+    )
     guests += [Guest(leave_at(4)), Guest()]
     told = complaint(*run("run", "study.yaml", *answers, "--data", "da ta", "--pilot"))
     line = told.splitlines()[-1]
-    assert line == "The finished trials are safe. Continue with: spanlab run study.yaml --data 'da ta' --pilot --participant p01 --session 1 --existing resume"
+    assert (
+        line
+        == "The finished trials are safe. Continue with: spanlab run study.yaml --data 'da ta' --pilot --participant p01 --session 1 --existing resume"
+    )
     status, out, _ = run(*shlex.split(line.partition("spanlab ")[2]))
     assert (status, out) == (0, "da ta/pair/p01/session-1\n")
     assert {read_session(folder)["pilot"] for folder in find_sessions(["da ta"])} == {True}
@@ -419,7 +474,9 @@ def test_a_session_whose_head_is_lost_is_neither_taken_over_nor_overwritten(stud
     visit = take(study, data)
     (visit.folder / "battery.json").unlink()
     before = files(data)
-    with pytest.raises(SpanLabError, match=r"session-1 has data, but no battery\.json, which names the participant; restore that file"):
+    with pytest.raises(
+        SpanLabError, match=r"session-1 has data, but no battery\.json, which names the participant; restore that file"
+    ):
         sit(study, data)
     assert files(data) == before
 
@@ -440,7 +497,9 @@ def test_who_goes_on_with_other_settings_is_told_which(study: Study, data: Path)
     take(study, data, existing="resume", guest=Settled("dark"))
 
 
-def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from spanlab.agents.human import seating
 
     sat: list[dict[str, Any]] = []
@@ -457,4 +516,9 @@ def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(run:
     assert run("run", "s.yaml", "--participant", "p01", "--existing", "resume")[0] == 0  # as it was begun
     assert run("run", "s.yaml", "--participant", "p02")[0] == 0
     assert run("run", "s.yaml", "--participant", "p03", "--theme", "standard", "--palette", "safe")[0] == 0
-    assert [(one["theme"], one["palette"]) for one in sat] == [("dark", "safe"), ("dark", "safe"), ("light", "published"), ("standard", "safe")]
+    assert [(one["theme"], one["palette"]) for one in sat] == [
+        ("dark", "safe"),
+        ("dark", "safe"),
+        ("light", "published"),
+        ("standard", "safe"),
+    ]

@@ -1,4 +1,5 @@
-"""Who has finished what; and people who withdraw: their data go, a note stays, their number is not given again."""
+"""Who has finished what; and people who withdraw: their data go, a note stays, their number is not
+given again."""
 
 from __future__ import annotations
 
@@ -93,7 +94,17 @@ def test_the_command_prints_it(run: Run, study: Study) -> None:
     take(study, Path("data"), "p01")
     status, out, _ = run("status", "study.yaml")
     assert status == 0
-    assert out.splitlines()[0].split() == ["no.", "participant", "session", "begun", "vsr", "cells", "long", "finished", "note"]
+    assert out.splitlines()[0].split() == [
+        "no.",
+        "participant",
+        "session",
+        "begun",
+        "vsr",
+        "cells",
+        "long",
+        "finished",
+        "note",
+    ]
     assert out.splitlines()[1].split()[:3] == ["1", "p01", "1"]
     assert "through with every session" in out
 
@@ -105,11 +116,18 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     take(study, data, "p02", session=2)
     status, out, _ = run("withdraw", "study.yaml", "p02", "--yes")
     assert status == 0
-    for line in ("data/pair/p02", "session-1: cells 1/1 trials, long 1/1 trials, vsr 2/2 trials", "session-2: cells 1/1 trials", "p02 has withdrawn"):
+    for line in (
+        "data/pair/p02",
+        "session-1: cells 1/1 trials, long 1/1 trials, vsr 2/2 trials",
+        "session-2: cells 1/1 trials",
+        "p02 has withdrawn",
+    ):
         assert line in out
     assert not (data / "pair" / "p02").exists()
     assert len(find_sessions([data])) == 3
-    left = b"".join(path.read_bytes() for path in (data / "pair").rglob("*") if path.is_file() and "p01" not in path.parts)
+    left = b"".join(
+        path.read_bytes() for path in (data / "pair").rglob("*") if path.is_file() and "p01" not in path.parts
+    )
     assert b"female" not in left
     assert b"hours" not in left, "no personal data are left but the identifier"
     row = cells(study, data)[-1]
@@ -131,7 +149,10 @@ def test_the_identifier_may_be_forgotten_too(run: Run, study: Study) -> None:
     assert "number 1 has withdrawn" in out
     assert not [path for path in Path("data").rglob("*") if path.is_file() and b"p01" in path.read_bytes()]
     assert not list(Path("data").rglob("*p01*"))
-    assert [(person.name, person.number, bool(person.withdrawn)) for person in people(Path("data/pair"))] == [(None, 1, True), ("p02", 2, False)]
+    assert [(person.name, person.number, bool(person.withdrawn)) for person in people(Path("data/pair"))] == [
+        (None, 1, True),
+        ("p02", 2, False),
+    ]
     assert register(Path("data/pair"), "p01", "person").number == 3
 
 
@@ -152,7 +173,9 @@ def test_who_is_at_the_screen_cannot_be_removed(run: Run, study: Study) -> None:
     assert len(find_sessions(["data"])) == 3
 
 
-def test_a_withdrawal_that_was_cut_short_is_completed(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_withdrawal_that_was_cut_short_is_completed(
+    study: Study, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     take(study, data, "p01")
     folder = data / "pair"
     person = find(folder, "p01")
@@ -199,7 +222,9 @@ class Limited(WindowAgent, WindowEpisode):
 
 @pytest.mark.slow
 def test_a_staircase_that_is_over_says_how_many_trials_were_taken(tmp_path: Path, data: Path) -> None:
-    study = study_in(tmp_path, "study: pair\ntitle: Span\nparadigms: [{paradigm: vsr, design: span, practice: false}]\n")
+    study = study_in(
+        tmp_path, "study: pair\ntitle: Span\nparadigms: [{paradigm: vsr, design: span, practice: false}]\n"
+    )
     Battery(sit(study, data, "s1", fields={}, kind="simulated"), Limited()).run()
     with pytest.raises(SpanLabError):
         Battery(sit(study, data, "s2", fields={}, kind="simulated"), Limited(stops=10)).run()
@@ -213,7 +238,9 @@ def test_a_staircase_that_is_over_says_how_many_trials_were_taken(tmp_path: Path
         sit(study, data, "s1", fields={}, kind="simulated")
 
 
-def test_a_withdrawal_to_be_forgotten_that_was_cut_short_is_completed(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_withdrawal_to_be_forgotten_that_was_cut_short_is_completed(
+    study: Study, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Killed between the note and the removal, the identifier is still there to withdraw again."""
     take(study, data, "p01")
     person = find(data / "pair", "p01")
@@ -236,7 +263,9 @@ def test_numbers_are_not_given_anew_when_the_list_of_participants_is_lost(run: R
     folder = Path("data/pair")
     (folder / "participants.jsonl").rename(folder / "mislaid")
     for name in ("p02", "p01"):
-        with pytest.raises(SpanLabError, match=r"participants\.jsonl does not list p01, but the folder has data of them"):
+        with pytest.raises(
+            SpanLabError, match=r"participants\.jsonl does not list p01, but the folder has data of them"
+        ):
             sit(study, Path("data"), name)
     status, out, _ = run("status", "study.yaml")
     assert status == 0
@@ -249,6 +278,11 @@ def test_numbers_are_not_given_anew_when_the_list_of_participants_is_lost(run: R
 
 def test_paradigms_of_an_older_study_file_are_told(tmp_path: Path, study: Study, data: Path) -> None:
     take(study, data, "p01")
-    newer = study_in(tmp_path, STUDY.replace("as: cells", "as: places").replace("[vsr, cells, long], [cells]", "[vsr, places, long], [places]"))
+    newer = study_in(
+        tmp_path,
+        STUDY.replace("as: cells", "as: places").replace(
+            "[vsr, cells, long], [cells]", "[vsr, places, long], [places]"
+        ),
+    )
     (row,) = cells(newer, data)
     assert (row["places"], row["note"]) == ("", "older study file, cells 1/1")

@@ -1,4 +1,5 @@
-"""Sessions of studies in a real window: a simulated participant takes a battery, and goes on after a kill."""
+"""Sessions of studies in a real window: a simulated participant takes a battery, and goes on after
+a kill."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ def test_a_battery_killed_between_and_within_paradigms_ends_as_if_nothing_had_ha
     assert len(wanted) == 3
     again = ("--participant", "simulated-1", "--data", "killed", "--existing", "resume")
     for moment in (6.0, 9.0, 12.0):
-        process = subprocess.Popen(command(*START, *again), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=one_thread())
+        process = subprocess.Popen(
+            command(*START, *again), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=one_thread()
+        )
         time.sleep(moment)
         process.kill()
         process.wait()
@@ -71,9 +74,14 @@ def test_a_battery_killed_between_and_within_paradigms_ends_as_if_nothing_had_ha
     assert set(found) == set(wanted)
     for name, table in wanted.items():
         pd.testing.assert_frame_equal(found[name][_KEPT], table[_KEPT])
-    changed = sum(int((found[name]["trial_id"] != table["trial_id"]).groupby(table["trial"]).any().sum()) for name, table in wanted.items())
+    changed = sum(
+        int((found[name]["trial_id"] != table["trial_id"]).groupby(table["trial"]).any().sum())
+        for name, table in wanted.items()
+    )
     assert changed <= 3, "each kill cuts short one trial at most"
-    infos = sorted((read_session(path) for path in find_sessions([folder / "killed"])), key=lambda info: info["study"]["position"])
+    infos = sorted(
+        (read_session(path) for path in find_sessions([folder / "killed"])), key=lambda info: info["study"]["position"]
+    )
     assert [info["study"]["position"] for info in infos] == [1, 2, 3]
     assert {info["agent_kind"] for info in infos} == {"simulated"}
     done = spanlab("status", "study.yaml", "--data", "killed", cwd=folder)
@@ -84,7 +92,9 @@ def test_a_battery_killed_between_and_within_paradigms_ends_as_if_nothing_had_ha
 
 @pytest.mark.parametrize("ending", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_the_command_that_goes_on_is_told_and_works(folder: Path, ending: str) -> None:
-    process = subprocess.Popen(command(*START), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=one_thread())
+    process = subprocess.Popen(
+        command(*START), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=one_thread()
+    )
     journal = folder / "data" / "brief" / "simulated-1" / "session-1" / "battery.jsonl"
     until = time.monotonic() + HANGS_S
     while not (journal.exists() and "consent" in journal.read_text()) and time.monotonic() < until:
@@ -107,7 +117,13 @@ def test_the_command_that_goes_on_is_told_and_works(folder: Path, ending: str) -
 def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path, screen: str) -> None:
     from dialog_typist import Typist
 
-    process = subprocess.Popen(command("run", "study.yaml", "--windowed"), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command("run", "study.yaml", "--windowed"),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     typist, session = Typist(screen), folder / "data" / "brief" / "p01" / "session-1"
 
     def noted(event: str) -> bool:
@@ -119,7 +135,8 @@ def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path
         time.sleep(0.5)
         typist.type("p01\n")
         typist.wait_for(lambda: noted("begun"))
-        # the consent page: the key of its button agrees, as soon as the page is there (the dialog speaks German, the first language)
+        # the consent page: the key of its button agrees, as soon as the page is there (the dialog
+        # speaks German, the first language)
         until = time.monotonic() + HANGS_S
         while not noted("consent") and time.monotonic() < until:
             typist.key("e")

@@ -1,4 +1,5 @@
-"""What chat sessions take and cost: the account, the estimate before, the limits, and all parts of an interrupted session together."""
+"""What chat sessions take and cost: the account, the estimate before, the limits, and all parts of
+an interrupted session together."""
 
 from __future__ import annotations
 
@@ -39,10 +40,14 @@ def _reply(prompt: int | None = 100, completion: int | None = 5, **more: Any) ->
     return Reply(content="1", latency_ms=1, prompt_tokens=prompt, completion_tokens=completion, **more)
 
 
-# sums -----------------------------------------------------------------------------------------------------------------------------------------------------
+# sums ---------------------------------------------------------------------------------------------
 
 replies = st.builds(
-    _reply, st.none() | st.integers(0, 10_000), st.none() | st.integers(0, 1000), cached=st.booleans(), faults=st.lists(st.sampled_from(["server", "timeout"]))
+    _reply,
+    st.none() | st.integers(0, 10_000),
+    st.none() | st.integers(0, 1000),
+    cached=st.booleans(),
+    faults=st.lists(st.sampled_from(["server", "timeout"])),
 )
 
 
@@ -57,7 +62,9 @@ def test_totals_are_the_sum_of_what_was_paid_for(given_replies: list[Reply]) -> 
     assert totals.replies + totals.cached == len(given_replies)
     assert totals.prompt_tokens == sum(reply.prompt_tokens or 0 for reply in paid)
     assert totals.cost(None) is None
-    assert totals.cost(PRICES) == pytest.approx(sum((reply.prompt_tokens or 0) * 2 + (reply.completion_tokens or 0) * 10 for reply in paid) / 1e6)
+    assert totals.cost(PRICES) == pytest.approx(
+        sum((reply.prompt_tokens or 0) * 2 + (reply.completion_tokens or 0) * 10 for reply in paid) / 1e6
+    )
     assert json.loads(json.dumps(summary(totals, PRICES)))["replies"] == len(paid)
 
 
@@ -86,7 +93,8 @@ def _lost(account: Account, fault: Fault | None) -> None:
 
 
 def _spend(account: Account, random: np.random.RandomState, at_once: int, most: int, lost: float) -> tuple[int, int]:
-    """A session with a limit of tokens: conversations that grow, replies of lengths that differ much, requests that are lost although a reply was written.
+    """A session with a limit of tokens: conversations that grow, replies of lengths that differ
+    much, requests that are lost although a reply was written.
 
     What the server wrote in all, and what the dearest request took.
     """
@@ -116,7 +124,8 @@ def _spend(account: Account, random: np.random.RandomState, at_once: int, most: 
 
 @pytest.mark.parametrize("lost", [0.0, 0.1])
 def test_a_limit_is_passed_by_no_more_than_one_request(lost: float) -> None:
-    """Whatever is under way, however conversations grow, and also when requests are lost that had to be paid for."""
+    """Whatever is under way, however conversations grow, and also when requests are lost that had
+    to be paid for."""
     passed = 0
     for seed in range(24):
         random = np.random.RandomState(seed)
@@ -135,7 +144,10 @@ def test_a_limit_says_what_it_is_and_how_to_go_on() -> None:
     account = Account(RequestLimits(max_cost=0.001), PRICES)
     _taken(account, _reply(200, 0))
     assert account.exhausted(400) == "", "a second one fits"
-    said = "--max-cost 0.001 is reached: 0.0004 was spent, and one more request could exceed it; give a higher --max-cost to continue"
+    said = (
+        "--max-cost 0.001 is reached: 0.0004 was spent, and one more request could exceed it; give a higher --max-cost"
+        " to continue"
+    )
     assert account.exhausted(800) == said, "one that is twice as long does not"
 
 
@@ -159,7 +171,10 @@ def test_what_was_lost_counts_as_if_it_had_to_be_paid_for() -> None:
     _taken(account, _reply(300, 100))
     _lost(account, LATE)
     said = account.exhausted(400)
-    assert "--max-tokens 1000 is reached: 800 tokens were taken (with 1 request that led to nothing and may have been paid for)" in said
+    assert (
+        "--max-tokens 1000 is reached: 800 tokens were taken (with 1 request that led to nothing and may have been paid"
+        " for)" in said
+    )
     counted = Account(RequestLimits(max_tokens_in_all=1000))
     _taken(counted, _reply(300, 100))
     _lost(counted, replace(LATE, taken=Taken(prompt_tokens=20, completion_tokens=5)))
@@ -169,7 +184,12 @@ def test_what_was_lost_counts_as_if_it_had_to_be_paid_for() -> None:
     _taken(refused, _reply(300, 100))
     _lost(refused, replace(LATE, begun=False))
     assert refused.exhausted(400) == "", "nobody pays for a refusal"
-    assert (refused.totals.requests, refused.totals.replies, refused.totals.refused, refused.totals.lost) == (2, 1, 1, 0)
+    assert (refused.totals.requests, refused.totals.replies, refused.totals.refused, refused.totals.lost) == (
+        2,
+        1,
+        1,
+        0,
+    )
 
 
 def test_a_server_that_does_not_count_cannot_keep_a_limit() -> None:
@@ -183,7 +203,9 @@ def test_a_server_that_does_not_count_cannot_keep_a_limit() -> None:
     _taken(now_and_then, _reply(100, 0))
     assert now_and_then.exhausted(400) == ""
     _taken(now_and_then, _reply(None, None))
-    assert "200 tokens were taken" in now_and_then.exhausted(400), "one that is not counted is taken for one like the others"
+    assert "200 tokens were taken" in now_and_then.exhausted(400), (
+        "one that is not counted is taken for one like the others"
+    )
 
 
 def test_the_line_of_progress() -> None:
@@ -198,7 +220,10 @@ def test_the_line_of_progress() -> None:
     held.leaves()
     _taken(account, _reply(20_000, 100))
     account.note_cached(_reply(cached=True))
-    assert account.tally() == "2 of about 10 replies · 1 from the cache · 20.1 k tokens · cost 0.041 · 2 faults · 1 under way · 40 s left"
+    assert (
+        account.tally()
+        == "2 of about 10 replies · 1 from the cache · 20.1 k tokens · cost 0.041 · 2 faults · 1 under way · 40 s left"
+    )
     held.release()
     assert not account.under_way
     assert account.totals.faults == {"server": 1, "timeout": 1}
@@ -223,7 +248,9 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-@pytest.mark.parametrize(("amount", "text"), [(0, "0.00"), (1234.5, "1,234.50"), (0.0415, "0.0415"), (0.00001, "under 0.0001")])
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0, "0.00"), (1234.5, "1,234.50"), (0.0415, "0.0415"), (0.00001, "under 0.0001")]
+)
 def test_amounts(amount: float, text: str) -> None:
     assert money(amount) == text
 
@@ -240,20 +267,23 @@ def test_an_account_in_a_sentence() -> None:
     totals.lose(None)
     totals.lose(Taken(prompt_tokens=100, completion_tokens=5), in_doubt=True)
     text = describe_account({**summary(totals, PRICES), "trials_failed": 2, "failed": {"a filter blocks it": 2}})
-    assert text == (
-        "1 reply; 200 tokens read and 10 written; cost 0.0005; faults on the way: 1 rate limit; at most 2 requests paid for without a "
-        "usable reply: too late, cut off, "
-        "unreadable, or in flight at an end (then it cost 0.00075); 1 of them may or may not have reached the server; "
-        "2 trials failed (2 since a filter blocks it)"
+    assert (
+        text
+        == "1 reply; 200 tokens read and 10 written; cost 0.0005; faults on the way: 1 rate limit; at most 2 requests"
+        " paid for without a usable reply: too late, cut off, unreadable, or in flight at an end (then it cost"
+        " 0.00075); 1 of them may or may not have reached the server; 2 trials failed (2 since a filter blocks it)"
     )
 
 
-# prices ---------------------------------------------------------------------------------------------------------------------------------------------------
+# prices -------------------------------------------------------------------------------------------
 
 
 def test_prices_of_one_and_of_several() -> None:
     both = ["chat:a", "chat:b@ollama", "ideal"]
-    assert parse_prices(["1/2.5"], both) == {"chat:a": Prices(input=1, output=2.5), "chat:b@ollama": Prices(input=1, output=2.5)}
+    assert parse_prices(["1/2.5"], both) == {
+        "chat:a": Prices(input=1, output=2.5),
+        "chat:b@ollama": Prices(input=1, output=2.5),
+    }
     assert parse_prices(["chat:a=1/2", "chat:b@ollama=0/0"], both)["chat:b@ollama"] == Prices(input=0, output=0)
     assert parse_prices(None, both) == {}
 
@@ -271,7 +301,7 @@ def test_a_price_for_nobody_and_one_given_twice() -> None:
         parse_prices(["1/2", "chat:a=1/2"], ["chat:a"])
 
 
-# whole sessions -------------------------------------------------------------------------------------------------------------------------------------------
+# whole sessions -----------------------------------------------------------------------------------
 
 
 def _counted(messages: list[Mapping[str, Any]]) -> int:
@@ -285,9 +315,17 @@ def _server(monkeypatch: pytest.MonkeyPatch, usage: bool = True) -> Iterator[Tap
 
     def answer(request: Request) -> Answer:
         message = {"role": "assistant", "content": "1"}
-        body: dict[str, Any] = {"id": "x", "model": "served-1", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+        body: dict[str, Any] = {
+            "id": "x",
+            "model": "served-1",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        }
         if usage:
-            body["usage"] = {"prompt_tokens": _counted(request.body["messages"]), "completion_tokens": 1, "total_tokens": 0}
+            body["usage"] = {
+                "prompt_tokens": _counted(request.body["messages"]),
+                "completion_tokens": 1,
+                "total_tokens": 0,
+            }
         return 200, "application/json", json.dumps(body).encode()
 
     with listening(answer) as tap:
@@ -296,12 +334,18 @@ def _server(monkeypatch: pytest.MonkeyPatch, usage: bool = True) -> Iterator[Tap
 
 
 def _table(folder: Path) -> pd.DataFrame:
-    return read_responses(folder).sort_values(["trial", "step"], ignore_index=True).reindex(columns=[name for name in LASTING if name != "session"])
+    return (
+        read_responses(folder)
+        .sort_values(["trial", "step"], ignore_index=True)
+        .reindex(columns=[name for name in LASTING if name != "session"])
+    )
 
 
 def test_the_estimate_is_what_would_really_be_sent(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch) as tap:
-        code, out, err = run("replay", "vsr", "--agent", "chat:m", "--trials", "10", "--price", "2/10", "--chat", "instructions_as=user")
+        code, out, err = run(
+            "replay", "vsr", "--agent", "chat:m", "--trials", "10", "--price", "2/10", "--chat", "instructions_as=user"
+        )
     assert code == 0
     assert out.strip() == "data/vsr-chat-m-s1"
     info = read_session(tmp_path / out.strip())
@@ -318,7 +362,9 @@ def test_the_estimate_is_what_would_really_be_sent(run: Run, monkeypatch: pytest
 
 
 @pytest.mark.slow
-def test_the_estimate_counts_pictures_and_sends_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_estimate_counts_pictures_and_sends_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with _server(monkeypatch) as tap:
         options = ["--chat", "view=image", "--chat", "image_px=512", "--chat", "vision_check=off", "--max-tokens", "1"]
         code, _, err = run("replay", "smu", "--agent", "chat:m", "--trials", "2", *options)
@@ -330,13 +376,17 @@ def test_the_estimate_counts_pictures_and_sends_nothing(run: Run, monkeypatch: p
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("limit", ["cost", "tokens"])
-def test_a_limit_stops_the_session_and_a_higher_one_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str) -> None:
+def test_a_limit_stops_the_session_and_a_higher_one_goes_on(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str
+) -> None:
     options = {"cost": ("--max-cost", "0.05", "0.5"), "tokens": ("--max-tokens", "25000", "250000")}[limit]
     with _server(monkeypatch) as tap:
         assert run("replay", "vsr", "--agent", "chat:m", "--trials", "16", "--price", "2/10", "--data", "whole")[0] == 0
         whole = len(tap.requests)
         tap.requests.clear()
-        code, _, err = run("replay", "vsr", "--agent", "chat:m", "--trials", "16", "--price", "2/10", options[0], options[1])
+        code, _, err = run(
+            "replay", "vsr", "--agent", "chat:m", "--trials", "16", "--price", "2/10", options[0], options[1]
+        )
         assert code == 1
         assert f"{options[0]} {options[1]} is reached" in err
         assert "spanlab resume data/vsr-chat-m-s1" in err
@@ -352,31 +402,58 @@ def test_a_limit_stops_the_session_and_a_higher_one_goes_on(run: Run, monkeypatc
     info = read_session(tmp_path / "data" / "vsr-chat-m-s1")
     assert info["account"]["replies"] == whole
     assert info["care"][{"cost": "max_cost", "tokens": "max_tokens_in_all"}[limit]] == float(options[2])
-    pd.testing.assert_frame_equal(_table(tmp_path / "data" / "vsr-chat-m-s1"), _table(tmp_path / "whole" / "vsr-chat-m-s1"))
+    pd.testing.assert_frame_equal(
+        _table(tmp_path / "data" / "vsr-chat-m-s1"), _table(tmp_path / "whole" / "vsr-chat-m-s1")
+    )
 
 
 def test_a_limit_with_a_server_that_does_not_count(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with _server(monkeypatch, usage=False):
-        assert "does not report how many tokens" in complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--max-tokens", "100000"))
+        assert "does not report how many tokens" in complaint(
+            *run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--max-tokens", "100000")
+        )
 
 
 @pytest.mark.slow
 def test_resume_takes_all_settings_from_the_record(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    options = ["--chat", "reask=0", "--concurrency", "3", "--care", "timeout_s=77", "--price", "3/4", "--max-tokens", "4000"]
+    options = [
+        "--chat",
+        "reask=0",
+        "--concurrency",
+        "3",
+        "--care",
+        "timeout_s=77",
+        "--price",
+        "3/4",
+        "--max-tokens",
+        "4000",
+    ]
     with _server(monkeypatch):
         assert run("replay", "vsr", "--agent", "chat:m", "--trials", "6", *options)[0] == 1
         assert run("resume", "data/vsr-chat-m-s1", "--max-tokens", "900000")[0] == 0
     info = read_session(tmp_path / "data" / "vsr-chat-m-s1")
     assert info["agent_settings"]["reask"] == 0
-    assert (info["care"]["concurrency"], info["care"]["timeout_s"], info["prices"]) == (3, 77, {"input": 3, "output": 4})
-    assert (info["apparatus"]["concurrency"], info["apparatus"]["timeout_s"], info["apparatus"]["max_tokens_in_all"]) == (3, 77, 900000)
+    assert (info["care"]["concurrency"], info["care"]["timeout_s"], info["prices"]) == (
+        3,
+        77,
+        {"input": 3, "output": 4},
+    )
+    assert (
+        info["apparatus"]["concurrency"],
+        info["apparatus"]["timeout_s"],
+        info["apparatus"]["max_tokens_in_all"],
+    ) == (3, 77, 900000)
 
 
 @pytest.mark.slow
-def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_starts(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_starts(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert run("replay", "vsr", "--agent", "ideal", "--trials", "4")[0] == 0
     with _server(monkeypatch):
-        code, out, err = run("replay", "--agent", "chat:a", "--agent", "chat:b", "--like", "data/vsr-ideal-s1", "--price", "chat:b=1/2")
+        code, out, err = run(
+            "replay", "--agent", "chat:a", "--agent", "chat:b", "--like", "data/vsr-ideal-s1", "--price", "chat:b=1/2"
+        )
     assert code == 0
     folders = [tmp_path / line for line in out.split()]
     ids = [sorted(read_responses(folder)["trial_id"].unique()) for folder in folders]
@@ -388,12 +465,16 @@ def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_sta
     assert [read_session(folder)["account"]["cost"] is None for folder in folders] == [True, False]
 
 
-# before anything begins -----------------------------------------------------------------------------------------------------------------------------------
+# before anything begins ---------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_who_cannot_take_the_trials_is_refused_before_any_folder_is_made(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert "was not trained on the task" in complaint(*run("replay", "nback_verbal_feedback", "--agent", "ideal", "--agent", "network:laptop", "--trials", "1"))
+def test_who_cannot_take_the_trials_is_refused_before_any_folder_is_made(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "was not trained on the task" in complaint(
+        *run("replay", "nback_verbal_feedback", "--agent", "ideal", "--agent", "network:laptop", "--trials", "1")
+    )
     assert not (tmp_path / "data").exists()
     with _server(monkeypatch) as tap:
         said = complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "1", "--chat", "preset=published-base"))
@@ -416,25 +497,36 @@ def test_who_cannot_take_the_trials_is_refused_before_any_folder_is_made(run: Ru
         (["--price", "cheap"], "--price takes IN/OUT"),
     ],
 )
-def test_slips_are_told_before_anything_begins(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_slips_are_told_before_anything_begins(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], said: str
+) -> None:
     with _server(monkeypatch) as tap:
         assert said in complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "1", *arguments))
     assert not tap.requests
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("option", [["--max-cost", "1"], ["--concurrency", "2"], ["--price", "1/2"], ["--cache", "x"], ["--care", "timeout_s=1"]])
+@pytest.mark.parametrize(
+    "option",
+    [["--max-cost", "1"], ["--concurrency", "2"], ["--price", "1/2"], ["--cache", "x"], ["--care", "timeout_s=1"]],
+)
 def test_options_for_chat_agents_where_there_is_none(run: Run, option: list[str]) -> None:
-    assert f"{option[0]} is for chat agents" in complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1", *option))
+    assert f"{option[0]} is for chat agents" in complaint(
+        *run("replay", "vsr", "--agent", "ideal", "--trials", "1", *option)
+    )
 
 
 @pytest.mark.slow
 def test_a_cache_is_told_apart_and_costs_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch) as tap:
         for _ in range(2):
-            assert run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--cache", "cache", "--price", "1/1")[0] == 0
+            assert (
+                run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--cache", "cache", "--price", "1/1")[0] == 0
+            )
         asked = len(tap.requests)
-        assert run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--cache", "cache", "--chat", "repeat=2")[0] == 0
+        assert (
+            run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--cache", "cache", "--chat", "repeat=2")[0] == 0
+        )
     first, second = (read_session(tmp_path / "data" / name)["account"] for name in ("vsr-chat-m-s1", "vsr-chat-m-s1-2"))
     assert (first["cached"], first["replies"]) == (0, asked)
     assert (second["cached"], second["replies"], second["cost"], second["paid_twice_at_most"]) == (asked, 0, 0, 0)

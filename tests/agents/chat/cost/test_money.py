@@ -1,4 +1,5 @@
-"""Money to the request: a program is killed again and again before a server that fails three times in ten, and the account is the server's own count."""
+"""Money to the request: a program is killed again and again before a server that fails three times
+in ten, and the account is the server's own count."""
 
 from __future__ import annotations
 
@@ -40,7 +41,12 @@ def _killed_at(server: Stub, process: subprocess.Popen[str], answered: int) -> b
 
 def _account_is_the_servers_count(tmp_path: Path, blocks: int, concurrency: int, moments: list[int]) -> None:
     with stub(answers=ANSWERS) as calm:
-        agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(calm.base_url, key_variable=None), RequestLimits(concurrency=concurrency))
+        agent = ChatAgent(
+            "any",
+            ChatSettings(reask=0),
+            Endpoint(calm.base_url, key_variable=None),
+            RequestLimits(concurrency=concurrency),
+        )
         plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign())
         undisturbed = begin(tmp_path / "calm", NBACK, agent, plan, Request(seed=4))
         Runner(undisturbed, agent).run()
@@ -69,7 +75,9 @@ def _account_is_the_servers_count(tmp_path: Path, blocks: int, concurrency: int,
     refusals = sum(kinds.get(kind, 0) for kind in ("429", "429-after", "429-ms", "500", "503"))
     assert refusals - in_flight <= account["refused"] <= refusals
     broken = sum(kinds.get(kind, 0) for kind in ("reset", "silent", "cut", "truncated", "hollow"))
-    assert stats["answered"] - account["replies"] + broken <= account["paid_twice_at_most"], "nothing that was paid for is left out"
+    assert stats["answered"] - account["replies"] + broken <= account["paid_twice_at_most"], (
+        "nothing that was paid for is left out"
+    )
     assert account["paid_twice_at_most"] <= broken + in_flight, "and nothing is made up"
     assert sum("begun" in line for line in read_transcript(folder)) == account["requests"]
 

@@ -1,4 +1,5 @@
-"""How many tokens a text has, before it is sent: held against what real tokenizers made of it, and counted by one where it is at hand."""
+"""How many tokens a text has, before it is sent: held against what real tokenizers made of it, and
+counted by one where it is at hand."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def test_any_text_has_tokens(text: str) -> None:
     assert 0 <= by_pieces(text) <= 2 * len(text) + 1
 
 
-def test_without_its_file_no_tokenizer_is_asked_and_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_its_file_no_tokenizer_is_asked_and_nothing_is_fetched(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     package, models = ModuleType("tiktoken"), ModuleType("tiktoken.model")
     asked: list[str] = []
 
@@ -60,5 +63,10 @@ def test_without_its_file_no_tokenizer_is_asked_and_nothing_is_fetched(monkeypat
     address = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
     (tmp_path / hashlib.sha1(address.encode()).hexdigest()).write_bytes(b"")
     real = counter_for("openai/gpt-4o")
-    assert (real.count("one two three"), real.how, real.usual_error, asked) == (3, "the tokenizer o200k_base", 0, ["o200k_base"])
+    assert (real.count("one two three"), real.how, real.usual_error, asked) == (
+        3,
+        "the tokenizer o200k_base",
+        0,
+        ["o200k_base"],
+    )
     assert counter_for("my-model").usual_error > 0

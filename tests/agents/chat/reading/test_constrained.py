@@ -75,7 +75,11 @@ def test_every_question_of_the_library_can_be_answered_in_json(name: str) -> Non
     paradigm = load_paradigm(name)
     random = np.random.RandomState(3)
     for levels in some_conditions(paradigm, 6)[:6]:
-        for kind in dict.fromkeys(step.percept.ask.kind for step in compile_trial(paradigm, levels, seed=5).steps if step.percept.ask is not None):
+        for kind in dict.fromkeys(
+            step.percept.ask.kind
+            for step in compile_trial(paradigm, levels, seed=5).steps
+            if step.percept.ask is not None
+        ):
             check_extraction(kind, settings())
             whole = schema(kind)
             Draft202012Validator.check_schema(whole)
@@ -128,21 +132,38 @@ def test_the_form_has_what_strict_servers_demand_and_nothing_that_they_refuse() 
     }
     cells = schema(TWO_CELLS)["properties"]["answer"]
     assert (cells["minItems"], cells["maxItems"], len(cells["items"]["enum"])) == (2, 2, 100)
-    known = {"type", "properties", "required", "additionalProperties", "enum", "items", "minItems", "maxItems", "answer"}
+    known = {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "enum",
+        "items",
+        "minItems",
+        "maxItems",
+        "answer",
+    }
     for kind in (MATCH, SIDES, NINE, TWELVE, TWO_CELLS):
         assert words_of(schema(kind)) <= known
     assert response_format(MATCH, ChatSettings()) is None
     assert json_sentence(MATCH, ChatSettings()) == ""
 
 
-@pytest.mark.parametrize(("where", "keys"), [("none", ["answer"]), ("before", ["reasoning", "answer"]), ("after", ["answer", "reasoning"])])
+@pytest.mark.parametrize(
+    ("where", "keys"), [("none", ["answer"]), ("before", ["reasoning", "answer"]), ("after", ["answer", "reasoning"])]
+)
 def test_reasons_have_their_place_in_the_object(where: str, keys: list[str]) -> None:
     whole = schema(SIDES, reasoning=where)
     assert (list(whole["properties"]), whole["required"]) == (keys, keys)
     sentence = json_sentence(SIDES, settings(reasoning=where))
     assert [sentence.index(f'"{key}"') for key in keys] == sorted(sentence.index(f'"{key}"') for key in keys)
-    reply = json.dumps({key: {"answer": "left", "reasoning": "the right one has fewer, so it is not right"}[key] for key in keys})
-    assert (read(SIDES, reply, settings(reasoning=where)).value, read(SIDES, reply, settings(reasoning=where)).how) == ("left", "constrained")
+    reply = json.dumps(
+        {key: {"answer": "left", "reasoning": "the right one has fewer, so it is not right"}[key] for key in keys}
+    )
+    assert (read(SIDES, reply, settings(reasoning=where)).value, read(SIDES, reply, settings(reasoning=where)).how) == (
+        "left",
+        "constrained",
+    )
 
 
 def test_the_sentence_hints_at_no_answer() -> None:
@@ -164,10 +185,27 @@ def test_the_sentence_hints_at_no_answer() -> None:
         (NINE, '{"answer": 3}', 2, "tolerant"),
         (TWO_CELLS, '{"answer": ["(7, 2)", "1,4"]}', (61, 3), "tolerant"),
         (SIDES, '{"reasoning": "right has fewer", "answer": "Left"}', "left", "tolerant"),
-        *((MATCH, reply, None, "unread") for reply in ("", "{}", "[]", '"m"x', '{"answer": "m"', '{"answer": "m', '{"answer": null}', '{"answer": true}')),
         *(
             (MATCH, reply, None, "unread")
-            for reply in ('{"answer": "m", "answer": "-"}', '{"answer": "m or -"}', '{"answer": ["m"], "x": NaN', '{"reply": "m"}')
+            for reply in (
+                "",
+                "{}",
+                "[]",
+                '"m"x',
+                '{"answer": "m"',
+                '{"answer": "m',
+                '{"answer": null}',
+                '{"answer": true}',
+            )
+        ),
+        *(
+            (MATCH, reply, None, "unread")
+            for reply in (
+                '{"answer": "m", "answer": "-"}',
+                '{"answer": "m or -"}',
+                '{"answer": ["m"], "x": NaN',
+                '{"reply": "m"}',
+            )
         ),
         (TWELVE, '{"answer": "1', None, "unread"),
         (SIDES, '{"reasoning": "left is', None, "unread"),
@@ -178,7 +216,9 @@ def test_the_sentence_hints_at_no_answer() -> None:
         (MATCH, '{"answer":' + "9" * 10_000 + "}", None, "unread"),
     ],
 )
-def test_what_a_server_writes_that_was_asked_for_json(kind: ResponseKind, reply: str, answer: Answer | None, how: str) -> None:
+def test_what_a_server_writes_that_was_asked_for_json(
+    kind: ResponseKind, reply: str, answer: Answer | None, how: str
+) -> None:
     found = read(kind, reply, settings())
     assert (found.value, found.how) == (answer, how)
     assert found.answer_text == (reply if answer is None else kind.write(answer))
@@ -196,7 +236,11 @@ def test_kinds_that_say_nothing_of_json_are_refused_before_a_session() -> None:
     kind = Spoken.model_validate({"options": ["yes", "maybe"]})
     with pytest.raises(SpanLabError) as error:
         check_extraction(kind, settings())
-    assert str(error.value) == "chat settings: the response kind 'spoken' has no JSON Schema of an answer, so constrained cannot be json; set it to none"
+    assert (
+        str(error.value)
+        == "chat settings: the response kind 'spoken' has no JSON Schema of an answer, so constrained cannot be json;"
+        " set it to none"
+    )
     check_extraction(kind, ChatSettings())
     assert response_format(kind, settings()) is None
     with pytest.raises(SpanLabError, match="'spoken' has longer ones"):
@@ -209,7 +253,19 @@ def _logs(**probabilities: float) -> dict[str, float]:
 
 
 def test_tokens_of_one_answer_are_added() -> None:
-    tokens = {"m": 0.5, " m": 0.1, "M": 0.05, "▁M": 0.05, "-": 0.1, "–": 0.02, "Ġ-\n": 0.08, "The": 0.04, " ": 0.01, "": 0.01, "match": 0.01}
+    tokens = {
+        "m": 0.5,
+        " m": 0.1,
+        "M": 0.05,
+        "▁M": 0.05,
+        "-": 0.1,
+        "–": 0.02,
+        "Ġ-\n": 0.08,
+        "The": 0.04,
+        " ": 0.01,
+        "": 0.01,
+        "match": 0.01,
+    }
     found = answer_logprobs(MATCH, _logs(**tokens))
     assert found is not None
     assert {answer: math.exp(one) for answer, one in found.items()} == pytest.approx({"m": 0.7, "-": 0.2})

@@ -72,7 +72,9 @@ def kinds_of(name: str) -> tuple[ResponseKind, ...]:
     """Every question that a paradigm asks in some of its conditions."""
     paradigm = load_paradigm(name)
     trials = [compile_trial(paradigm, levels, seed=5) for levels in some_conditions(paradigm)]
-    return tuple(dict.fromkeys(step.percept.ask.kind for trial in trials for step in trial.steps if step.percept.ask is not None))
+    return tuple(
+        dict.fromkeys(step.percept.ask.kind for trial in trials for step in trial.steps if step.percept.ask is not None)
+    )
 
 
 def modes_of(kind: ResponseKind) -> tuple[str, ...]:
@@ -128,9 +130,17 @@ def test_tolerance_reads_an_answer_in_any_dress(name: str, data: st.DataObject) 
 def test_an_answer_stands_last_after_reasons_and_first_before_them(name: str, data: st.DataObject) -> None:
     kind, answer = data.draw(questions(name))
     others = [kind.write(kind.guess(np.random.RandomState(seed))) for seed in range(3)]
-    reasons = "Let me see, one after the other.\n" + "\n".join(f"I thought of {other}, and looked again." for other in others)
+    reasons = "Let me see, one after the other.\n" + "\n".join(
+        f"I thought of {other}, and looked again." for other in others
+    )
     written = kind.write(answer)
-    for end in (f"\n{written}", f"\n\n**{written}**", f"\nAnswer: {written}", f"\nSo the answer is {written}.", f" So, {written}."):
+    for end in (
+        f"\n{written}",
+        f"\n\n**{written}**",
+        f"\nAnswer: {written}",
+        f"\nSo the answer is {written}.",
+        f" So, {written}.",
+    ):
         assert value_of(kind, reasons + end, reasoning="before") == answer, end
     for start in (f"{written}\n", f"**{written}**\n\n", f"Answer: {written}\n", f"{written}: "):
         assert value_of(kind, start + reasons, reasoning="after") == answer, start
@@ -176,7 +186,9 @@ def test_whatever_the_options_are_written_ones_are_read_back(options: list[str],
         assert kind.parse(kind.write(option)) == option
 
 
-@given(st.text(max_size=60), st.sampled_from([MATCH, SIDES, SAME, NINE, TWO_CELLS]), st.sampled_from(WHERE), st.booleans())
+@given(
+    st.text(max_size=60), st.sampled_from([MATCH, SIDES, SAME, NINE, TWO_CELLS]), st.sampled_from(WHERE), st.booleans()
+)
 def test_nothing_that_a_model_writes_breaks_the_reading(text: str, kind: ResponseKind, where: str, json: bool) -> None:
     found = read(kind, text, settings(reasoning=where, constrained="json" if json else "none"))
     assert found.value is None or kind.allows(found.value)
@@ -187,13 +199,75 @@ def test_nothing_that_a_model_writes_breaks_the_reading(text: str, kind: Respons
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        *(("M", "m"), ("m!", "m"), ("_m_", "m"), ("–", "-"), ("—", "-"), ("−", "-"), ("“‐”", "-"), ("m (match)", "m"), ("- (no match)", "-")),
-        *(("m because the letter is the same", "m"), ("- because they differ", "-"), ("m. The letters are the same.", "m")),
-        *(("m: the letter before was m, now it is m", "m"), ("-: the letter before was b, now it is m.", "-"), ("-\n- before: m\n- now: b", "-")),
+        *(
+            ("M", "m"),
+            ("m!", "m"),
+            ("_m_", "m"),
+            ("–", "-"),
+            ("—", "-"),
+            ("−", "-"),
+            ("“‐”", "-"),
+            ("m (match)", "m"),
+            ("- (no match)", "-"),
+        ),
+        *(
+            ("m because the letter is the same", "m"),
+            ("- because they differ", "-"),
+            ("m. The letters are the same.", "m"),
+        ),
+        *(
+            ("m: the letter before was m, now it is m", "m"),
+            ("-: the letter before was b, now it is m.", "-"),
+            ("-\n- before: m\n- now: b", "-"),
+        ),
         *(("I could not see it. Answer: m", "m"), ("Here you are:\n\n**m**\n\nAnswer: m", "m")),
-        *((text, None) for text in ("", " ", "\n", "not m", "m or -", "m/-", "- m", "m -", "m - maybe", "a match", "m, -", "--", "---", "*", "mm", "m-")),
-        *((text, None) for text in ("m\n-", "-: x\nm: y", "m: or -", "m (or -)", "I will not answer m", "The answer is not m", "My answer isn't: m")),
-        *((text, None) for text in ("Step 1: b\nStep 2: b\nm", "m\ufffd", "\ufffdm", "\ufffd", "\x00", "\ud800", "match", "- The letter is b", "yes")),
+        *(
+            (text, None)
+            for text in (
+                "",
+                " ",
+                "\n",
+                "not m",
+                "m or -",
+                "m/-",
+                "- m",
+                "m -",
+                "m - maybe",
+                "a match",
+                "m, -",
+                "--",
+                "---",
+                "*",
+                "mm",
+                "m-",
+            )
+        ),
+        *(
+            (text, None)
+            for text in (
+                "m\n-",
+                "-: x\nm: y",
+                "m: or -",
+                "m (or -)",
+                "I will not answer m",
+                "The answer is not m",
+                "My answer isn't: m",
+            )
+        ),
+        *(
+            (text, None)
+            for text in (
+                "Step 1: b\nStep 2: b\nm",
+                "m\ufffd",
+                "\ufffdm",
+                "\ufffd",
+                "\x00",
+                "\ud800",
+                "match",
+                "- The letter is b",
+                "yes",
+            )
+        ),
     ],
 )
 def test_signs_and_letters(reply: str, answer: str | None) -> None:
@@ -205,19 +279,92 @@ def test_signs_and_letters(reply: str, answer: str | None) -> None:
     [
         *(
             (NINE, text, 2)
-            for text in ("Position 3", "position 3 of 9", "3rd", "#3", "3.", "the third one: 3", "The square was at position 3.", "[3]", "3\n\nIt was red.")
+            for text in (
+                "Position 3",
+                "position 3 of 9",
+                "3rd",
+                "#3",
+                "3.",
+                "the third one: 3",
+                "The square was at position 3.",
+                "[3]",
+                "3\n\nIt was red.",
+            )
         ),
-        *((NINE, text, None) for text in ("10", "0", "-3", "3.5", "1, 4", "3x3", "3/9", "3-4", "12", "03", "3\ufffd", "not 3", "three")),
-        *((NINE, text, None) for text in ("1: empty\n2: red", "1. red\n2. green", "2-back: I am not sure", "3, 3 or 4", "٣", "9" * 5000)),
-        *((SIDES, text, "left") for text in ("Left", "LEFT", "left-hand", "The left one.", "left side: it has three", "(left)")),
-        *((SIDES, text, None) for text in ("top-left", "left/right", "copyright", "left: 3, right: 4", "not left", "the opposite of left", "le\ufffdft")),
+        *(
+            (NINE, text, None)
+            for text in ("10", "0", "-3", "3.5", "1, 4", "3x3", "3/9", "3-4", "12", "03", "3\ufffd", "not 3", "three")
+        ),
+        *(
+            (NINE, text, None)
+            for text in ("1: empty\n2: red", "1. red\n2. green", "2-back: I am not sure", "3, 3 or 4", "٣", "9" * 5000)
+        ),
+        *(
+            (SIDES, text, "left")
+            for text in ("Left", "LEFT", "left-hand", "The left one.", "left side: it has three", "(left)")
+        ),
+        *(
+            (SIDES, text, None)
+            for text in (
+                "top-left",
+                "left/right",
+                "copyright",
+                "left: 3, right: 4",
+                "not left",
+                "the opposite of left",
+                "le\ufffdft",
+            )
+        ),
         (SAME, "same, not different", "same"),
-        *((SAME, text, "different") for text in ("They are different.", "Different: one square has changed", "different (one changed)")),
+        *(
+            (SAME, text, "different")
+            for text in ("They are different.", "Different: one square has changed", "different (one changed)")
+        ),
         *((SAME, text, None) for text in ("same-different", "Same? Different?", "samedifferent", "sameness")),
-        *((TWO_CELLS, text, (3, 61)) for text in ("(1, 4), (7, 2)", "[[1,4],[7,2]]", "1,4\n7,2", "- 1,4\n- 7,2", "1. 1,4\n2. 7,2", "R1C4 and R7C2")),
-        *((TWO_CELLS, text, (3, 61)) for text in ("(row 1, column 4); (row 7, column 2)", "column 4, row 1; column 2, row 7", "The cells were 1,4 and 7,2.")),
-        *((TWO_CELLS, text, None) for text in ("", "1, 4, 7", "1,4", "1,4; 1,4", "0,1; 2,3", "1,4; 7,11", "14; 72", "1,4 or 7,2", "-1,4; 7,2", "1.5,2; 3,4")),
-        *((TWO_CELLS, text, None) for text in ("1,4; 7,2; 3,3", "row 1, row 4; column 7, column 2", "1,4\ufffd; 7,2", "not 1,4; 7,2", "9" * 5000 + ",1; 2,2")),
+        *(
+            (TWO_CELLS, text, (3, 61))
+            for text in (
+                "(1, 4), (7, 2)",
+                "[[1,4],[7,2]]",
+                "1,4\n7,2",
+                "- 1,4\n- 7,2",
+                "1. 1,4\n2. 7,2",
+                "R1C4 and R7C2",
+            )
+        ),
+        *(
+            (TWO_CELLS, text, (3, 61))
+            for text in (
+                "(row 1, column 4); (row 7, column 2)",
+                "column 4, row 1; column 2, row 7",
+                "The cells were 1,4 and 7,2.",
+            )
+        ),
+        *(
+            (TWO_CELLS, text, None)
+            for text in (
+                "",
+                "1, 4, 7",
+                "1,4",
+                "1,4; 1,4",
+                "0,1; 2,3",
+                "1,4; 7,11",
+                "14; 72",
+                "1,4 or 7,2",
+                "-1,4; 7,2",
+                "1.5,2; 3,4",
+            )
+        ),
+        *(
+            (TWO_CELLS, text, None)
+            for text in (
+                "1,4; 7,2; 3,3",
+                "row 1, row 4; column 7, column 2",
+                "1,4\ufffd; 7,2",
+                "not 1,4; 7,2",
+                "9" * 5000 + ",1; 2,2",
+            )
+        ),
     ],
 )
 def test_words_numbers_and_cells(kind: ResponseKind, reply: str, answer: Answer | None) -> None:
@@ -274,18 +421,32 @@ def test_the_first_character_as_published(reply: str, answer: str | None, how: s
 
 def test_settings_that_cannot_read_a_question_are_refused_in_one_sentence() -> None:
     for kind, values, said in (
-        (SAME, {"extraction": "first_character"}, "extraction first_character needs answers of one character; 'choice' has longer ones ('same')"),
+        (
+            SAME,
+            {"extraction": "first_character"},
+            "extraction first_character needs answers of one character; 'choice' has longer ones ('same')",
+        ),
         (TWELVE, {"extraction": "first_character"}, "('10')"),
         (TWO_CELLS, {"extraction": "first_character"}, "'cells' has longer ones: set it to tolerant"),
         (MATCH, {"extraction": "strict", "reasoning": "after"}, "set extraction to tolerant"),
-        (MATCH, {"logprobs": True, "reasoning": "before"}, "not part of an answer after reasons; set logprobs to false"),
+        (
+            MATCH,
+            {"logprobs": True, "reasoning": "before"},
+            "not part of an answer after reasons; set logprobs to false",
+        ),
         (MATCH, {"logprobs": True, "constrained": "json"}, "not part of an answer in JSON"),
     ):
         with pytest.raises(SpanLabError) as error:
             check_extraction(kind, settings(**values))
         assert said in str(error.value)
         assert "\n" not in str(error.value)
-    for values in ({}, {"extraction": "first_character"}, {"extraction": "strict"}, {"logprobs": True}, {"constrained": "json"}):
+    for values in (
+        {},
+        {"extraction": "first_character"},
+        {"extraction": "strict"},
+        {"logprobs": True},
+        {"constrained": "json"},
+    ):
         check_extraction(MATCH, settings(**values))
         check_extraction(NINE, settings(**values))
 
@@ -304,7 +465,9 @@ def test_settings_that_cannot_read_a_question_are_refused_in_one_sentence() -> N
         (SIDES, "left\nSince the", {"reasoning": "after"}, "left"),
     ],
 )
-def test_a_reply_that_was_cut_may_have_meant_another_answer(kind: ResponseKind, reply: str, values: dict[str, Any], answer: Answer | None) -> None:
+def test_a_reply_that_was_cut_may_have_meant_another_answer(
+    kind: ResponseKind, reply: str, values: dict[str, Any], answer: Answer | None
+) -> None:
     assert read(kind, reply, settings(**values), cut=True).value == answer
 
 
@@ -350,7 +513,24 @@ def test_blocks_take_away_no_word_beside_them(blocks: list[tuple[str, str]], end
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "filling", ["m", " ", "\n", "answer: ", "answer: m\n", "1,", "1. ", "- \n", "*", "{", "or ", "not left ", "\ufffd", "\\boxed{", "row 1, "]
+    "filling",
+    [
+        "m",
+        " ",
+        "\n",
+        "answer: ",
+        "answer: m\n",
+        "1,",
+        "1. ",
+        "- \n",
+        "*",
+        "{",
+        "or ",
+        "not left ",
+        "\ufffd",
+        "\\boxed{",
+        "row 1, ",
+    ],
 )
 @pytest.mark.parametrize(("longest", "work"), [(1_000_000, 100), pytest.param(10_000_000, 600, marks=pytest.mark.slow)])
 def test_megabytes_are_read_with_little_work(filling: str, longest: int, work: float) -> None:
@@ -373,7 +553,7 @@ def test_of_long_replies_the_end_is_read_at_which_the_answer_stands() -> None:
     assert value_of(MATCH, f"m{reasons}", extraction="first_character") == "m"
 
 
-# -- ratings -----------------------------------------------------------------------------------------------------------------------------------------
+# -- ratings ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -410,10 +590,56 @@ def test_a_rating_is_read_with_whatever_is_said_of_it(text: str, value: int) -> 
 @pytest.mark.parametrize(
     "text",
     [
-        *("between 2 and 3", "2 or 3", "2-3", "2–3", "2 to 3", "2, maybe 3", "2 or three", "2 - or rather 3", "2 and a half", "3.5", "3,5", "4 5", "2...3"),
-        *("2/3", "4/10", "4 out of 10", "50%", "-3", "8", "0", "44", "4th", "1 to 7", "1-7", "I remembered 4 of the 7 words"),
-        *("not 4", "I don't think it is 4", "4?", "more than 4", "at least 3", "around 4", "~4", "4+", "2 or so", "4 if the word was house"),
-        *("4. No, wait.", "I'd say 4, no, 5", "Between a 2 and a 3, I was guessing", "GPT-4", "two", "no", "I was mostly guessing"),
+        *(
+            "between 2 and 3",
+            "2 or 3",
+            "2-3",
+            "2–3",
+            "2 to 3",
+            "2, maybe 3",
+            "2 or three",
+            "2 - or rather 3",
+            "2 and a half",
+            "3.5",
+            "3,5",
+            "4 5",
+            "2...3",
+        ),
+        *(
+            "2/3",
+            "4/10",
+            "4 out of 10",
+            "50%",
+            "-3",
+            "8",
+            "0",
+            "44",
+            "4th",
+            "1 to 7",
+            "1-7",
+            "I remembered 4 of the 7 words",
+        ),
+        *(
+            "not 4",
+            "I don't think it is 4",
+            "4?",
+            "more than 4",
+            "at least 3",
+            "around 4",
+            "~4",
+            "4+",
+            "2 or so",
+            "4 if the word was house",
+        ),
+        *(
+            "4. No, wait.",
+            "I'd say 4, no, 5",
+            "Between a 2 and a 3, I was guessing",
+            "GPT-4",
+            "two",
+            "no",
+            "I was mostly guessing",
+        ),
     ],
 )
 def test_an_ambiguous_rating_stays_unread(text: str) -> None:
@@ -422,7 +648,9 @@ def test_an_ambiguous_rating_stays_unread(text: str) -> None:
 
 
 def test_a_rating_before_or_after_reasons_is_read_where_it_was_asked_for() -> None:
-    assert read(SEVEN, "I saw it, but I am not sure.\n2 - I was mostly guessing", settings(reasoning="before")).value == 2
+    assert (
+        read(SEVEN, "I saw it, but I am not sure.\n2 - I was mostly guessing", settings(reasoning="before")).value == 2
+    )
     assert read(SEVEN, "2 - I was mostly guessing.\nIt looked new.", settings(reasoning="after")).value == 2
     slider = Rating.model_validate({"from": 0, "to": 100})
     assert [slider.parse(text) for text in ("80%", "80/100", "100%", "0.8", "about 80")] == [80, 80, 100, None, None]

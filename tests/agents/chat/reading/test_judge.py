@@ -1,4 +1,5 @@
-"""A second, named model as the reader of last resort: asked where nothing else finds an answer, told question and reply alone, paid for in the account."""
+"""A second, named model as the reader of last resort: asked where nothing else finds an answer,
+told question and reply alone, paid for in the account."""
 
 from __future__ import annotations
 
@@ -33,18 +34,33 @@ VAGUE = "Position five, that is the one in the centre, as I recall it."
 
 
 @contextmanager
-def _server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str, vague: int = 3, fails_at: int = 0) -> Iterator[Tap]:
-    """A server of a model of which every so many-th reply is vague, and of a judge with its own price."""
+def _server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str, vague: int = 3, fails_at: int = 0
+) -> Iterator[Tap]:
+    """A server of a model of which every so many-th reply is vague, and of a judge with its own
+    price."""
     count = {"m": 0, "judge-1": 0}
 
     def answer(heard: Heard) -> Answer:
         model = heard.body["model"]
         count[model] += 1
         if model == "judge-1":
-            return 200, "application/json", body({"role": "assistant", "content": verdict}, usage={"prompt_tokens": 1000, "completion_tokens": 10}, model=model)
+            return (
+                200,
+                "application/json",
+                body(
+                    {"role": "assistant", "content": verdict},
+                    usage={"prompt_tokens": 1000, "completion_tokens": 10},
+                    model=model,
+                ),
+            )
         if count["m"] == fails_at:
             return 402, "application/json", b'{"error": {"message": "pay first"}}'
-        return 200, "application/json", body({"role": "assistant", "content": VAGUE if count["m"] % vague == 0 else "1"}, model=model)
+        return (
+            200,
+            "application/json",
+            body({"role": "assistant", "content": VAGUE if count["m"] % vague == 0 else "1"}, model=model),
+        )
 
     with listening(answer) as tap:
         prices = "{m: {input: 1, output: 1}, judge-1: {input: 100, output: 100}}"
@@ -53,11 +69,26 @@ def _server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str, vague
         yield tap
 
 
-_RUN = ("replay", "vsr", "--agent", "chat:m@lab", "--trials", "4", "--concurrency", "1", "--chat", "extraction=model", "--chat", "judge=judge-1@lab")
+_RUN = (
+    "replay",
+    "vsr",
+    "--agent",
+    "chat:m@lab",
+    "--trials",
+    "4",
+    "--concurrency",
+    "1",
+    "--chat",
+    "extraction=model",
+    "--chat",
+    "judge=judge-1@lab",
+)
 
 
 @pytest.mark.slow
-def test_it_reads_what_nothing_else_can_and_is_paid_for_in_the_account(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_it_reads_what_nothing_else_can_and_is_paid_for_in_the_account(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with _server(monkeypatch, tmp_path, "5") as tap:
         code, out, err = run(*_RUN)
         assert code == 0, err
@@ -69,18 +100,27 @@ def test_it_reads_what_nothing_else_can_and_is_paid_for_in_the_account(run: Run,
     assert set(table.loc[table["extraction"] == "model", "answer"]) == {"4"}, "the fifth position"
     assert len(judged) == (table["extraction"] == "model").sum() == len(own) // 3
     account = read_session(folder)["account"]
-    assert (account["requests"], account["replies"], account["judge"]["requests"], account["judge"]["name"]) == (len(own), len(own), len(judged), "judge-1@lab")
+    assert (account["requests"], account["replies"], account["judge"]["requests"], account["judge"]["name"]) == (
+        len(own),
+        len(own),
+        len(judged),
+        "judge-1@lab",
+    )
     assert account["judge"]["cost"] == pytest.approx(len(judged) * 1010 * 100 / 1e6)
     assert account["cost"] == pytest.approx(len(own) * 107 / 1e6)
     assert "the judge judge-1@lab:" in err
     notes = [event["notes"] for event in read_events(folder) if event["event"] == "step" and "ask" in event]
     assert [note.get("judge") for note in notes if note.get("extraction") == "model"] == [["5"]] * len(judged)
     read = Transcript(folder)
-    assert sum(len(read.talk(key).turns) for key in read.trials) == len(own), "the judge is not part of the conversation"
+    assert sum(len(read.talk(key).turns) for key in read.trials) == len(own), (
+        "the judge is not part of the conversation"
+    )
 
 
 @pytest.mark.slow
-def test_it_is_told_the_question_and_the_reply_and_no_more(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_it_is_told_the_question_and_the_reply_and_no_more(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with _server(monkeypatch, tmp_path, "5") as tap:
         assert run(*_RUN)[0] == 0
         told = {json.dumps(heard.body["messages"]) for heard in tap.requests if heard.body["model"] == "judge-1"}
@@ -92,8 +132,11 @@ def test_it_is_told_the_question_and_the_reply_and_no_more(run: Run, monkeypatch
 
 
 @pytest.mark.slow
-def test_it_is_foreseen_at_most_and_by_what_is_to_be_expected(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A judge that is asked about every reply, and in vain, so that every question is put as often as it may be: just what was foreseen at most."""
+def test_it_is_foreseen_at_most_and_by_what_is_to_be_expected(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A judge that is asked about every reply, and in vain, so that every question is put as often
+    as it may be: just what was foreseen at most."""
     with _server(monkeypatch, tmp_path, "none", vague=1) as tap:
         code, out, err = run(*_RUN, "--chat", "reask=2")
         assert code == 0, err
@@ -102,8 +145,12 @@ def test_it_is_foreseen_at_most_and_by_what_is_to_be_expected(run: Run, monkeypa
     info = read_session(tmp_path / out.strip())
     foreseen = info["estimate"]["judge"]
     assert foreseen["requests_at_most"] == len(judged) == own == 3 * info["estimate"]["requests"]
-    assert foreseen["cost_at_most"] == pytest.approx((foreseen["prompt_tokens_at_most"] + foreseen["completion_tokens_at_most"]) * 100 / 1e6)
-    assert foreseen["prompt_tokens_at_most"] > sum(by_pieces(one["content"]) for messages in judged for one in messages), "it is given longer replies to read"
+    assert foreseen["cost_at_most"] == pytest.approx(
+        (foreseen["prompt_tokens_at_most"] + foreseen["completion_tokens_at_most"]) * 100 / 1e6
+    )
+    assert foreseen["prompt_tokens_at_most"] > sum(
+        by_pieces(one["content"]) for messages in judged for one in messages
+    ), "it is given longer replies to read"
     assert foreseen["expected_share"] == 0.016
     assert f"at most {len(judged)} requests" in err
     assert "about 1.6% of the replies that give an answer, and all that give none" in err
@@ -117,7 +164,9 @@ def test_what_is_expected_of_a_judge_is_what_the_rules_left_unread_in_replies_th
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verdict", ["none", "None.", "10", "5 or 6", "I would say so."])
-def test_where_it_names_none_there_is_none(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str) -> None:
+def test_where_it_names_none_there_is_none(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str
+) -> None:
     with _server(monkeypatch, tmp_path, verdict):
         assert run(*_RUN, "--chat", "reask=0")[0] == 0
     table = read_responses(tmp_path / "data" / "vsr-chat-m-lab-s1")
@@ -126,7 +175,9 @@ def test_where_it_names_none_there_is_none(run: Run, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-def test_its_verdicts_are_kept_and_not_paid_for_again(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_its_verdicts_are_kept_and_not_paid_for_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with _server(monkeypatch, tmp_path, "5", fails_at=11) as tap:
         assert "pay first" in complaint(*run(*_RUN))
         folder = tmp_path / "data" / "vsr-chat-m-lab-s1"
@@ -152,10 +203,12 @@ _OWN, _JUDGES = Prices(input=2, output=10), Prices(input=20, output=100)
 
 
 def _spend(seed: int) -> tuple[float, float, float]:
-    """A session with a limit of cost and a judge ten times as dear, conversations that grow and replies of lengths that differ much: what it cost, the limit,
-    and what the dearest request cost."""
+    """A session with a limit of cost and a judge ten times as dear, conversations that grow and
+    replies of lengths that differ much: what it cost, the limit, and what the dearest request cost."""
     random = np.random.RandomState(seed)
-    limit, at_once, share, lost = (float(random.choice(some)) for some in ([0.02, 0.1, 0.5], [1, 8, 64], [0.05, 0.3, 1.0], [0, 0.1]))
+    limit, at_once, share, lost = (
+        float(random.choice(some)) for some in ([0.02, 0.1, 0.5], [1, 8, 64], [0.05, 0.3, 1.0], [0, 0.1])
+    )
     own, judge = Account(RequestLimits(max_cost=limit), _OWN), Account(RequestLimits(max_cost=limit), _JUDGES)
     own.share(judge)
     own.foresee(3000, 900_000, 3000)
@@ -177,10 +230,15 @@ def _spend(seed: int) -> tuple[float, float, float]:
                 held.release()
                 continue
             held.leaves()
-            taken = (round(wanted[account].pop(0) / random.uniform(2.5, 5)), round(random.lognormal(4 if account is own else 1, 1)))
+            taken = (
+                round(wanted[account].pop(0) / random.uniform(2.5, 5)),
+                round(random.lognormal(4 if account is own else 1, 1)),
+            )
             costs = (_OWN if account is own else _JUDGES).cost(*taken)
             cost, dearest = cost + costs, max(dearest, costs)
-            under_way[account].append((held, Reply(content="", latency_ms=0, prompt_tokens=taken[0], completion_tokens=taken[1])))
+            under_way[account].append(
+                (held, Reply(content="", latency_ms=0, prompt_tokens=taken[0], completion_tokens=taken[1]))
+            )
         busy = [account for account in (own, judge) if under_way[account]]
         if left:
             continue

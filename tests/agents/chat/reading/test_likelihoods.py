@@ -1,5 +1,5 @@
-"""How probable all allowed answers are: to the last digit those of a model whose probabilities are known, with the end of the answer, and loud where a server
-does not tell."""
+"""How probable all allowed answers are: to the last digit those of a model whose probabilities are
+known, with the end of the answer, and loud where a server does not tell."""
 
 from __future__ import annotations
 
@@ -36,14 +36,23 @@ TWELVE = Choice.model_validate({"options": 12})
 
 
 def take(folder: Path, base_url: str, **settings: Any) -> Session:
-    agent = ChatAgent("m", ChatSettings.read(settings), Endpoint(base_url, key_variable=None), RequestLimits(concurrency=1, max_retries=0))
+    agent = ChatAgent(
+        "m",
+        ChatSettings.read(settings),
+        Endpoint(base_url, key_variable=None),
+        RequestLimits(concurrency=1, max_retries=0),
+    )
     session = begin(folder, VSR, agent, PLAN, Wanted(seed=4))
     Runner(session, agent).run()
     return session
 
 
 def recorded(session: Session) -> list[dict[str, Any]]:
-    return [event["notes"]["likelihoods"] for event in read_events(session.folder) if event["event"] == "step" and "ask" in event]  # type: ignore[typeddict-item]
+    return [
+        event["notes"]["likelihoods"]
+        for event in read_events(session.folder)
+        if event["event"] == "step" and "ask" in event
+    ]  # type: ignore[typeddict-item]
 
 
 @pytest.mark.slow
@@ -58,17 +67,23 @@ def test_with_vllms_form_every_answer_has_its_probability_with_its_end(tmp_path:
         before = prompt_of(body)
         true = {digit: probability(before, digit, END) for digit in DIGITS}
         assert one["logprobs"] == pytest.approx({digit: math.log(value) for digit, value in true.items()})
-        assert one["probabilities"] == pytest.approx({digit: value / sum(true.values()) for digit, value in true.items()})
+        assert one["probabilities"] == pytest.approx(
+            {digit: value / sum(true.values()) for digit, value in true.items()}
+        )
         assert one["with_end"] is True
     account = Transcript(session.folder).account()
     assert account["requests"] == len(tap.requests), "they are paid for as all others"
-    assert [len(Transcript(session.folder).talk(key).turns) for key in ("1", "2")] == [2, 2], "and no part of the conversation"
+    assert [len(Transcript(session.folder).talk(key).turns) for key in ("1", "2")] == [
+        2,
+        2,
+    ], "and no part of the conversation"
 
 
 @pytest.mark.slow
 def test_a_completion_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> None:
     (tmp_path / "own.jinja").write_text(
-        "{%- for message in messages %}[{{ message.role }}]{{ message.content }}<|end|>\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}",
+        "{%- for message in messages %}[{{ message.role }}]{{ message.content }}<|end|>\n{% endfor %}{% if"
+        " add_generation_prompt %}[assistant]{% endif %}",
         "utf-8",
     )
     with listening(like_completions) as tap:
@@ -81,10 +96,16 @@ def test_a_completion_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> 
     assert texts[1] == texts[0] + " 1\n"
     asked = [request.body for request in tap.requests if "messages" in request.body]
     for one, before in zip(recorded(plain), texts[::10], strict=False):
-        assert one["logprobs"] == pytest.approx({digit: math.log(probability(before, " ", digit, "\n")) for digit in DIGITS})
+        assert one["logprobs"] == pytest.approx(
+            {digit: math.log(probability(before, " ", digit, "\n")) for digit in DIGITS}
+        )
     for one, body in zip(recorded(own), asked[4:], strict=True):
-        assert one["logprobs"] == pytest.approx({digit: math.log(probability(prompt_of(body), digit, END)) for digit in DIGITS})
-    assert own.info["agent_settings"]["template"].startswith("{%- for message"), "the record holds the template, not the name of a file"
+        assert one["logprobs"] == pytest.approx(
+            {digit: math.log(probability(prompt_of(body), digit, END)) for digit in DIGITS}
+        )
+    assert own.info["agent_settings"]["template"].startswith("{%- for message"), (
+        "the record holds the template, not the name of a file"
+    )
 
 
 @pytest.mark.slow
@@ -113,7 +134,8 @@ def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, convers
 @pytest.mark.parametrize("way", ["prompt", "top"])
 @pytest.mark.slow
 def test_a_server_that_tells_nothing_is_asked_once_and_again_when_the_session_goes_on(tmp_path: Path, way: str) -> None:
-    """As after a start of it with another option: what it did not tell is no reply that would have to be used."""
+    """As after a start of it with another option: what it did not tell is no reply that would have
+    to be used."""
     mute = True
 
     def server(request: Request) -> Answer:
@@ -127,7 +149,12 @@ def test_a_server_that_tells_nothing_is_asked_once_and_again_when_the_session_go
         assert len(tap.requests) == 1, "not one for each answer, and not the question"
         mute = False
         (folder,) = find_sessions([tmp_path])
-        agent = ChatAgent("m", ChatSettings.read({"likelihoods": way}), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
+        agent = ChatAgent(
+            "m",
+            ChatSettings.read({"likelihoods": way}),
+            Endpoint(tap.base_url, key_variable=None),
+            RequestLimits(concurrency=1),
+        )
         session = reopen(folder)
         Runner(session, agent).run()
     assert len(recorded(session)) == 4
@@ -138,14 +165,25 @@ def test_a_server_that_tells_nothing_is_asked_once_and_again_when_the_session_go
 def likeliest(request: Request) -> Answer:
     """The likeliest first tokens, the same for every request."""
     told = [{"token": digit, "logprob": math.log(0.1)} for digit in DIGITS]
-    choice = {"message": {"content": "1"}, "finish_reason": "stop", "logprobs": {"content": [{**told[0], "top_logprobs": told}]}}
-    return 200, "application/json", json.dumps({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}).encode()
+    choice = {
+        "message": {"content": "1"},
+        "finish_reason": "stop",
+        "logprobs": {"content": [{**told[0], "top_logprobs": told}]},
+    }
+    return (
+        200,
+        "application/json",
+        json.dumps({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}).encode(),
+    )
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("way", "server"), [("prompt", like_vllm), ("echo", like_completions), ("top", likeliest)])
-def test_no_request_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, server: Any) -> None:
-    """Nor does what is recorded of the probabilities: they are of all allowed answers, in the order of the question."""
+def test_no_request_depends_on_what_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, server: Any
+) -> None:
+    """Nor does what is recorded of the probabilities: they are of all allowed answers, in the order
+    of the question."""
     settings = {"likelihoods": way, "conversation": "session", "examples": 1}
     with listening(server) as tap:
         true = take(tmp_path / "true", tap.base_url, **settings)
@@ -156,7 +194,10 @@ def test_no_request_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest
     assert json.dumps([request.body for request in tap.requests]) == json.dumps(asked)
     assert len(asked) == 4 * (2 if way == "top" else 11)
     assert recorded(other) == recorded(true)
-    assert read_responses(other.folder)["correct_answer"].tolist() != read_responses(true.folder)["correct_answer"].tolist()
+    assert (
+        read_responses(other.folder)["correct_answer"].tolist()
+        != read_responses(true.folder)["correct_answer"].tolist()
+    )
 
 
 def replies_to(kind: Any, scorer: Scorer, answer: Any) -> list[Reply]:
@@ -176,9 +217,22 @@ def test_one_is_told_from_ten() -> None:
         body = {"messages": [message.sent() for message in request.messages], **request.options}
         told = []
         for place, (letter, value) in enumerate(scores(prompt_of(body))):
-            before = "".join(letters_of(prompt_of(body))[:place]).rpartition("[assistant]")[2] if body.get("add_generation_prompt") is False else None
+            before = (
+                "".join(letters_of(prompt_of(body))[:place]).rpartition("[assistant]")[2]
+                if body.get("add_generation_prompt") is False
+                else None
+            )
             sure = {"": "1", "1": "0", "10": END}.get(before) if before is not None else None
-            told.append({"1": {"logprob": value if sure is None else (-0.001 if letter == sure else -9.0), "decoded_token": letter}} if place else None)
+            told.append(
+                {
+                    "1": {
+                        "logprob": value if sure is None else (-0.001 if letter == sure else -9.0),
+                        "decoded_token": letter,
+                    }
+                }
+                if place
+                else None
+            )
         return json.dumps({"choices": [{"message": {}}], "prompt_logprobs": told}).encode()
 
     found = scorer.read(TWELVE, replies_to(TWELVE, scorer, always_ten))
@@ -197,13 +251,20 @@ def test_answers_of_several_tokens_add_up(kind: Any) -> None:
         body = {"messages": [message.sent() for message in request.messages], **request.options}
         told = scores(prompt_of(body))
         return json.dumps(
-            {"choices": [{}], "prompt_logprobs": [None if value is None else {"1": {"logprob": value, "decoded_token": one}} for one, value in told]}
+            {
+                "choices": [{}],
+                "prompt_logprobs": [
+                    None if value is None else {"1": {"logprob": value, "decoded_token": one}} for one, value in told
+                ],
+            }
         ).encode()
 
     found = scorer.read(kind, replies_to(kind, scorer, tells))
     before = prompt_of({"messages": [{"role": "user", "content": "Which?"}]})
     assert found is not None
-    assert found.logprobs == pytest.approx({answer: math.log(probability(before, *answer, END)) for answer in kind.written_answers()})
+    assert found.logprobs == pytest.approx(
+        {answer: math.log(probability(before, *answer, END)) for answer in kind.written_answers()}
+    )
 
 
 def test_a_server_that_tells_nothing_or_cuts_otherwise_is_told_of() -> None:
@@ -222,7 +283,11 @@ def test_a_server_that_tells_nothing_or_cuts_otherwise_is_told_of() -> None:
         scorer.read(TWELVE, replies_to(TWELVE, scorer, merges))
 
     def endless(request: Sent) -> bytes:
-        return echo(["a", ":"] if request.messages[-1].role == "user" else ["a", ":", str(request.messages[-1].sent()["content"])])
+        return echo(
+            ["a", ":"]
+            if request.messages[-1].role == "user"
+            else ["a", ":", str(request.messages[-1].sent()["content"])]
+        )
 
     with pytest.raises(SpanLabError, match="1 cannot be told from 10"):
         scorer.read(TWELVE, replies_to(TWELVE, scorer, endless))
@@ -269,7 +334,9 @@ def test_settings_that_do_not_go_together(settings: dict[str, Any], said: str) -
 def test_a_template_that_refuses_is_one_sentence_and_can_do_nothing_else(tmp_path: Path) -> None:
     messages = (Message("system", (Text("x"),)),)
     for text in ("{{ raise_exception('no system') }}", "{{ ''.__class__.__mro__[1].__subclasses__() }}"):
-        with pytest.raises(SpanLabError, match="the chat template of the setting template cannot write this conversation"):
+        with pytest.raises(
+            SpanLabError, match="the chat template of the setting template cannot write this conversation"
+        ):
             Scorer(ChatSettings(likelihoods="echo", template=text)).text(messages, None)
 
 

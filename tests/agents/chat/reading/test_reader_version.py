@@ -15,6 +15,8 @@ DIGESTS = {1: "698ad5280d0bdd70", 2: "f0bd31545330d9e8"}
 
 def test_a_reader_that_reads_otherwise_has_another_version() -> None:
     """If this fails: raise READER in agents/chat/reading/extraction.py, and add its digest here."""
-    read = [[reply.kind, reply.reply, reply.read] for file in sorted(FOLDER.glob("*.jsonl")) for reply in judged(file.stem)]
+    read = [
+        [reply.kind, reply.reply, reply.read] for file in sorted(FOLDER.glob("*.jsonl")) for reply in judged(file.stem)
+    ]
     assert hashlib.sha256(json.dumps(read, ensure_ascii=False).encode()).hexdigest()[:16] == DIGESTS[READER]
     assert max(DIGESTS) == READER

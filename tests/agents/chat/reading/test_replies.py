@@ -1,4 +1,5 @@
-"""How well the tolerant rule reads what models write: on the replies that it was made with, and on others that were looked at once, when it was done."""
+"""How well the tolerant rule reads what models write: on the replies that it was made with, and on
+others that were looked at once, when it was done."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ def test_the_replies_are_many_and_of_all_sorts() -> None:
 
 def test_the_halves_share_few_replies_and_none_but_the_barest() -> None:
     halves = [
-        {(kind, where, text) for kind, where, _, text in map(json.loads, (FOLDER / f"{half}.jsonl").read_text("utf-8").splitlines())}
+        {
+            (kind, where, text)
+            for kind, where, _, text in map(json.loads, (FOLDER / f"{half}.jsonl").read_text("utf-8").splitlines())
+        }
         for half in ("worked_on", "held_out")
     ]
     assert all(len(text) < 60 for _, _, text in halves[0] & halves[1])

@@ -1,4 +1,5 @@
-"""The forms in which servers are handed the schema of answers, and what they do with those that they do not take."""
+"""The forms in which servers are handed the schema of answers, and what they do with those that
+they do not take."""
 
 from __future__ import annotations
 
@@ -18,8 +19,26 @@ from spanlab.paradigms import ResponseKind, compile_trial, list_paradigms, load_
 FORMS = ("json_schema", "json_object")
 #: How a server that is not OpenAI's refused the form of OpenAI's, and one that was OpenAI's.
 REFUSALS: list[tuple[int, dict[str, Any]]] = [
-    (500, {"error": {"message": "1 validation error: Input should be 'text' or 'json_object' (found 'json_schema')", "type": "internal_server_error"}}),
-    (400, {"error": {"message": "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", "param": "response_format"}}),
+    (
+        500,
+        {
+            "error": {
+                "message": "1 validation error: Input should be 'text' or 'json_object' (found 'json_schema')",
+                "type": "internal_server_error",
+            }
+        },
+    ),
+    (
+        400,
+        {
+            "error": {
+                "message": (
+                    "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
+                ),
+                "param": "response_format",
+            }
+        },
+    ),
     (422, {"detail": "Unexpected fields in the request: {'response_format'}"}),
 ]
 
@@ -35,7 +54,10 @@ def kinds(name: str) -> list[ResponseKind]:
 @pytest.mark.parametrize("reasoning", ["none", "after", "before"])
 def test_both_forms_hold_the_same_schema(name: str, reasoning: str) -> None:
     for kind in kinds(name):
-        usual, other = (response_format(kind, ChatSettings.read({"constrained": "json", "schema_as": form, "reasoning": reasoning})) for form in FORMS)
+        usual, other = (
+            response_format(kind, ChatSettings.read({"constrained": "json", "schema_as": form, "reasoning": reasoning}))
+            for form in FORMS
+        )
         assert usual is not None
         assert other is not None
         assert (usual["type"], other["type"]) == FORMS
@@ -43,12 +65,19 @@ def test_both_forms_hold_the_same_schema(name: str, reasoning: str) -> None:
 
 
 @pytest.mark.parametrize(("status", "body"), REFUSALS)
-def test_a_form_that_is_not_taken_stops_the_session_with_its_first_request(status: int, body: dict[str, Any], tmp_path: Path) -> None:
+def test_a_form_that_is_not_taken_stops_the_session_with_its_first_request(
+    status: int, body: dict[str, Any], tmp_path: Path
+) -> None:
     def refuse(request: Request) -> Answer:
         return status, "application/json", json.dumps(body).encode()
 
     taker = {"max_retries": 12, "concurrency": 1}
-    with listening(refuse) as tap, pytest.raises(SpanLabError, match=r"does not take the schema of answers \(.*\); set schema_as to its other form"):
+    with (
+        listening(refuse) as tap,
+        pytest.raises(
+            SpanLabError, match=r"does not take the schema of answers \(.*\); set schema_as to its other form"
+        ),
+    ):
         session(tmp_path, load_paradigm("vsr"), agent("m", tap.base_url, taker, constrained="json"), 2, list_length=2)
     assert len(tap.requests) == 1
 

@@ -1,4 +1,5 @@
-"""Batches: requests that are submitted together, against a server of ours that speaks the protocol; kills, faults, limits, expiry, cancelling."""
+"""Batches: requests that are submitted together, against a server of ours that speaks the protocol;
+kills, faults, limits, expiry, cancelling."""
 
 from __future__ import annotations
 
@@ -79,7 +80,9 @@ def test_a_session_in_a_batch_is_the_same_session_at_half_the_price(run: Run, se
     code, _, err = run(*CD, "--data", "at-once")
     assert code == 0, err
     pd.testing.assert_frame_equal(lasting(FOLDER), lasting(Path("at-once") / FOLDER.name))
-    assert sorted(map(json.dumps, (line["body"] for line in server.submitted))) == sorted(map(json.dumps, server.asked_at_once))
+    assert sorted(map(json.dumps, (line["body"] for line in server.submitted))) == sorted(
+        map(json.dumps, server.asked_at_once)
+    )
     assert read_session(Path("at-once") / FOLDER.name)["account"]["cost"] == pytest.approx(2 * account["cost"])
     conversations = Transcript(FOLDER)
     assert all(conversations.talk(str(trial)).turns[0].reply.latency_ms is None for trial in range(1, 9))
@@ -88,8 +91,13 @@ def test_a_session_in_a_batch_is_the_same_session_at_half_the_price(run: Run, se
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("settings", [[], ["--chat", "examples=2", "--chat", "view=both", "--chat", "image_px=96", "--chat", "vision_check=off"]])
-def test_no_line_of_a_batch_depends_on_what_is_right(run: Run, server: BatchServer, monkeypatch: pytest.MonkeyPatch, settings: list[str]) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [[], ["--chat", "examples=2", "--chat", "view=both", "--chat", "image_px=96", "--chat", "vision_check=off"]],
+)
+def test_no_line_of_a_batch_depends_on_what_is_right(
+    run: Run, server: BatchServer, monkeypatch: pytest.MonkeyPatch, settings: list[str]
+) -> None:
     assert run(*CD, "--batch", *QUICK, *settings)[0] == 0
     true = [server.files[made.file] for made in server.batches]
     server.batches.clear()
@@ -112,8 +120,11 @@ def test_a_question_that_is_put_again_goes_in_another_batch(run: Run, server: Ba
 
 
 def test_errors_of_single_lines_are_no_answers(run: Run, server: BatchServer) -> None:
-    """Refused for good, blocked by a filter, an error within a reply; and what may help to ask again is asked again, in another batch."""
-    blocked = {"choices": [{"index": 0, "message": {"role": "assistant", "content": ""}, "finish_reason": "content_filter"}]}
+    """Refused for good, blocked by a filter, an error within a reply; and what may help to ask
+    again is asked again, in another batch."""
+    blocked = {
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": ""}, "finish_reason": "content_filter"}]
+    }
     befalls: dict[int, Any] = {
         0: (400, {"error": {"message": "this cannot be answered"}}),
         1: (200, blocked),
@@ -127,8 +138,14 @@ def test_errors_of_single_lines_are_no_answers(run: Run, server: BatchServer) ->
     code, _, err = run(*CD, "--batch", *QUICK, "--fail-on-error", "0.5")
     assert code == 0, err
     failed = failed_trials(read_events(FOLDER))
-    assert sorted(reason.partition(" http")[0] for reason in failed.values()) == ["a filter at", failed["1"].partition(" http")[0]]
-    assert [len(made.lines) for made in server.batches] == [8, 5], "what may be had is asked for again, and nothing else"
+    assert sorted(reason.partition(" http")[0] for reason in failed.values()) == [
+        "a filter at",
+        failed["1"].partition(" http")[0],
+    ]
+    assert [len(made.lines) for made in server.batches] == [
+        8,
+        5,
+    ], "what may be had is asked for again, and nothing else"
     table = read_responses(FOLDER)
     assert table["trial"].nunique() == 6
     assert set(table["outcome"]) == {"answered"}
@@ -141,7 +158,9 @@ def test_errors_of_single_lines_are_no_answers(run: Run, server: BatchServer) ->
 
 @pytest.mark.parametrize("state", ["expired", "cancelled"])
 @pytest.mark.slow
-def test_what_a_batch_that_ended_early_has_not_done_goes_in_another_one(run: Run, server: BatchServer, state: str) -> None:
+def test_what_a_batch_that_ended_early_has_not_done_goes_in_another_one(
+    run: Run, server: BatchServer, state: str
+) -> None:
     server.ends_as, server.done = state, 3
     if state == "cancelled":
         assert "batch batch_1 was cancelled; its replies are kept" in complaint(*run(*CD, "--batch", *QUICK))
@@ -150,7 +169,9 @@ def test_what_a_batch_that_ended_early_has_not_done_goes_in_another_one(run: Run
     else:
         server.looks = 1
         look = server.look
-        server.look = lambda made: setattr(server, "ends_as", "completed" if made.name == "batch_2" else state) or look(made)  # type: ignore[method-assign,func-returns-value]
+        server.look = lambda made: (
+            setattr(server, "ends_as", "completed" if made.name == "batch_2" else state) or look(made)
+        )  # type: ignore[method-assign,func-returns-value]
         code, _, err = run(*CD, "--batch", *QUICK)
         assert code == 0, err
         assert "batch batch_1 is expired" in err
@@ -161,10 +182,15 @@ def test_what_a_batch_that_ended_early_has_not_done_goes_in_another_one(run: Run
     assert read_responses(FOLDER)["trial"].nunique() == 8
 
 
-def test_a_batch_that_is_refused_as_a_whole_stops_the_session_and_can_be_made_smaller(run: Run, server: BatchServer) -> None:
+def test_a_batch_that_is_refused_as_a_whole_stops_the_session_and_can_be_made_smaller(
+    run: Run, server: BatchServer
+) -> None:
     server.ends_as = "failed"
     said = complaint(*run(*CD, "--batch", *QUICK))
-    assert "refused batch batch_1 as a whole (token_limit_exceeded: Enqueued token limit reached); smaller batches may be accepted" in said
+    assert (
+        "refused batch batch_1 as a whole (token_limit_exceeded: Enqueued token limit reached); smaller batches may be"
+        " accepted" in said
+    )
     server.ends_as = "completed"
     assert run("resume", FOLDER, "--care", "batch_requests=3")[0] == 0
     assert [len(made.lines) for made in server.batches] == [8, 3, 3, 2]
@@ -183,7 +209,10 @@ def test_not_waited_for(run: Run, server: BatchServer) -> None:
     out = run("batch", FOLDER)[1]
     assert "batch_1  in progress  8" in out
     said = complaint(*run("resume", FOLDER, "--no-batch"))
-    assert "8 requests of this session are in batch batch_1, which is in progress: continue with --batch, or cancel it first" in said
+    assert (
+        "8 requests of this session are in batch batch_1, which is in progress: continue with --batch, or cancel it"
+        " first" in said
+    )
     server.looks = 1
     assert run("resume", FOLDER)[0] == 0
     assert len(server.batches) == 1
@@ -203,7 +232,8 @@ def test_a_session_with_a_limit_of_cost_can_be_looked_at_and_cancelled(run: Run,
 
 
 def test_a_runner_by_itself_sends_nothing_that_is_in_a_batch(run: Run, server: BatchServer) -> None:
-    """Whoever makes the runner: batches that are left are the record's, and looked at before anything is sent."""
+    """Whoever makes the runner: batches that are left are the record's, and looked at before
+    anything is sent."""
     server.looks = None
     complaint(*run(*CD, "--batch", "--no-wait", *QUICK))
     with pytest.raises(SpanLabError, match="8 requests of this session are in batch batch_1, which is in progress"):
@@ -215,7 +245,10 @@ def test_cancelled_and_then_one_by_one(run: Run, server: BatchServer) -> None:
     """What the batch had done is used, and the rest is sent at once and at the full price."""
     server.looks, server.done = None, 3
     complaint(*run(*CD, "--batch", "--no-wait", *QUICK))
-    assert "batch batch_1 is cancelling; spanlab resume data/cd-chat-m-s1 fetches its replies" in run("batch", FOLDER, "--cancel")[1]
+    assert (
+        "batch batch_1 is cancelling; spanlab resume data/cd-chat-m-s1 fetches its replies"
+        in run("batch", FOLDER, "--cancel")[1]
+    )
     code, _, err = run("resume", FOLDER, "--no-batch")
     assert code == 0, err
     assert len(server.asked_at_once) == 5
@@ -271,7 +304,10 @@ def test_a_limit_holds_for_a_batch_as_a_whole(run: Run, server: BatchServer) -> 
         (["vsr"], "trials of vsr have up to 9, each asked after the reply to the one before"),
         (["nback_verbal"], "a batch holds trials of one question"),
         (["cd", "--chat", "practice=feedback"], "with --batch leave out practice=feedback"),
-        (["cd", "--chat", "conversation=session", "--chat", "likelihoods=top"], "leave out conversation=session and likelihoods=top"),
+        (
+            ["cd", "--chat", "conversation=session", "--chat", "likelihoods=top"],
+            "leave out conversation=session and likelihoods=top",
+        ),
         (["cd", "--agent", "chat:m@openai-responses"], "--batch is for servers with OpenAI's batch API"),
         (["cd", "--agent", "ideal"], "--batch is for chat agents"),
     ],
@@ -308,8 +344,11 @@ def test_a_key_is_in_no_file(run: Run, server: BatchServer, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_a_kill_at_every_step_of_a_batch_pays_for_nothing_twice(run: Run, server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is on the disk, and at the provider, before and after every line of the record of batches: from each of these the session goes on."""
+def test_a_kill_at_every_step_of_a_batch_pays_for_nothing_twice(
+    run: Run, server: BatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is on the disk, and at the provider, before and after every line of the record of
+    batches: from each of these the session goes on."""
     left: list[tuple[Path, int]] = []
     append = batch_store.append_line
 
@@ -337,10 +376,17 @@ def test_a_kill_at_every_step_of_a_batch_pays_for_nothing_twice(run: Run, server
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_program_that_ends_while_it_waits_leaves_its_batch(run: Run, server: BatchServer, tmp_path: Path, how: signal.Signals) -> None:
+def test_a_program_that_ends_while_it_waits_leaves_its_batch(
+    run: Run, server: BatchServer, tmp_path: Path, how: signal.Signals
+) -> None:
     server.looks = None
     with (tmp_path / "said.txt").open("w") as told:
-        program = subprocess.Popen(command(*CD, "--batch", *QUICK), env={**os.environ, "OPENAI_BASE_URL": server.base_url}, stdout=told, stderr=told)
+        program = subprocess.Popen(
+            command(*CD, "--batch", *QUICK),
+            env={**os.environ, "OPENAI_BASE_URL": server.base_url},
+            stdout=told,
+            stderr=told,
+        )
         while not any(made.looks for made in server.batches):
             assert program.poll() is None, (tmp_path / "said.txt").read_text()
             time.sleep(0.02)
@@ -361,7 +407,8 @@ def test_a_program_that_ends_while_it_waits_leaves_its_batch(run: Run, server: B
 
 @pytest.mark.slow
 def test_replies_that_were_fetched_and_not_used_are_used_later(run: Run, server: BatchServer) -> None:
-    """As after a kill between the two: the transcript loses what came, and the folder of batches has it."""
+    """As after a kill between the two: the transcript loses what came, and the folder of batches
+    has it."""
     assert run(*CD, "--batch", *QUICK)[0] == 0
     whole = lasting(FOLDER)
     (FOLDER / "transcripts.jsonl").unlink()
@@ -380,8 +427,8 @@ def test_a_set_of_sessions_is_left_and_fetched(run: Run, server: BatchServer, tm
     """Every session submits its batch, and what is under way counts for the budget."""
     server.looks = None
     Path("set.yaml").write_text(
-        "agents: chat:m\nparadigms: {cd: {trials: 4}, si: {trials: 4}}\nprices: {'chat:m': {input: 1, output: 2, batch: 0.4}}\n"
-        "care: {batch: leave, batch_poll_s: 0.02}\n"
+        "agents: chat:m\nparadigms: {cd: {trials: 4}, si: {trials: 4}}\nprices: {'chat:m': {input: 1, output: 2, batch:"
+        " 0.4}}\ncare: {batch: leave, batch_poll_s: 0.02}\n"
     )
     complaint(*run("replay", "--set-file", "set.yaml"))
     assert [len(made.lines) for made in server.batches] == [4, 4]

@@ -1,4 +1,5 @@
-"""The cache of replies: the same request in the same repetition is paid for once, and damage is told and never used."""
+"""The cache of replies: the same request in the same repetition is paid for once, and damage is
+told and never used."""
 
 from __future__ import annotations
 
@@ -29,7 +30,16 @@ from spanlab.sessions.record.transcript_file import read_transcript
 
 NBACK = load_paradigm("nback_verbal")
 REQUEST = Request((Message("user", (Text("m or -?"),)),), {"temperature": 0.5}, "1" * 16, "some name", 7)
-REPLY = Reply(content="m", finish_reason="stop", served_model="any-1", prompt_tokens=10, completion_tokens=1, latency_ms=12.5, faults=("server",), waited_ms=80)
+REPLY = Reply(
+    content="m",
+    finish_reason="stop",
+    served_model="any-1",
+    prompt_tokens=10,
+    completion_tokens=1,
+    latency_ms=12.5,
+    faults=("server",),
+    waited_ms=80,
+)
 
 
 def test_a_reply_comes_back_marked_as_cached(tmp_path: Path) -> None:
@@ -37,12 +47,17 @@ def test_a_reply_comes_back_marked_as_cached(tmp_path: Path) -> None:
     assert cache.get(REQUEST) is None
     cache.put(REQUEST, REPLY)
     assert cache.get(REQUEST) == REPLY.model_copy(update={"cached": True, "faults": (), "waited_ms": 0.0})
-    assert ReplyCache(tmp_path / "new" / "folder", ["any", 1]).get(replace(REQUEST, conversation="another name")) is not None
+    assert (
+        ReplyCache(tmp_path / "new" / "folder", ["any", 1]).get(replace(REQUEST, conversation="another name"))
+        is not None
+    )
     assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".json"], "no partial files are left"
 
 
 @pytest.mark.parametrize(
-    "change", [{"options": {"temperature": 0.6}}, {"options": {}}, {"identity": "2" * 16}, {"trial_seed": 8}], ids=lambda change: next(iter(change))
+    "change",
+    [{"options": {"temperature": 0.6}}, {"options": {}}, {"identity": "2" * 16}, {"trial_seed": 8}],
+    ids=lambda change: next(iter(change)),
 )
 def test_whatever_is_sent_tells_replies_apart(tmp_path: Path, change: Mapping[str, Any]) -> None:
     cache = ReplyCache(tmp_path, ["any", 1])
@@ -56,14 +71,18 @@ def test_models_endpoints_and_repetitions_are_apart(tmp_path: Path, scope: list[
     assert ReplyCache(tmp_path, scope).get(REQUEST) is None
 
 
-@pytest.mark.parametrize("reply", [REPLY.model_copy(update={"finish_reason": "content_filter"}), REPLY.model_copy(update={"refusal": "no"})])
+@pytest.mark.parametrize(
+    "reply", [REPLY.model_copy(update={"finish_reason": "content_filter"}), REPLY.model_copy(update={"refusal": "no"})]
+)
 def test_what_says_nothing_of_the_model_is_not_kept(tmp_path: Path, reply: Reply) -> None:
     cache = ReplyCache(tmp_path, [])
     cache.put(REQUEST, reply)
     assert cache.get(REQUEST) is None
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"key": 1}', b'{"key": "x", "reply": {}}'])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"key": 1}', b'{"key": "x", "reply": {}}']
+)
 def test_a_damaged_file_is_told_not_used_and_replaced(tmp_path: Path, damage: bytes) -> None:
     cache = ReplyCache(tmp_path, [])
     cache.put(REQUEST, REPLY)
@@ -101,7 +120,9 @@ def test_the_reply_to_another_request_is_not_used(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SpanLabError, match=r"replies cannot be kept in .*file: .*; choose another folder for the cache"):
+    with pytest.raises(
+        SpanLabError, match=r"replies cannot be kept in .*file: .*; choose another folder for the cache"
+    ):
         ReplyCache(tmp_path / "file", [])
 
 
@@ -138,7 +159,12 @@ def test_a_client_asks_once(tmp_path: Path) -> None:
 
 def _session(server: Stub, data: Path, cache: Path, **settings: Any) -> tuple[Path, int]:
     before = server.stats()["requests"]
-    agent = ChatAgent("any", ChatSettings(reask=0, **settings), Endpoint(server.base_url, key_variable=None), RequestLimits(cache=cache, concurrency=4))
+    agent = ChatAgent(
+        "any",
+        ChatSettings(reask=0, **settings),
+        Endpoint(server.base_url, key_variable=None),
+        RequestLimits(cache=cache, concurrency=4),
+    )
     plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=3, design=SessionDesign())
     session = begin(data, NBACK, agent, plan, Wanted(seed=4))
     Runner(session, agent).run()

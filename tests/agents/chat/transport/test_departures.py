@@ -1,4 +1,5 @@
-"""When a request leaves: noted at the last moment before its body goes, with nothing in between, and what nobody can know is named."""
+"""When a request leaves: noted at the last moment before its body goes, with nothing in between,
+and what nobody can know is named."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ REPLY = completion("m", "any", 10)
 
 
 class Watched:
-    """Who is told of every departure, and counts what else the event loop does between a note that a request leaves and that it is gone."""
+    """Who is told of every departure, and counts what else the event loop does between a note that
+    a request leaves and that it is gone."""
 
     def __init__(self) -> None:
         self.happened: list[str] = []
@@ -58,7 +60,8 @@ def _request(text: str) -> Request:
 
 
 async def _ask(url: str, watched: Watched, *texts: str, **care: Any) -> list[Reply]:
-    """The replies to some requests, one after the other on one connection where the server keeps it."""
+    """The replies to some requests, one after the other on one connection where the server keeps
+    it."""
     client = Client(Endpoint(url, key_variable=None), "any", RequestLimits(**{"timeout_s": 20, **care}))
     client._met = True
     try:
@@ -68,7 +71,8 @@ async def _ask(url: str, watched: Watched, *texts: str, **care: Any) -> list[Rep
 
 
 class Served:
-    """A server that answers as it is told to: the whole requests that it has read, and the connections that it had."""
+    """A server that answers as it is told to: the whole requests that it has read, and the
+    connections that it had."""
 
     def __init__(self, ends: Callable[[int], str]) -> None:
         self._ends = ends
@@ -80,7 +84,11 @@ class Served:
         try:
             while True:
                 start = await reader.readuntil(b"\r\n\r\n")
-                length = next(int(line.split(b":")[1]) for line in start.lower().split(b"\r\n") if line.startswith(b"content-length"))
+                length = next(
+                    int(line.split(b":")[1])
+                    for line in start.lower().split(b"\r\n")
+                    if line.startswith(b"content-length")
+                )
                 await reader.readexactly(length)
                 self.read += 1
                 end = self._ends(self.read)
@@ -151,8 +159,15 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl here")
     file = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    about = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    subprocess.run(["openssl", "req", *about.split(), "-keyout", file.with_suffix(".key"), "-out", file], check=True, capture_output=True)
+    about = (
+        "-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext"
+        " subjectAltName=DNS:localhost"
+    )
+    subprocess.run(
+        ["openssl", "req", *about.split(), "-keyout", file.with_suffix(".key"), "-out", file],
+        check=True,
+        capture_output=True,
+    )
     return file
 
 
@@ -161,8 +176,13 @@ def test_so_it_is_on_an_encrypted_connection(certificate: Path, monkeypatch: pyt
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, certificate.with_suffix(".key"))
     ends = ["answers", "answers", "breaks off", "answers and closes", "answers", "answers"]
-    served, watched = _run(lambda number: ends[number - 1], *(f"{number} " + "x" * 40_000 * number for number in range(5)), context=context)
-    assert [one for one in watched.happened if one not in ("leaves", "gone")] in (["connection"], ["connection in doubt"])
+    served, watched = _run(
+        lambda number: ends[number - 1], *(f"{number} " + "x" * 40_000 * number for number in range(5)), context=context
+    )
+    assert [one for one in watched.happened if one not in ("leaves", "gone")] in (
+        ["connection"],
+        ["connection in doubt"],
+    )
     assert watched.happened.count("leaves") == watched.happened.count("gone") == served.read == 6
     assert watched.between == 0
     assert served.connections == 3
@@ -221,11 +241,16 @@ def test_a_connection_that_cannot_be_encrypted_lets_nothing_leave(certificate: P
 
 
 @pytest.mark.parametrize(
-    ("end", "said"), [("closes", "connection in doubt"), ("breaks off", "connection"), ("babbles", "connection")], ids=["closes", "breaks off", "babbles"]
+    ("end", "said"),
+    [("closes", "connection in doubt"), ("breaks off", "connection"), ("babbles", "connection")],
+    ids=["closes", "breaks off", "babbles"],
 )
 @pytest.mark.parametrize("kept", [False, True], ids=["new", "kept"])
-def test_a_connection_that_is_closed_in_order_without_a_reply_leaves_a_request_in_doubt(end: str, said: str, kept: bool) -> None:
-    """Servers close idle connections so, and a request may be on its way to them then: whether this one was read nobody here can know."""
+def test_a_connection_that_is_closed_in_order_without_a_reply_leaves_a_request_in_doubt(
+    end: str, said: str, kept: bool
+) -> None:
+    """Servers close idle connections so, and a request may be on its way to them then: whether this
+    one was read nobody here can know."""
     place = 2 if kept else 1
     served, watched = _run(lambda number: end if number == place else "answers", *(["first"] if kept else []), "second")
     assert watched.happened == [*(["leaves", "gone"] if kept else []), "leaves", "gone", said, "leaves", "gone"]

@@ -1,4 +1,5 @@
-"""A reply, an error and what can be read as neither: told apart in every form in which servers send them with status 200, and paid for once."""
+"""A reply, an error and what can be read as neither: told apart in every form in which servers send
+them with status 200, and paid for once."""
 
 from __future__ import annotations
 
@@ -81,12 +82,22 @@ def test_metadata_are_read_as_far_as_they_can_be() -> None:
     assert read(system_fingerprint=7).fingerprint == "7"
     assert read(choice={"finish_reason": {"reason": "length"}}).finish_reason == "length"
     assert read(choice={"finish_reason": "model_context_window_exceeded"}).finish_reason == "length"
-    assert read(message={"content": [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": "m"}]}).reasoning == "so"
+    assert (
+        read(message={"content": [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": "m"}]}).reasoning
+        == "so"
+    )
     assert read(message={"content": None, "reasoning": "so"}).reasoning == "so"
     assert read(message={"content": "\ud800"}).content == "?"
     assert read(message={"content": 4}).content == "4"
-    several = [{"token": "m", "logprob": None}, {"token": "-", "logprob": -1.5}, {"token": 3, "logprob": -2}, {"token": "x", "logprob": "-inf"}]
-    assert read(choice={"logprobs": {"content": [{"token": "m", "logprob": -0.25, "top_logprobs": several}]}}).first_logprobs == {"m": -0.25, "-": -1.5}
+    several = [
+        {"token": "m", "logprob": None},
+        {"token": "-", "logprob": -1.5},
+        {"token": 3, "logprob": -2},
+        {"token": "x", "logprob": "-inf"},
+    ]
+    assert read(
+        choice={"logprobs": {"content": [{"token": "m", "logprob": -0.25, "top_logprobs": several}]}}
+    ).first_logprobs == {"m": -0.25, "-": -1.5}
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -154,15 +165,24 @@ NBACK = load_paradigm("nback_verbal")
 
 
 def _session(tap: Tap, data: Path, blocks: int, **care: Any) -> Transcript:
-    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=4, **care))
-    session = begin(data, NBACK, agent, plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign()), Wanted(seed=4))
+    agent = ChatAgent(
+        "any", ChatSettings(reask=0), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=4, **care)
+    )
+    session = begin(
+        data,
+        NBACK,
+        agent,
+        plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign()),
+        Wanted(seed=4),
+    )
     Runner(session, agent).run()
     return Transcript(session.folder)
 
 
 @pytest.mark.slow
 def test_a_session_before_a_server_that_speaks_every_form(tmp_path: Path) -> None:
-    """All kinds of whole replies, and among them all errors that pass: nothing is scored but replies, and the account is the server's own count."""
+    """All kinds of whole replies, and among them all errors that pass: nothing is scored but
+    replies, and the account is the server's own count."""
     passing = [content for content, _, lasts, *_ in ERRORS.values() if not lasts]
     whole = [content for content, _ in WHOLE.values()]
     errors, replies, number = itertools.cycle(passing), itertools.cycle(whole), itertools.count(1)

@@ -1,4 +1,5 @@
-"""Chat agents before a server that fails in every way: what is repeated, what is told, and that nothing is lost and nothing freezes."""
+"""Chat agents before a server that fails in every way: what is repeated, what is told, and that
+nothing is lost and nothing freezes."""
 
 from __future__ import annotations
 
@@ -76,7 +77,12 @@ def test_a_passing_fault_is_repeated_and_told_in_a_word(kind: str, word: str) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "says"), [("400", "refused the request with status 400"), ("401", "refused the key|wants a key"), ("told-403", "not in your")]
+    ("kind", "says"),
+    [
+        ("400", "refused the request with status 400"),
+        ("401", "refused the key|wants a key"),
+        ("told-403", "not in your"),
+    ],
 )
 def test_a_lasting_fault_is_told_at_once(kind: str, says: str) -> None:
     with stub(fixed={"any": kind}) as server:
@@ -87,7 +93,10 @@ def test_a_lasting_fault_is_told_at_once(kind: str, says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("kind", "says"), [("429", "too busy in 3 tries"), ("503", "status 503 in 3 tries"), ("hollow", "not as a chat-completions server")])
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [("429", "too busy in 3 tries"), ("503", "status 503 in 3 tries"), ("hollow", "not as a chat-completions server")],
+)
 def test_after_the_last_try_it_is_told_how_often(kind: str, says: str) -> None:
     with stub(fixed={"any": kind}) as server:
         with pytest.raises(EndpointError, match=says) as caught:
@@ -112,7 +121,9 @@ def test_retry_after_is_honoured() -> None:
 @pytest.mark.slow
 def test_a_huge_reply_and_slow_drips_do_not_keep_others_waiting() -> None:
     with stub(fixed={"huge": "big", "slow": "drip"}, delay_ms=5) as server:
-        huge, slow, quick = (_client(server, model, timeout_s=HANGS_S, max_retries=0) for model in ("huge", "slow", "any"))
+        huge, slow, quick = (
+            _client(server, model, timeout_s=HANGS_S, max_retries=0) for model in ("huge", "slow", "any")
+        )
 
         async def work() -> list[int]:
             waiting = asyncio.ensure_future(slow.ask(_request("slow")))
@@ -184,7 +195,10 @@ def _everything_once(folder: Path, blocks: int) -> None:
     assert len(table) == 24 * blocks
     assert not table.duplicated(["trial", "ask"]).any()
     assert set(table["outcome"]) == {"answered", "invalid"}
-    assert table.groupby("outcome")["answer"].nunique().to_dict() in ({"answered": 2, "invalid": 0}, {"answered": 2, "invalid": 1})
+    assert table.groupby("outcome")["answer"].nunique().to_dict() in (
+        {"answered": 2, "invalid": 0},
+        {"answered": 2, "invalid": 1},
+    )
     kept = [(line["trial"], line["ask"]) for line in read_transcript(folder) if "reply" in line]
     assert len(kept) == len(set(kept)) == 24 * blocks
 
@@ -196,7 +210,10 @@ def _chaos(tmp_path: Path, blocks: int, request_limits: RequestLimits) -> Counte
         folder = _session(server, tmp_path / "chaos", blocks, request_limits)
         stats = server.stats()
     _everything_once(folder, blocks)
-    pd.testing.assert_frame_equal(session_table(folder).drop(columns="agent_settings_hash"), session_table(undisturbed).drop(columns="agent_settings_hash"))
+    pd.testing.assert_frame_equal(
+        session_table(folder).drop(columns="agent_settings_hash"),
+        session_table(undisturbed).drop(columns="agent_settings_hash"),
+    )
     faults = Counter(fault for line in read_transcript(folder) if "reply" in line for fault in line["reply"]["faults"])
     failed = {kind: count for kind, count in stats["kinds"].items() if kind != "ok"}
     assert sum(failed.values()) > 0.2 * stats["requests"]

@@ -1,4 +1,5 @@
-"""Requests that a class of one's own sends: the same messages, kept and counted as those of a server; and inspect_ai as such a class."""
+"""Requests that a class of one's own sends: the same messages, kept and counted as those of a
+server; and inspect_ai as such a class."""
 
 from __future__ import annotations
 
@@ -14,7 +15,16 @@ from chat_stub import completion
 from forged_truth import forge_sessions, forged
 from typing_extensions import override
 
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, Outgoing, Reply, RequestLimits, SendHook
+from spanlab.agents.chat import (
+    ChatAgent,
+    ChatSettings,
+    Endpoint,
+    EndpointError,
+    Outgoing,
+    Reply,
+    RequestLimits,
+    SendHook,
+)
 from spanlab.core.errors import SpanLabError
 from spanlab.core.extras import installed
 from spanlab.paradigms import PlannedTrial, load_paradigm, plan_session
@@ -56,7 +66,9 @@ def take(folder: Path, agent: ChatAgent) -> Session:
 
 
 def test_a_hook_gets_what_a_server_gets_and_its_replies_are_kept_and_counted(tmp_path: Path) -> None:
-    settings = ChatSettings.read({"view": "both", "image_px": 96, "vision_check": "off", "temperature": 0, "extra_body": {"mirostat": 2}})
+    settings = ChatSettings.read(
+        {"view": "both", "image_px": 96, "vision_check": "off", "temperature": 0, "extra_body": {"mirostat": 2}}
+    )
     hook = Mine()
     session = take(tmp_path / "hook", ChatAgent("m", settings, request_limits=RequestLimits(concurrency=1), hook=hook))
 
@@ -64,8 +76,13 @@ def test_a_hook_gets_what_a_server_gets_and_its_replies_are_kept_and_counted(tmp
         return 200, "application/json", completion("3", "m", 10)
 
     with listening(three) as tap:
-        take(tmp_path / "server", ChatAgent("m", settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1)))
-    assert [{"messages": list(one.messages), "model": one.model, **one.options} for one in hook.heard] == [request.body for request in tap.requests]
+        take(
+            tmp_path / "server",
+            ChatAgent("m", settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1)),
+        )
+    assert [{"messages": list(one.messages), "model": one.model, **one.options} for one in hook.heard] == [
+        request.body for request in tap.requests
+    ]
     assert hook.closed == 1
     info = read_session(session.folder)
     assert info["agent_settings"]["endpoint"] == info["apparatus"]["endpoint"] == "a program of ours"
@@ -76,12 +93,16 @@ def test_a_hook_gets_what_a_server_gets_and_its_replies_are_kept_and_counted(tmp
 
 def test_nothing_that_a_hook_is_given_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it, and not the messages alone: a hook is somebody else's program."""
-    settings = ChatSettings.read({"conversation": "session", "examples": 1, "view": "both", "image_px": 96, "vision_check": "off"})
+    settings = ChatSettings.read(
+        {"conversation": "session", "examples": 1, "view": "both", "image_px": 96, "vision_check": "off"}
+    )
     heard: list[list[Outgoing]] = []
     right: list[list[Any]] = []
     for name in ("true", "forged"):
         hook = Mine()
-        session = take(tmp_path / name, ChatAgent("m", settings, hook=hook, request_limits=RequestLimits(concurrency=1)))
+        session = take(
+            tmp_path / name, ChatAgent("m", settings, hook=hook, request_limits=RequestLimits(concurrency=1))
+        )
         heard.append([replace(request, conversation="") for request in hook.heard])  # a name at random
         right.append(read_responses(session.folder)["correct_answer"].tolist())
         forge_sessions(monkeypatch)
@@ -92,7 +113,10 @@ def test_nothing_that_a_hook_is_given_depends_on_what_is_right(tmp_path: Path, m
 
 def test_faults_of_a_hook_are_repeated_fail_a_trial_or_stop_the_session_which_goes_on(tmp_path: Path) -> None:
     limits = RequestLimits(concurrency=1, fail_on_error=1)
-    faults: dict[int, Exception] = {1: EndpointError("slow down", permanent=False, status=429), 3: EndpointError("no", status=400, of_request=True)}
+    faults: dict[int, Exception] = {
+        1: EndpointError("slow down", permanent=False, status=429),
+        3: EndpointError("no", status=400, of_request=True),
+    }
     hook = Mine({**faults, 5: RuntimeError("broken sk-abcdef0123456")})
     agent = ChatAgent("m", None, request_limits=limits, hook=hook)
     session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
@@ -123,7 +147,9 @@ def test_without_inspect_its_models_say_what_to_install() -> None:
 
 
 def test_whatever_inspect_reaches_is_a_chat_model(tmp_path: Path) -> None:
-    model = pytest.importorskip("inspect_ai.model", reason="inspect_ai is not installed: nothing here shows that its bridge works")
+    model = pytest.importorskip(
+        "inspect_ai.model", reason="inspect_ai is not installed: nothing here shows that its bridge works"
+    )
     from spanlab.agents.chat.transport.inspect_hook import InspectHook
 
     seen: list[Any] = []
@@ -135,8 +161,12 @@ def test_whatever_inspect_reaches_is_a_chat_model(tmp_path: Path) -> None:
         return output
 
     hook = InspectHook(model.get_model("mockllm/model", custom_outputs=say))
-    settings = ChatSettings.read({"view": "both", "image_px": 96, "vision_check": "off", "temperature": 0.5, "stop": ["x"], "max_tokens": 9})
-    session = take(tmp_path, ChatAgent("inspect/mockllm/model", settings, request_limits=RequestLimits(concurrency=2), hook=hook))
+    settings = ChatSettings.read(
+        {"view": "both", "image_px": 96, "vision_check": "off", "temperature": 0.5, "stop": ["x"], "max_tokens": 9}
+    )
+    session = take(
+        tmp_path, ChatAgent("inspect/mockllm/model", settings, request_limits=RequestLimits(concurrency=2), hook=hook)
+    )
     rows = read_responses(session.folder)
     assert rows["outcome"].tolist() == ["answered"] * 6
     account = Transcript(session.folder).account()
@@ -147,19 +177,31 @@ def test_whatever_inspect_reaches_is_a_chat_model(tmp_path: Path) -> None:
     assert (config.temperature, config.stop_seqs, config.max_tokens) == (0.5, ["x"], 9)
 
 
-def test_a_model_of_inspect_is_named_on_the_command_line(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_of_inspect_is_named_on_the_command_line(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
-    monkeypatch.setattr("inspect_ai.model._model.count_text_tokens", len)  # its mock model fetches a file to count tokens
-    status, out, err = run("replay", "vsr", "--agent", "chat:inspect/mockllm/model", "--trials", "1", "--data", tmp_path / "data")
+    monkeypatch.setattr(
+        "inspect_ai.model._model.count_text_tokens", len
+    )  # its mock model fetches a file to count tokens
+    status, out, err = run(
+        "replay", "vsr", "--agent", "chat:inspect/mockllm/model", "--trials", "1", "--data", tmp_path / "data"
+    )
     assert status == 0, err
     assert "vsr-chat-inspect-mockllm-model-s1" in out
-    status, _, err = run("replay", "vsr", "--agent", "chat:inspect/nobody/model", "--trials", "1", "--data", tmp_path / "data")
+    status, _, err = run(
+        "replay", "vsr", "--agent", "chat:inspect/nobody/model", "--trials", "1", "--data", tmp_path / "data"
+    )
     assert status != 0
     assert "inspect_ai has no model 'nobody/model'" in err
 
 
-def test_a_paradigm_is_a_task_of_inspect_whose_log_holds_our_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inspect = pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
+def test_a_paradigm_is_a_task_of_inspect_whose_log_holds_our_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inspect = pytest.importorskip(
+        "inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works"
+    )
     from inspect_ai.model import ModelOutput, ModelUsage, get_model  # pyright: ignore[reportMissingImports]
     from words_solver import solve
 
@@ -176,30 +218,47 @@ def test_a_paradigm_is_a_task_of_inspect_whose_log_holds_our_scores(tmp_path: Pa
         return output
 
     task = spanlab.inspect_task("vsr", trials=4, seed=4, levels={"list_length": [3]})
-    (log,) = inspect.eval(task, model=get_model("mockllm/model", custom_outputs=say), log_dir=str(tmp_path / "logs"), display="none", max_samples=1)
+    (log,) = inspect.eval(
+        task,
+        model=get_model("mockllm/model", custom_outputs=say),
+        log_dir=str(tmp_path / "logs"),
+        display="none",
+        max_samples=1,
+    )
     assert log.status == "success", log.error
     by_trial = {sample.id: sample.scores["spanlab_items"] for sample in log.samples}
     assert sorted(by_trial) == ["1", "2", "3", "4"]
     assert sum(score.value == 1.0 for score in by_trial.values()) >= 3, "a perfect reader is right"
-    planned = {str(one.trial): one.compile(VSR, "corrected").trial_id for one in plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=4)}
-    assert {sample.id: sample.metadata["trial_id"] for sample in log.samples} == planned, "those of a session with this seed"
+    planned = {
+        str(one.trial): one.compile(VSR, "corrected").trial_id
+        for one in plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=4)
+    }
+    assert {sample.id: sample.metadata["trial_id"] for sample in log.samples} == planned, (
+        "those of a session with this seed"
+    )
     for sample in log.samples:
-        assert [answer["verdict"] for answer in sample.scores["spanlab_items"].metadata["answers"]].count("right") == round(
-            sample.scores["spanlab_items"].value * 3
-        )
+        assert [answer["verdict"] for answer in sample.scores["spanlab_items"].metadata["answers"]].count(
+            "right"
+        ) == round(sample.scores["spanlab_items"].value * 3)
     with pytest.raises(SpanLabError, match="leave out practice"):
         spanlab.inspect_task("cd", chat={"practice": "feedback"})
 
 
-def test_a_task_of_inspect_is_in_the_language_that_the_paradigm_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inspect = pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
+def test_a_task_of_inspect_is_in_the_language_that_the_paradigm_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inspect = pytest.importorskip(
+        "inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works"
+    )
     from inspect_ai.model import ModelOutput, get_model  # pyright: ignore[reportMissingImports]
 
     import spanlab
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("inspect_ai.model._model.count_text_tokens", len)
-    (tmp_path / "wechsel.yaml").write_text("paradigm: wechsel\nextends: cd\ntitle: Wechsel\ninstructions: {de: Was ist neu?, en: null}\n", "utf-8")
+    (tmp_path / "wechsel.yaml").write_text(
+        "paradigm: wechsel\nextends: cd\ntitle: Wechsel\ninstructions: {de: Was ist neu?, en: null}\n", "utf-8"
+    )
     asked: list[str] = []
 
     def say(messages: Any, tools: Any, choice: Any, config: Any) -> Any:
@@ -213,9 +272,14 @@ def test_a_task_of_inspect_is_in_the_language_that_the_paradigm_has(tmp_path: Pa
     assert asked
 
 
-def test_no_message_to_a_model_of_inspect_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In both directions: a session with one of its models, and a task of its own, whose log knows the right answers."""
-    inspect = pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
+def test_no_message_to_a_model_of_inspect_depends_on_what_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In both directions: a session with one of its models, and a task of its own, whose log knows
+    the right answers."""
+    inspect = pytest.importorskip(
+        "inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works"
+    )
     from inspect_ai.model import ModelOutput, ModelUsage, get_model  # pyright: ignore[reportMissingImports]
 
     import spanlab
@@ -233,9 +297,18 @@ def test_no_message_to_a_model_of_inspect_depends_on_what_is_right(tmp_path: Pat
     def both(name: str) -> list[str]:
         """The right answers that the log of the task has."""
         limits = RequestLimits(concurrency=1)
-        take(tmp_path / name, ChatAgent("inspect/mockllm/model", hook=InspectHook(get_model("mockllm/model", custom_outputs=say)), request_limits=limits))
+        take(
+            tmp_path / name,
+            ChatAgent(
+                "inspect/mockllm/model",
+                hook=InspectHook(get_model("mockllm/model", custom_outputs=say)),
+                request_limits=limits,
+            ),
+        )
         task = spanlab.inspect_task("vsr", trials=2, seed=4, levels={"list_length": [3]})
-        (log,) = inspect.eval(task, model=get_model("mockllm/model", custom_outputs=say), log_dir=name, display="none", max_samples=1)
+        (log,) = inspect.eval(
+            task, model=get_model("mockllm/model", custom_outputs=say), log_dir=name, display="none", max_samples=1
+        )
         assert log.status == "success", log.error
         return [str(sample.target) for sample in log.samples]
 

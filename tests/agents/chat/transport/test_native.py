@@ -1,4 +1,5 @@
-"""Anthropic's and OpenAI's own interfaces, by servers that speak them to the official clients: what goes out, and what becomes of all that may come back."""
+"""Anthropic's and OpenAI's own interfaces, by servers that speak them to the official clients: what
+goes out, and what becomes of all that may come back."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ VSR, CD = load_paradigm("vsr"), load_paradigm("cd")
 PLAN = plan_session(VSR, seed=4, levels={"list_length": [2]}, trials=2)
 WORDS = {"anthropic": "Anthropic's interface", "responses": "Responses"}
 
-pytestmark = pytest.mark.skipif(not installed("anthropic") or not installed("openai"), reason="the official clients are not installed")
+pytestmark = pytest.mark.skipif(
+    not installed("anthropic") or not installed("openai"), reason="the official clients are not installed"
+)
 
 
 def json_answer(body: Mapping[str, Any], status: int = 200) -> Answer:
@@ -43,21 +46,44 @@ def message(text: str = "3", **more: Any) -> dict[str, Any]:
     """A reply of Anthropic's interface."""
     usage = {"input_tokens": 10, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 20, "output_tokens": 2}
     content = [{"type": "thinking", "thinking": "so", "signature": "x"}, {"type": "text", "text": text}]
-    said = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x-1", "content": content, "stop_reason": "end_turn", "stop_sequence": None}
+    said = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-x-1",
+        "content": content,
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+    }
     return {**said, "usage": usage, **more}
 
 
 def response(text: str = "3", **more: Any) -> dict[str, Any]:
     """A reply of the interface Responses."""
-    logprobs = [{"token": "3", "logprob": -0.1, "bytes": [], "top_logprobs": [{"token": "4", "logprob": -3.0, "bytes": []}]}]
+    logprobs = [
+        {"token": "3", "logprob": -0.1, "bytes": [], "top_logprobs": [{"token": "4", "logprob": -3.0, "bytes": []}]}
+    ]
     parts = [{"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}]
     output = [
         {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "so"}]},
         {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": parts},
     ]
-    usage = {"input_tokens": 35, "input_tokens_details": {"cached_tokens": 20}, "output_tokens": 2, "output_tokens_details": {"reasoning_tokens": 1}}
+    usage = {
+        "input_tokens": 35,
+        "input_tokens_details": {"cached_tokens": 20},
+        "output_tokens": 2,
+        "output_tokens_details": {"reasoning_tokens": 1},
+    }
     usage["total_tokens"] = 37
-    beside = {"error": None, "incomplete_details": None, "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "instructions": None, "metadata": {}}
+    beside = {
+        "error": None,
+        "incomplete_details": None,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "instructions": None,
+        "metadata": {},
+    }
     return {
         "id": "resp_1",
         "object": "response",
@@ -101,7 +127,11 @@ def checked(api: str, request: Request) -> str:
     if SECRET not in request.headers.get("x-api-key", "") + request.headers.get("authorization", ""):
         return "no key"
     if api == "responses":
-        return "" if body["model"] == "x" and body["store"] is False and body["input"] and "messages" not in body else "malformed"
+        return (
+            ""
+            if body["model"] == "x" and body["store"] is False and body["input"] and "messages" not in body
+            else "malformed"
+        )
     blocks = [block for one in body["messages"] for block in one["content"]]
     if (
         "anthropic-version" not in request.headers
@@ -109,7 +139,11 @@ def checked(api: str, request: Request) -> str:
         or {one["role"] for one in body["messages"]} - {"user", "assistant"}
     ):
         return "malformed"
-    return "" if body["messages"][0]["role"] == "user" and all(block["type"] == "image" or block["text"] for block in blocks) else "malformed"
+    return (
+        ""
+        if body["messages"][0]["role"] == "user" and all(block["type"] == "image" or block["text"] for block in blocks)
+        else "malformed"
+    )
 
 
 @pytest.fixture(params=["anthropic", "responses"])
@@ -125,7 +159,8 @@ def server(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     with listening(answer) as tap:
         base = tap.base_url.removesuffix("/v1") if api == "anthropic" else tap.base_url
         (tmp_path / "providers.yaml").write_text(
-            f"providers:\n  {api}-here: {{base_url: '{base}', key_variable: LAB_KEY, api: {api}, prices: {{x: {{input: 1, output: 2, cached_input: 0.1}}}}}}\n",
+            f"providers:\n  {api}-here: {{base_url: '{base}', key_variable: LAB_KEY, api: {api}, prices: {{x: {{input:"
+            " 1, output: 2, cached_input: 0.1}}}\n",
             encoding="utf-8",
         )
         monkeypatch.setenv("SPANLAB_PROVIDERS", str(tmp_path / "providers.yaml"))
@@ -137,7 +172,12 @@ SETTINGS = {"anthropic": {"max_tokens": 50}, "responses": {}}
 
 
 def take(
-    folder: Path, server: Server, settings: Mapping[str, Any] | None = None, plan: Sequence[PlannedTrial] = PLAN, paradigm: Any = VSR, **care: Any
+    folder: Path,
+    server: Server,
+    settings: Mapping[str, Any] | None = None,
+    plan: Sequence[PlannedTrial] = PLAN,
+    paradigm: Any = VSR,
+    **care: Any,
 ) -> Path:
     options = {"concurrency": 1, "max_retries": 3, **care}
     agent = make_agent(server.agent, 1, chat={**SETTINGS[server.api], **(settings or {})}, care=options)
@@ -149,17 +189,42 @@ def take(
 @pytest.mark.slow
 def test_a_session_goes_through_the_official_client(server: Server, run: Run, tmp_path: Path) -> None:
     chat = [
-        word for one in (*(f"{name}={value}" for name, value in SETTINGS[server.api].items()), "extra_headers={X-Project: memory}") for word in ("--chat", one)
+        word
+        for one in (
+            *(f"{name}={value}" for name, value in SETTINGS[server.api].items()),
+            "extra_headers={X-Project: memory}",
+        )
+        for word in ("--chat", one)
     ]
     status, out, err = run(
-        "replay", "vsr", "--agent", server.agent, "--trials", "2", "--set", "list_length=2", *chat, "--concurrency", "1", "--data", tmp_path / "d"
+        "replay",
+        "vsr",
+        "--agent",
+        server.agent,
+        "--trials",
+        "2",
+        "--set",
+        "list_length=2",
+        *chat,
+        "--concurrency",
+        "1",
+        "--data",
+        tmp_path / "d",
     )
     assert status == 0, err
     (folder,) = find_sessions([tmp_path / "d"])
     assert read_responses(folder)["outcome"].tolist() == ["answered"] * 4
-    assert all(request.path == PATHS[server.api] and request.headers["x-project"] == "memory" for request in server.tap.requests)
+    assert all(
+        request.path == PATHS[server.api] and request.headers["x-project"] == "memory"
+        for request in server.tap.requests
+    )
     account = read_session(folder)["account"]
-    assert (account["requests"], account["prompt_tokens"], account["cached_tokens"], account["completion_tokens"]) == (4, 140, 80, 8)
+    assert (account["requests"], account["prompt_tokens"], account["cached_tokens"], account["completion_tokens"]) == (
+        4,
+        140,
+        80,
+        8,
+    )
     written = 20 if server.api == "anthropic" else 0  # to the cache, at 1.25 times the price
     assert account["cost"] == pytest.approx((60 + 0.25 * written + 80 * 0.1 + 8 * 2) / 1e6)
     talk = Transcript(folder).talk("1")
@@ -190,12 +255,20 @@ def test_the_whole_conversation_and_its_pictures_go_out(server: Server, tmp_path
         assert said[1]["content"] == [{"type": "text", "text": "3"}]
     else:
         assert kinds == {"input_text", "input_image"}
-        assert next(block for block in said[0]["content"] if block["type"] == "input_image")["image_url"].startswith("data:image/png;base64,")
+        assert next(block for block in said[0]["content"] if block["type"] == "input_image")["image_url"].startswith(
+            "data:image/png;base64,"
+        )
         assert said[1]["content"] == "3"
 
 
 def test_settings_go_out_as_the_interface_calls_them(server: Server, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"temperature": 0.5, "reasoning_effort": "low", "max_tokens": 9, "constrained": "json", "extra_body": {"service_tier": "flex"}}
+    settings: dict[str, Any] = {
+        "temperature": 0.5,
+        "reasoning_effort": "low",
+        "max_tokens": 9,
+        "constrained": "json",
+        "extra_body": {"service_tier": "flex"},
+    }
     settings |= {"cache_control": "1h", "stop": ["END"], "top_k": 3} if server.api == "anthropic" else {}
     take(tmp_path, server, settings, PLAN[:1])
     body = server.tap.requests[0].body
@@ -233,7 +306,9 @@ def test_what_the_interface_lacks_is_told_before_anything_is_sent(server: Server
 
 
 @pytest.mark.parametrize("settings", [{"seed": 1}, {"max_tokens": None}])
-def test_no_session_begins_with_settings_that_the_interface_lacks(server: Server, tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_no_session_begins_with_settings_that_the_interface_lacks(
+    server: Server, tmp_path: Path, settings: dict[str, Any]
+) -> None:
     if server.api == "responses" and "max_tokens" in settings:
         pytest.skip("Responses needs no max_tokens")
     with pytest.raises(SpanLabError):
@@ -253,7 +328,9 @@ def test_a_request_in_a_queue_is_no_reply(server: Server) -> None:
 def test_an_error_with_status_200_is_explained(server: Server) -> None:
     hook = native_hook(server.api, Endpoint("http://127.0.0.1:9", key_variable=None, provider="gone"))
     assert hook is not None
-    answer = SimpleNamespace(model_extra={"error": {"type": "overloaded_error", "message": "try later"}}, usage=None, content=None)
+    answer = SimpleNamespace(
+        model_extra={"error": {"type": "overloaded_error", "message": "try later"}}, usage=None, content=None
+    )
     with pytest.raises(EndpointError, match="an error in place of a reply: try later") as caught:
         hook._checked(answer, "x")
     assert caught.value.begun
@@ -263,7 +340,17 @@ def test_an_error_with_status_200_is_explained(server: Server) -> None:
 
 def test_tokens_written_to_a_cache_cost_more() -> None:
     totals = Totals()
-    totals.add(Reply(content="1", latency_ms=0, prompt_tokens=1000, completion_tokens=10, cached_tokens=200, cache_write_tokens=700, cache_write_1h_tokens=300))
+    totals.add(
+        Reply(
+            content="1",
+            latency_ms=0,
+            prompt_tokens=1000,
+            completion_tokens=10,
+            cached_tokens=200,
+            cache_write_tokens=700,
+            cache_write_1h_tokens=300,
+        )
+    )
     prices = Prices(input=1, output=2, cached_input=0.1)
     assert totals.cost(prices) == pytest.approx((100 + 200 * 0.1 + 400 * 1.25 + 300 * 2 + 10 * 2) / 1e6)
     stated = Prices(input=1, output=2, cached_input=0.1, cache_write=1.5, cache_write_1h=3)
@@ -299,7 +386,12 @@ def test_a_wrong_key_stops_the_session_without_the_key_in_the_sentence(server: S
 
 def test_a_reply_that_a_filter_takes_away_fails_its_trial_and_is_paid_for(server: Server, tmp_path: Path) -> None:
     taken_away = (
-        message("", stop_reason="refusal", content=[], stop_details={"type": "refusal", "category": "cyber", "explanation": "no"})
+        message(
+            "",
+            stop_reason="refusal",
+            content=[],
+            stop_details={"type": "refusal", "category": "cyber", "explanation": "no"},
+        )
         if server.api == "anthropic"
         else response("", status="incomplete", incomplete_details={"reason": "content_filter"})
     )
@@ -308,7 +400,12 @@ def test_a_reply_that_a_filter_takes_away_fails_its_trial_and_is_paid_for(server
     account = Transcript(folder).account()
     assert account["trials_failed"] == 1
     assert "a filter at http://127.0.0.1" in next(iter(account["failed"]))
-    assert (account["requests"], account["replies"], account["paid_twice_at_most"], account["prompt_tokens"]) == (3, 2, 1, 3 * 35)
+    assert (account["requests"], account["replies"], account["paid_twice_at_most"], account["prompt_tokens"]) == (
+        3,
+        2,
+        1,
+        3 * 35,
+    )
 
 
 def test_a_reply_that_is_cut_says_so_and_a_refusal_is_kept(server: Server, tmp_path: Path) -> None:
@@ -319,7 +416,15 @@ def test_a_reply_that_is_cut_says_so_and_a_refusal_is_kept(server: Server, tmp_p
     )
     server.script[1] = json_answer(cut)
     if server.api == "responses":
-        said = [{"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [{"type": "refusal", "refusal": "I will not"}]}]
+        said = [
+            {
+                "type": "message",
+                "id": "m",
+                "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "refusal", "refusal": "I will not"}],
+            }
+        ]
         server.script[2] = json_answer(response(output=said))
     folder = take(tmp_path, server, {"reask": 1}, PLAN[:1])
     replies = [turn.reply for turn in Transcript(folder).talk("1").turns]
@@ -330,7 +435,9 @@ def test_a_reply_that_is_cut_says_so_and_a_refusal_is_kept(server: Server, tmp_p
 
 def test_an_error_in_place_of_a_response_is_no_reply(server: Server, tmp_path: Path) -> None:
     if server.api == "responses":
-        server.script[1] = json_answer(response(status="failed", output=[], error={"code": "server_error", "message": "it broke"}))
+        server.script[1] = json_answer(
+            response(status="failed", output=[], error={"code": "server_error", "message": "it broke"})
+        )
     else:
         server.script[1] = refused(500, "api_error", "it broke")
     folder = take(tmp_path, server, plan=PLAN[:1])

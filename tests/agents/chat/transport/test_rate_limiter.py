@@ -1,4 +1,5 @@
-"""The rate limiter before a chat server, on a virtual clock: its limit, its budgets, who goes first, and how it closes."""
+"""The rate limiter before a chat server, on a virtual clock: its limit, its budgets, who goes
+first, and how it closes."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from spanlab.agents.interruptions import Stopped
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock stands still while anything is to be done, and else jumps to what is due next."""
+    """An event loop whose clock stands still while anything is to be done, and else jumps to what
+    is due next."""
 
     def __init__(self) -> None:
         super().__init__(_NoWaiting(self))
@@ -60,7 +62,8 @@ def virtually(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
 )
 @pytest.mark.slow
 def test_no_minute_ever_has_more_than_its_budget(per_minute: int, steps: list[tuple[float, int]]) -> None:
-    """However long nobody asks, however many ask at once, and when one is held up on its way for up to a second: a server counts what arrives."""
+    """However long nobody asks, however many ask at once, and when one is held up on its way for up
+    to a second: a server counts what arrives."""
     now, taken, bucket = 0.0, [], Bucket(per_minute, 0.0)
     for pause, several in steps:
         now += pause
@@ -99,7 +102,8 @@ def test_a_budget_is_used_up(per_minute: int) -> None:
 
 
 def test_tokens_are_estimated_before_and_settled_after() -> None:
-    """1,000 expected and 100 taken, again and again: the budget of 6,000 a minute lets 60 through and not 6."""
+    """1,000 expected and 100 taken, again and again: the budget of 6,000 a minute lets 60 through
+    and not 6."""
 
     async def count(taken: float | None) -> int:
         limiter, done = RateLimiter(Limit(1000, 1000), tokens_per_minute=6000), 0
@@ -168,7 +172,8 @@ def test_the_limit_stays_within_its_bounds(history: list[tuple[bool, float]], mo
 
 @pytest.mark.slow
 def test_it_finds_what_a_server_can_take() -> None:
-    """A server that refuses whatever is under way beyond twenty: the limit settles around it, and few requests are refused."""
+    """A server that refuses whatever is under way beyond twenty: the limit settles around it, and
+    few requests are refused."""
 
     async def work() -> tuple[int, int, float]:
         limiter, inside, refused, served = RateLimiter(Limit(200)), 0, 0, 0
@@ -224,10 +229,14 @@ def test_older_trials_go_first(orders: list[int]) -> None:
 @settings(max_examples=50, deadline=None)
 @given(
     limit=st.integers(1, 8),
-    requests=st.lists(st.tuples(st.integers(0, 9), st.floats(0, 3), st.floats(0, 3), st.booleans()), min_size=1, max_size=40),
+    requests=st.lists(
+        st.tuples(st.integers(0, 9), st.floats(0, 3), st.floats(0, 3), st.booleans()), min_size=1, max_size=40
+    ),
 )
 @pytest.mark.slow
-def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(limit: int, requests: list[tuple[int, float, float, bool]]) -> None:
+def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(
+    limit: int, requests: list[tuple[int, float, float, bool]]
+) -> None:
     """Also when some of those who wait or are under way give up."""
 
     async def work() -> tuple[int, int]:
@@ -321,7 +330,10 @@ def test_a_gate_that_stops_lets_nothing_in_and_those_inside_out() -> None:
             with pytest.raises(Stopped):
                 await limiter.pause(1000)
 
-        tasks = [asyncio.ensure_future(one) for one in (*(ask(order) for order in range(5)), *(trial() for _ in range(3)), again())]
+        tasks = [
+            asyncio.ensure_future(one)
+            for one in (*(ask(order) for order in range(5)), *(trial() for _ in range(3)), again())
+        ]
         await asyncio.sleep(1)
         limiter.stop("enough")
         limiter.stop("and again")
@@ -373,7 +385,9 @@ def test_pauses_grow_and_differ_and_keep_to_what_was_asked() -> None:
     middle = [sum(fault().pause(before, str(seed)) for seed in range(200)) / 200 for before in range(12)]
     assert all(later > 1.5 * earlier for earlier, later in pairwise(middle[:7])), "twice as long each time"
     assert max(fault().pause(before, "x") for before in range(100)) <= 60
-    assert len({fault().pause(3, str(seed)) for seed in range(50)}) == 50, "those that failed together do not come back together"
+    assert len({fault().pause(3, str(seed)) for seed in range(50)}) == 50, (
+        "those that failed together do not come back together"
+    )
     assert fault().pause(3, "x") == fault().pause(3, "x")
     assert 5 <= fault(5.0).pause(0, "x") <= 5.5, "never earlier than asked"
     assert fault(86_400.0).pause(0, "x") <= 1.1 * LONGEST_ASKED_S
@@ -383,7 +397,8 @@ def test_pauses_grow_and_differ_and_keep_to_what_was_asked() -> None:
 
 
 class Sliding:
-    """A server that takes so many in a minute and says no more than that it was too much; it keeps count of what it refused."""
+    """A server that takes so many in a minute and says no more than that it was too much; it keeps
+    count of what it refused."""
 
     def __init__(self, per_minute: int, window_s: float = 60.0) -> None:
         self._most, self._window_s = per_minute, window_s
@@ -421,7 +436,9 @@ async def _session(server: Sliding, requests: int) -> float:
 
 
 @pytest.mark.parametrize(("per_minute", "window_s"), [(120, 60.0), (30, 60.0), (5, 1.0), (600, 60.0)])
-def test_the_rate_of_a_server_that_only_says_too_much_is_found_with_few_refusals(per_minute: int, window_s: float) -> None:
+def test_the_rate_of_a_server_that_only_says_too_much_is_found_with_few_refusals(
+    per_minute: int, window_s: float
+) -> None:
     server = Sliding(per_minute, window_s)
     requests = 500
     took = virtually(lambda: _session(server, requests))

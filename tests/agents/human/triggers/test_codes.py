@@ -1,4 +1,5 @@
-"""Trigger codes: what a paradigm and a study may declare, how ports are named, and what the runner does. (Whole sessions: ``test_sessions.py``.)"""
+"""Trigger codes: what a paradigm and a study may declare, how ports are named, and what the runner
+does. (Whole sessions: ``test_sessions.py``.)"""
 
 from __future__ import annotations
 
@@ -21,19 +22,24 @@ from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.study import load_study
 from spanlab.sessions.triggers import parse_codes, trigger_request
 
-CODES = "triggers: {trial_start: 1, phases: {probe: 20, feedback: {right: 31, wrong: 32}}, responses: {x: 51, '-': 52}, verdicts: {right: 61}}\n"
+CODES = (
+    "triggers: {trial_start: 1, phases: {probe: 20, feedback: {right: 31, wrong: 32}}, responses: {x: 51, '-': 52},"
+    " verdicts: {right: 61}}\n"
+)
 
 
 def paradigm(text: str = GO_NOGO + CODES) -> Paradigm:
     return paradigm_from_data(parse(text, "gonogo.yaml").data, "gonogo.yaml")
 
 
-# -- what is declared --------------------------------------------------------------------------------------------------------------------------------
+# -- what is declared ------------------------------------------------------------------------------
 
 
 def test_codes_are_read_and_inherited_one_by_one(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(GO_NOGO + CODES)
-    (tmp_path / "other.yaml").write_text("extends: base.yaml\nparadigm: other\ntriggers: {trial_start: null, trial_end: 9, phases: {probe: 21}}\n")
+    (tmp_path / "other.yaml").write_text(
+        "extends: base.yaml\nparadigm: other\ntriggers: {trial_start: null, trial_end: 9, phases: {probe: 21}}\n"
+    )
     assert "fine" in check_paradigm(tmp_path / "base.yaml")
     codes = load_paradigm(tmp_path / "other.yaml").triggers
     assert codes is not None
@@ -50,7 +56,8 @@ def test_codes_are_read_and_inherited_one_by_one(tmp_path: Path) -> None:
 def test_feedback_has_a_code_for_each_verdict() -> None:
     codes = paradigm().triggers
     assert codes is not None
-    # as its displays: what holds for wrong answers holds for missed ones without a code of their own
+    # as its displays: what holds for wrong answers holds for missed ones without a code of their
+    # own
     assert [codes.of_phase("feedback", verdict) for verdict in ("right", "wrong", "missed")] == [31, 32, 32]
     assert codes.of_response("x") == 51
     assert codes.of_response("y") is None
@@ -97,9 +104,16 @@ def test_a_timeline_that_asks_nothing_has_no_codes_for_answers() -> None:
 
 
 def test_codes_change_for_one_session() -> None:
-    asked = trigger_request(paradigm(), "dry", parse_codes(["phases.probe=99", "trial_start=none", "verdicts.wrong=62", "practice=true"]))
+    asked = trigger_request(
+        paradigm(), "dry", parse_codes(["phases.probe=99", "trial_start=none", "verdicts.wrong=62", "practice=true"])
+    )
     codes = Triggers.model_validate(asked["codes"])
-    assert (codes.of_phase("probe", "right"), codes.trial_start, codes.verdicts, codes.practice) == (99, None, {"right": 61, "wrong": 62}, True)
+    assert (codes.of_phase("probe", "right"), codes.trial_start, codes.verdicts, codes.practice) == (
+        99,
+        None,
+        {"right": 61, "wrong": 62},
+        True,
+    )
     assert codes.of_response("-") == 52
     assert asked["port"] == "dry"
 
@@ -146,7 +160,7 @@ def test_a_study_changes_codes_for_a_paradigm(tmp_path: Path) -> None:
         load_study(tmp_path / "small.yaml")
 
 
-# -- how ports are named -----------------------------------------------------------------------------------------------------------------------------
+# -- how ports are named ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -154,7 +168,10 @@ def test_a_study_changes_codes_for_a_paradigm(tmp_path: Path) -> None:
     [
         ("serial:/dev/ttyUSB0", Address("serial", "/dev/ttyUSB0")),
         ("serial:COM3@9600,pulse=10", Address("serial", "COM3", 9600, 10.0)),
-        ("serial:/dev/serial/by-path/pci-0000:00:14.0@2:1-port0@19200", Address("serial", "/dev/serial/by-path/pci-0000:00:14.0@2:1-port0", 19200)),
+        (
+            "serial:/dev/serial/by-path/pci-0000:00:14.0@2:1-port0@19200",
+            Address("serial", "/dev/serial/by-path/pci-0000:00:14.0@2:1-port0", 19200),
+        ),
         ("parallel:0x378,readback=off,test=0", Address("parallel", "0x378", test=0, readback=False)),
         ("lsl", Address("lsl", "spanlab")),
         ("lsl:my stream,lost=go_on", Address("lsl", "my stream", lost="go_on")),
@@ -190,7 +207,7 @@ def test_a_port_that_is_misnamed_is_told(text: str, problem: str) -> None:
     assert problem in str(error.value)
 
 
-# -- the runner --------------------------------------------------------------------------------------------------------------------------------------
+# -- the runner ------------------------------------------------------------------------------------
 
 
 class Wired(AtTheWindow):
@@ -245,7 +262,9 @@ def test_codes_are_handed_out_but_not_in_practice(tmp_path: Path) -> None:
 def test_codes_in_practice_where_they_are_wanted(tmp_path: Path) -> None:
     one = paradigm()
     agent = Wired(says_x)
-    session = start(tmp_path, one, agent, 1, practice=True, extra={"triggers": trigger_request(one, "dry", {"practice": True})})
+    session = start(
+        tmp_path, one, agent, 1, practice=True, extra={"triggers": trigger_request(one, "dry", {"practice": True})}
+    )
     Runner(session, agent).run()
     assert len(agent.marked) == len(agent.seen)
 
@@ -290,5 +309,7 @@ def test_machines_are_told_neither_codes_nor_verdicts(tmp_path: Path) -> None:
 def test_a_misspelt_answer_among_the_changes_stops_before_there_is_a_session(tmp_path: Path) -> None:
     one = paradigm()
     with pytest.raises(SpanLabError, match="no question takes the answer 'z'"):
-        start(tmp_path, one, Wired(says_x), 1, extra={"triggers": trigger_request(one, "dry", {"responses": {"z": 77}})})
+        start(
+            tmp_path, one, Wired(says_x), 1, extra={"triggers": trigger_request(one, "dry", {"responses": {"z": 77}})}
+        )
     assert list(tmp_path.iterdir()) == []

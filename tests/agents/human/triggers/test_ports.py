@@ -1,4 +1,5 @@
-"""What goes out over trigger ports: the line with its pulses, serial ports, parallel ports (by a stand-in), LSL. (Sessions: ``test_sessions.py``.)"""
+"""What goes out over trigger ports: the line with its pulses, serial ports, parallel ports (by a
+stand-in), LSL. (Sessions: ``test_sessions.py``.)"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from spanlab.agents.human.triggers.port import PortLost
 from spanlab.agents.human.triggers.sender import REST, Sending, TriggerSender
 from spanlab.core.errors import SpanLabError
 
-# -- the line ----------------------------------------------------------------------------------------------------------------------------------------
+# -- the line --------------------------------------------------------------------------------------
 
 
 class Wire:
@@ -115,7 +116,13 @@ def test_without_pulses_codes_follow_one_another(wired: Any) -> None:
 
 
 @settings(max_examples=25)
-@given(st.lists(st.tuples(st.booleans(), st.integers(1, 255), st.sampled_from([0.0, 0.0, 0.0008, 0.002])), min_size=1, max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.integers(1, 255), st.sampled_from([0.0, 0.0, 0.0008, 0.002])),
+        min_size=1,
+        max_size=12,
+    )
+)
 def test_every_code_is_on_the_wire_once_in_the_order_told(codes: list[tuple[bool, int, float]]) -> None:
     wire = Wire()
     with pytest.MonkeyPatch.context() as patch:
@@ -134,7 +141,9 @@ def test_every_code_is_on_the_wire_once_in_the_order_told(codes: list[tuple[bool
     assert queued == sorted(queued)  # those that wait keep their order
     assert wire.written[-1][1] == 0
     cut = [sending for sending in sendings if sending.over is not None]
-    assert sum(code == 0 for _, code in wire.written) == len(sendings) - len(cut) + 1  # one for each whole pulse, and one at the end
+    assert (
+        sum(code == 0 for _, code in wire.written) == len(sendings) - len(cut) + 1
+    )  # one for each whole pulse, and one at the end
 
 
 def test_a_port_that_dies_loses_codes_and_says_so_once(wired: Any) -> None:
@@ -182,7 +191,7 @@ def test_a_dead_port_is_found_by_its_test_pulse(monkeypatch: pytest.MonkeyPatch)
         TriggerSender(Address("dry"), lambda sentence: None)
 
 
-# -- serial ports ------------------------------------------------------------------------------------------------------------------------------------
+# -- serial ports ----------------------------------------------------------------------------------
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs pseudo-terminals")
 
@@ -252,7 +261,7 @@ def test_a_serial_port_that_is_not_there_is_told_with_what_to_do() -> None:
     assert "dialout" in str(error.value)
 
 
-# -- parallel ports (by a stand-in: there is none here) ----------------------------------------------------------------------------------------------
+# -- parallel ports (by a stand-in: there is none here) --------------------------------------------
 
 
 class StandIn:
@@ -314,7 +323,7 @@ def test_a_parallel_port_that_fails_is_told(driver: type[StandIn]) -> None:
     line.close()
 
 
-# -- LSL ---------------------------------------------------------------------------------------------------------------------------------------------
+# -- LSL -------------------------------------------------------------------------------------------
 
 INLET = """
 import sys
@@ -334,7 +343,9 @@ def test_another_program_gets_every_code_with_its_time() -> None:
     pytest.importorskip("pylsl")
     name = f"spanlab-test-{os.getpid()}"
     line = TriggerSender(read_address(f"lsl:{name}"), lambda sentence: None)
-    inlet = subprocess.Popen([sys.executable, "-c", INLET, name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    inlet = subprocess.Popen(
+        [sys.executable, "-c", INLET, name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     timer = threading.Timer(HANGS_S, inlet.kill)
     timer.start()
     assert inlet.stdout is not None

@@ -1,4 +1,5 @@
-"""Trigger codes of whole sessions, in a real window, over a pseudo-terminal. What was sent is judged here; the sessions are in ``triggers_bench.py``."""
+"""Trigger codes of whole sessions, in a real window, over a pseudo-terminal. What was sent is
+judged here; the sessions are in ``triggers_bench.py``."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ VERDICTS = {"right": 61, "wrong": 62, "missed": 63}
 
 
 def bench(folder: Path, *more: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, str(BENCH), str(folder), *more], capture_output=True, text=True, timeout=3600)
+    done = subprocess.run(
+        [sys.executable, str(BENCH), str(folder), *more], capture_output=True, text=True, timeout=3600
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -40,7 +43,8 @@ def of_kind(session: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 def expected(session: dict[str, Any]) -> Iterator[tuple[str, str, int, int, str]]:
-    """(trial, for, step, code, what) of every code that a session should have sent, as follows from its steps; each kind in order."""
+    """(trial, for, step, code, what) of every code that a session should have sent, as follows from
+    its steps; each kind in order."""
     for trial in of_kind(session, "trial_start"):
         key = trial["trial"]
         if key.startswith("p"):
@@ -55,7 +59,13 @@ def expected(session: dict[str, Any]) -> Iterator[tuple[str, str, int, int, str]
                 yield key, "phase", last, ONSETS[phase], phase
             if "ask" not in step:
                 continue
-            verdict = "missed" if step["outcome"] == "omitted" else "right" if all(score["correct"] for score in step["scores"]) else "wrong"
+            verdict = (
+                "missed"
+                if step["outcome"] == "omitted"
+                else "right"
+                if all(score["correct"] for score in step["scores"])
+                else "wrong"
+            )
             for press in step["raw"]["presses"]:
                 what = str(press.get("value", "done"))
                 if press["does"] in ("answer", "mark") and what in RESPONSES:
@@ -69,7 +79,8 @@ def told(triggers: Sequence[dict[str, Any]]) -> list[tuple[str, str, int, int, s
 
 
 def by_kind(codes: Sequence[tuple[str, str, int, int, str]]) -> list[tuple[str, str, int, int, str]]:
-    """In the order of each kind: a response at the border of two steps may well come after the onset of the second."""
+    """In the order of each kind: a response at the border of two steps may well come after the
+    onset of the second."""
     return sorted(codes, key=lambda code: code[1])
 
 
@@ -103,7 +114,11 @@ def test_codes_of_answers_follow_the_press(facts: dict[str, Any]) -> None:
     steps = {(step["trial"], step["step"]): step for step in of_kind(session, "step")}
     for one in given:
         step = steps[one["trial"], one["step"]]
-        (press,) = (press for press in step["raw"]["presses"] if str(press.get("value")) == one["what"] and press["does"] in ("answer", "mark"))
+        (press,) = (
+            press
+            for press in step["raw"]["presses"]
+            if str(press.get("value")) == one["what"] and press["does"] in ("answer", "mark")
+        )
         assert one["flip_ms"] == step["shown"][0]["onset_ms"]
         assert one["sent_ms"] - one["delay_ms"] == pytest.approx(one["flip_ms"] + press["rt_ms"], abs=0.01)
         assert one["delay_ms"] >= 0
@@ -111,9 +126,13 @@ def test_codes_of_answers_follow_the_press(facts: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_codes_leave_within_milliseconds(facts: dict[str, Any]) -> None:
-    """A press is looked for about once a millisecond, but for the last three before a refresh and while a frame is drawn."""
+    """A press is looked for about once a millisecond, but for the last three before a refresh and
+    while a frame is drawn."""
     sent = of_kind(facts["dry"], "trigger")
-    delays = {kind: [one["delay_ms"] for one in sent if one["for"] == kind and one["what"] != "done"] for kind in ("phase", "response")}
+    delays = {
+        kind: [one["delay_ms"] for one in sent if one["for"] == kind and one["what"] != "done"]
+        for kind in ("phase", "response")
+    }
     assert np.median(delays["phase"]) < 1
     assert np.median(delays["response"]) < 12
 
@@ -129,7 +148,8 @@ def test_a_dry_run_writes_what_the_wire_would_have_carried(facts: dict[str, Any]
         assert code == 0 or following == 0 or any("over" in one and one["over"]["code"] == code for one in sent)
         if code and not following:
             assert then - at >= 5.0 - 0.01
-    # the shortest that a pulse may be cut to is kept, but for what the machine was late with the code that was cut short
+    # the shortest that a pulse may be cut to is kept, but for what the machine was late with the
+    # code that was cut short
     for before, one in itertools.pairwise(sent):
         assert "over" not in one or one["over"]["after_ms"] + (before["delay_ms"] or 0) >= 1.9
 
@@ -141,14 +161,18 @@ def test_what_a_serial_line_carries_is_what_the_record_says(facts: dict[str, Any
     assert len(sent) > 10
     assert [byte for byte in facts["arrived"] if byte] == [99, *sent]
     assert facts["arrived"][-1] == 0
-    assert session["apparatus"]["triggers"] | {"baud": 9600, "pulse_ms": 3.0, "test_code": 99, "lost": ""} == session["apparatus"]["triggers"]
+    assert (
+        session["apparatus"]["triggers"] | {"baud": 9600, "pulse_ms": 3.0, "test_code": 99, "lost": ""}
+        == session["apparatus"]["triggers"]
+    )
 
 
 def test_a_port_that_dies_stops_the_session_after_the_trial(facts: dict[str, Any]) -> None:
     broken, mended = facts["broken"], facts["mended"]
     assert "takes no more trigger codes" in broken["error"]
     assert any("stops when this trial is over" in sentence for sentence in broken["said"])
-    # the trial under way is whole; every code is in the record, and those that were lost are told apart
+    # the trial under way is whole; every code is in the record, and those that were lost are told
+    # apart
     assert [end["trial"] for end in of_kind(broken, "trial_end")] == ["1"]
     sent = of_kind(broken, "trigger")
     assert by_kind(told(sent)) == by_kind(list(expected(broken)))
@@ -197,7 +221,8 @@ def test_a_port_that_dies_in_the_last_trial_is_told_at_the_end(facts: dict[str, 
 
 
 def test_a_block_of_questions_is_not_finished_first(facts: dict[str, Any]) -> None:
-    """One with each item, as in N-back: the session stops before the next item, and the block is taken again once the port is mended."""
+    """One with each item, as in N-back: the session stops before the next item, and the block is
+    taken again once the port is mended."""
     block = facts["block"]
     assert "the session stops here" in block["error"]
     assert block["events"][-1]["event"] == "interrupted"
@@ -205,4 +230,7 @@ def test_a_block_of_questions_is_not_finished_first(facts: dict[str, Any]) -> No
     asked = [step for step in of_kind(block, "step") if "ask" in step]
     assert 4 <= len(asked) <= 8
     assert all(step["shown"][0]["shown_ms"] > 100 for step in asked)  # the step under way is on record whole
-    assert [one["step"] for one in of_kind(block, "trigger") if one["sent_ms"] is None][-1] in (asked[-1]["step"], asked[-1]["step"] + 1)
+    assert [one["step"] for one in of_kind(block, "trigger") if one["sent_ms"] is None][-1] in (
+        asked[-1]["step"],
+        asked[-1]["step"] + 1,
+    )
