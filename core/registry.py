@@ -9,6 +9,7 @@ and ``spanlab.responses``.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -147,7 +148,8 @@ class Declarations(Generic[V]):
             except Exception as error:
                 where = f" of {point.dist.name}" if point.dist is not None else ""
                 failure = failure or SpanLabError(
-                    f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); repair or uninstall that package"
+                    f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); repair or uninstall that"
+                    " package"
                 )
                 failure.__cause__ = failure.__cause__ or error
         if failure is not None:
@@ -277,13 +279,31 @@ class ComponentHelp:
         return "\n".join(lines)
 
 
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a model, in whose descriptions a paragraph is a line."""
+    return cast(dict[str, Any], _unwrapped(model.model_json_schema(by_alias=True)))
+
+
+def _unwrapped(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_unwrapped(part) for part in cast(list[Any], schema)]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: re.sub(r"(?<=[^\s-])\n(?=[^\s-])", " ", part)
+        if key == "description" and isinstance(part, str)
+        else _unwrapped(part)
+        for key, part in cast(dict[str, Any], schema).items()
+    }
+
+
 def describe(registry: Registry[Any]) -> tuple[ComponentHelp, ...]:
     """Every component of a registry with its parameters: types, defaults and lines of help, as
     declared."""
     described: list[ComponentHelp] = []
     for name in registry:
         cls = registry.get(name)
-        schema = cls.model_json_schema()
+        schema = schema_of(cls)
         parameters = tuple(
             Parameter(
                 key,
@@ -307,7 +327,7 @@ def json_schema(registry: Registry[Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for name in registry:
         cls = registry.get(name)
-        schema = cls.model_json_schema()
+        schema = schema_of(cls)
         definitions |= {key: _with_expressions(part) for key, part in schema.pop("$defs", {}).items()}
         schema = _with_expressions(schema)
         bare = [schema["properties"][cls.shorthand]] if cls.shorthand else []

@@ -83,7 +83,7 @@ def record_keys(models: Sequence[tuple[str, type, set[str]]], what: str) -> str:
 
     rows: list[tuple[str, ...]] = []
     for name, model, left_out in models:
-        rows += [(name, "", "", model.__doc__ or "")] if name else []
+        rows += [(name, "", "", " ".join((model.__doc__ or "").split()))] if name else []
         for field in fields_of(model):
             if field.name != "event" and field.name not in left_out:
                 said = ", ".join(

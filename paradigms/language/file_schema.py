@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.registry import Registry, json_schema
+from ...core.registry import Registry, json_schema, schema_of
 from ...stimuli import STIMULI
 from ..responses import RESPONSES
 from ..samplers import SAMPLERS
@@ -66,7 +66,7 @@ _FLOW: dict[str, dict[str, Any]] = {
 def file_schema() -> dict[str, Any]:
     """The JSON Schema of a paradigm file, with every registered stimulus, sampler and response
     kind."""
-    head = Head.model_json_schema(by_alias=True)
+    head = schema_of(Head)
     definitions: dict[str, Any] = head.pop("$defs")
     parts: tuple[tuple[str, Registry[Any], Mapping[str, str]], ...] = (
         ("display", STIMULI, DISPLAY_KEYS),

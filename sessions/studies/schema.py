@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, Str
 
 from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.refractory import Refractory
+from ...core.registry import schema_of
 from ...paradigms import Generator
 from ...paradigms.identity import MAX_MASTER_SEED, stream
 from ...paradigms.language.schema import Levels, Scalar
@@ -88,7 +89,9 @@ class Entry(_StudyModel):
     )
     place: Literal["first", "last"] | None = Field(
         default=None,
-        description="first or last: it stays at the beginning or end of its sessions, and the order is that of the others",
+        description=(
+            "first or last: it stays at the beginning or end of its sessions, and the order is that of the others"
+        ),
     )
     practice: bool = Field(default=True, description="whether practice comes first, if the paradigm has some")
     generator: Generator = Field(default="corrected", description="corrected or published trials")
@@ -144,11 +147,16 @@ class StudyFile(_StudyModel):
     )
     order: Order = Field(
         default="fixed",
-        description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session",
+        description=(
+            "fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session"
+        ),
     )
     seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] | None = Field(
         default=None,
-        description="seed from which the trials and shuffled orders of each participant number follow; drawn at random if not given",
+        description=(
+            "seed from which the trials and shuffled orders of each participant number follow; drawn at random if not"
+            " given"
+        ),
     )
     sessions: (
         Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)]
@@ -157,7 +165,10 @@ class StudyFile(_StudyModel):
     )
     groups: Annotated[list[Named[Group]], Field(min_length=2, max_length=50)] | None = Field(
         default=None,
-        description="groups of participants, by names, or names with settings; everybody is assigned to one, balanced over who has come",
+        description=(
+            "groups of participants, by names, or names with settings; everybody is assigned to one, balanced over who"
+            " has come"
+        ),
     )
     people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="largest number of participants; no limit if not given"
@@ -177,16 +188,23 @@ class StudyFile(_StudyModel):
     )
     palette: PaletteName = Field(
         default="published",
-        description="colours of the stimuli: published, or safe for people who cannot tell red from green; options override it",
+        description=(
+            "colours of the stimuli: published, or safe for people who cannot tell red from green; options override it"
+        ),
     )
     refractory: RefractoryTimes = Field(
         default=RefractoryTimes(),
-        description="{same_ms: 200, other_ms: 100}: when a self-paced step begins to accept the same key, or another one, if a press ended the step before",
+        description=(
+            "{same_ms: 200, other_ms: 100}: when a self-paced step begins to accept the same key, or another one, if a"
+            " press ended the step before"
+        ),
     )
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(
         default=None,
-        description="page with two buttons before the first paradigm, by language; asked once, and again if the text differs",
+        description=(
+            "page with two buttons before the first paradigm, by language; asked once, and again if the text differs"
+        ),
     )
     debrief: Texts | None = Field(
         default=None, description="page after the last paradigm of the last session, by language"
@@ -203,7 +221,7 @@ class StudyFile(_StudyModel):
 def study_file_schema() -> dict[str, Any]:
     """The JSON Schema of a study file, for editors that complete and check while one types;
     ``spanlab check`` knows more."""
-    schema = StudyFile.model_json_schema(by_alias=True)
+    schema = schema_of(StudyFile)
     definitions, properties = schema["$defs"], schema["properties"]
     # What is written shorter than it is kept.
     setting = definitions["KeySetting"]["properties"]
