@@ -312,7 +312,7 @@ def test_the_table_of_coverage_is_whole_and_says_what_it_should() -> None:
     assert rows is not None
     cells = [[one.strip() for one in line.strip("|").split("|")] for line in rows[1].splitlines()[2:]]
     program = (root / "benchmarks" / "coverage.py").read_text(encoding="utf-8")
-    cases = re.findall(r'^    \("(.*?)", "(.*?)", (?:HOLDS|SIZE|BETWEEN|ABOUT),', program, re.MULTILINE)
+    cases = re.findall(r'^    \(\s*"(.*?)",\s*"(.*?)",\s*(?:HOLDS|SIZE|BETWEEN|ABOUT),', program, re.MULTILINE)
     assert [(what, whose) for what, whose, *_ in cells] == cases
     for what, whose, counted, percent, error, _ in cells:
         assert counted != "interval holds" or float(percent) + float(error) >= 93.5, (what, whose, percent)

@@ -368,7 +368,7 @@ def test_the_reading_leads_from_a_paradigm_to_a_curve_in_ten_files() -> None:
     assert (files[0], files[-1].split("/")[0]) == ("paradigms/library/vsr.yaml", "analysis")
     assert [question for _, _, question in rows if not question.endswith("?")] == []
     # an afternoon: what has to be read is not longer than a long paper
-    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) < 3500
+    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) < 4000
 
 
 @pytest.mark.slow

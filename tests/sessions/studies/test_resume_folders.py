@@ -141,7 +141,7 @@ def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(
 
 def test_a_session_cannot_begin_anew_beside_itself(study: Study, data: Path) -> None:
     visit = interrupted(study, data)
-    with only_writer(visit), pytest.raises(SpanLabError, match="is running now"):
+    with only_writer(visit), pytest.raises(SpanLabError, match="is running, so it cannot start afresh"):
         sit(study, data, existing="new")
     assert sit(study, data, existing="new").run == 2
 
