@@ -61,14 +61,12 @@ def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> 
     table = responses.copy(deep=False)
     for name in ("agent", "agent_kind", "participant", "agent_settings_hash", "session", "paradigm"):
         table[name] = as_text(table[name]) if name in table.columns else ""
-    labels = {facts.name: facts.label for facts in sessions} | {
-        name: pool.label for name, pool in pooled(sessions).items()
-    }
+    together = pooled(sessions)
+    labels = {facts.name: facts.label for facts in sessions} | {name: pool.label for name, pool in together.items()}
     demanded = pd.Index(sorted({"", *labels.values()}), dtype="str")
     codes, names = pd.factorize(table["session"])
-    place = np.array([demanded.get_loc(labels.get(str(name), "")) for name in names] + [0], dtype=np.int8)
+    place = np.array([demanded.get_loc(labels.get(str(name), "")) for name in names] + [0], dtype=np.int64)
     table = table.assign(**{LABEL: pd.Categorical.from_codes(place[codes], categories=demanded)})
-    together = pooled(sessions)
     if together:
         own = [together.get(str(name)) for name in names]
         for column, values in (

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.sessions import SessionFacts
-from spanlab.analysis.data.style import name_agents, pooled
+from spanlab.analysis.data.style import LABEL, labelled, name_agents, pooled
 from spanlab.analysis.effects.curves import overall
 from spanlab.analysis.means.cell_means import unit_means
 from spanlab.analysis.means.contrasts import contrast_of
@@ -245,3 +245,9 @@ def test_identical_repeats_of_nback_leave_intervals_as_they_are(wordings: int, u
     assert set(few["unit"]) == {unit}
     for name in ("mean", "sem", "low", "high"):
         assert many[name].astype(float).tolist() == pytest.approx(few[name].astype(float).tolist(), nan_ok=True), name
+
+
+def test_two_hundred_settings_have_a_name_each() -> None:
+    sessions = [session(f"s{at}", "", settings=f"temperature {at}", label=f"at {at}") for at in range(200)]
+    table = pd.DataFrame({"session": [facts.name for facts in sessions], "agent": "chat:m", "agent_kind": "chat"})
+    assert list(labelled(table, sessions)[LABEL]) == [f"at {at}" for at in range(200)]
