@@ -414,11 +414,12 @@ def recorded_by(file: Path) -> Path:
         where nobody has taken part in the study yet, as far as the default folder of data tells.
     """
     from ...sessions.studies.study import is_study, load_study
+    from ...sessions.studies.visit_files import latest_visits
 
     if not file.is_file() or not is_study(file):
         return file
     folder = DATA / load_study(file).name
-    if not folder.is_dir():
+    if not latest_visits(folder.resolve()):
         raise SpanLabError(
             f"nobody has taken part in this study yet in {folder}; if its data are elsewhere, give their folder in"
             f" place of {file.name}"

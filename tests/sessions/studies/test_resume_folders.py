@@ -77,6 +77,8 @@ def test_the_file_of_a_study_goes_on_as_its_data_do(
     from spanlab.agents.human import seating
 
     assert "nobody has taken part in this study yet in data/" in complaint(*run("resume", "study.yaml"))
+    (data / study.name).mkdir(parents=True)  # as the command for links leaves it
+    assert "nobody has taken part in this study yet in data/" in complaint(*run("resume", "study.yaml"))
     visit = interrupted(study, data)
     monkeypatch.setattr(seating, "seat", lambda *_: Guest())
     status, _, err = run("resume", "study.yaml")
