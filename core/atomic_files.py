@@ -13,6 +13,7 @@ import os
 import secrets
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
@@ -113,14 +114,15 @@ def replacing(path: Path, remedy: str = "", folders: Folders = "none", together:
     ----------
     remedy : what the user can do when it cannot be written, as the end of a sentence
     folders : which missing folders are made: none, the file's own, or all above it, too
-    together : whether other processes may write the same file at the same time
+    together : whether other processes or threads may write the same file at the same time
 
     Raises
     ------
     SpanLabError
         when it cannot be written; what was there stays as it was.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part" if together else f".{path.name}.part")
+    writer = f".{os.getpid()}-{threading.get_ident()}" if together else ""
+    partial = path.with_name(f".{path.name}{writer}.part")
     try:
         try:
             if folders != "none":
@@ -282,15 +284,15 @@ def check_room(folder: Path) -> None:
 json_text: Callable[[Mapping[str, Any]], str] = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file, whole or not at all.
+def write_json(path: Path, content: Mapping[str, Any], together: bool = False) -> None:
+    """Write a JSON file, whole or not at all, as :func:`replacing` does.
 
     Raises
     ------
     SpanLabError
         when it cannot be written.
     """
-    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8"), together=together)
 
 
 def json_line(content: Mapping[str, Any]) -> bytes:

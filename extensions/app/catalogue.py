@@ -77,7 +77,7 @@ class Catalogue:
         known = [one.name for one in paradigms if _network_knows(one)]
         with suppress(OSError, SpanLabError):
             self._kept.parent.mkdir(parents=True, exist_ok=True)
-            write_json(self._kept, {"of": key, "known": known})
+            write_json(self._kept, {"of": key, "known": known}, together=True)
         return frozenset(known)
 
 

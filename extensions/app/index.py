@@ -106,9 +106,10 @@ class SessionIndex:
         return {}
 
     def _keep(self) -> None:
-        with suppress(OSError):  # a folder that cannot be written is read again next time
+        content = {"version": _VERSION, "sessions": [asdict(line) for line in self._lines.values()]}
+        with suppress(OSError, SpanLabError):  # a folder that cannot be written is read again next time
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            write_json(self._file, {"version": _VERSION, "sessions": [asdict(line) for line in self._lines.values()]})
+            write_json(self._file, content, together=True)  # by several apps
 
 
 def _folders(data: Path, known: Set[str]) -> Iterator[str]:

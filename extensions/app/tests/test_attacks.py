@@ -166,6 +166,14 @@ def test_two_apps_share_a_folder(data: Path) -> None:
         assert [one["name"] for one in client.get("/paradigms/vsr/live").json()["jobs"]] == [job.name]
 
 
+def test_a_list_that_cannot_be_kept_is_shown_all_the_same(data: Path) -> None:
+    (data / ".app" / "sessions.json" / "in the way").mkdir(parents=True)
+    client = let_in(data)
+    shutil.copytree(GOLDEN / CHAT, data / "more")
+    page = client.get("/sessions")
+    assert (page.status_code, "2 found" in page.text) == (200, True)
+
+
 def test_a_job_whose_app_was_killed_before_it_began_can_be_ended(tmp_path: Path) -> None:
     folder = tmp_path / ".app" / "jobs" / "20260101-000000-000000"
     folder.mkdir(parents=True)
