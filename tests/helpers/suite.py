@@ -30,6 +30,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,6 +109,12 @@ def _stay_inside(event: str, arguments: tuple[object, ...]) -> None:
         assert folder not in _OF_OTHERS, f"a test lists {folder}, in which others have their things"
 
 
+@cache
+def _look_at_folders() -> None:
+    """Once in a process, and for good: hooks cannot be removed."""
+    sys.addaudithook(_stay_inside)
+
+
 def _declared_as_installed() -> None:
     """What the extensions declare is found through the installed package: after a change of
     pyproject.toml it has to be installed anew."""
@@ -129,7 +136,7 @@ def _inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The current folder is one of the tests' own."""
     before = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("current"))
-    sys.addaudithook(_stay_inside)  # for good: hooks cannot be removed
+    _look_at_folders()
     yield
     os.chdir(before)
 
@@ -153,17 +160,19 @@ settings.register_profile("others", deadline=None, print_blob=True)
 settings.load_profile("same")
 
 
+_ARRANGED = pytest.StashKey[bool]()
+
+
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sampled tests keep a few cases in the quick part; the longest files come first, the others in
-    their order."""
+    their order. Each folder of tests asks for it, and the first one does it."""
+    if config.stash.get(_ARRANGED, False):
+        return
+    config.stash[_ARRANGED] = True
     mark_others_slow(items)
-    place = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(
-        key=lambda item: place.get(
-            item.path.relative_to(REPOSITORY).with_suffix("").as_posix().removeprefix("tests/"), len(LONGEST)
-        )
-    )
+    place = {REPOSITORY / f"{name}.py": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
 
 
 @pytest.hookimpl(wrapper=True)
