@@ -241,11 +241,11 @@ def agents() -> str:
 
 def composition() -> str:
     """What the trials of each paradigm have: conditions, steps of a model, questions."""
-    from spanlab.paradigms import compile_trial, load_paradigm
+    from spanlab.paradigms import compile_trial
 
     rows = []
     for name in gallery.in_order():
-        paradigm = load_paradigm(name)
+        paradigm = gallery.paradigm_of(name)
         random = {factor: declared.levels for factor, declared in paradigm.factors.items() if declared.mode == "random"}
         conditions = paradigm.combinations(random)
         trials = [
@@ -269,12 +269,11 @@ def _range(found: Sequence[Sequence[int]]) -> str:
 
 def ours() -> str:
     """Durations that the papers leave open; variants that share one share a row."""
-    from spanlab.paradigms import load_paradigm
     from spanlab.paradigms.preview.timetable import timetable
 
     names: dict[tuple[str, ...], list[str]] = {}
     for name in gallery.in_order():
-        for row in timetable(load_paradigm(name)):
+        for row in timetable(gallery.paradigm_of(name)):
             if row.source.startswith("ours: "):
                 names.setdefault((row.phase, row.ms, row.source.removeprefix("ours: ")), []).append(f"`{name}`")
     return table(

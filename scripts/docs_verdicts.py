@@ -4,6 +4,7 @@ imported."""
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,8 @@ def rules_of(source: str) -> Iterator[VerdictRule]:
     """The verdicts that a module declares."""
     if "VerdictRule(" not in source:
         return
-    for node in ast.walk(ast.parse(source)):
+    tables = (statement for statement in ast.parse(source).body if isinstance(statement, ast.Assign | ast.AnnAssign))
+    for node in itertools.chain.from_iterable(map(ast.walk, tables)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == VerdictRule.__name__:
             yield VerdictRule(**{str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords})
 

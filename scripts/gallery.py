@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image, PngImagePlugin
 
-from spanlab.paradigms import Trial, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import Paradigm, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.identity import digest
 from spanlab.paradigms.library import path as library_path
 from spanlab.paradigms.preview.sheet import frames_of, trial_picture
@@ -69,12 +70,18 @@ SHOWN: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
+@cache
+def paradigm_of(name: str) -> Paradigm:
+    """A paradigm of the library, read once."""
+    return load_paradigm(name)
+
+
 def shown(name: str) -> Trial:
     """The trial in the picture."""
     if name not in SHOWN:
         raise SystemExit(f"scripts/gallery.py does not say which trial of '{name}' to show: add it to SHOWN")
     levels, seed = SHOWN[name]
-    return compile_trial(load_paradigm(name), levels, seed)
+    return compile_trial(paradigm_of(name), levels, seed)
 
 
 def content(name: str) -> str:
@@ -94,7 +101,7 @@ def content(name: str) -> str:
         ]
         for frame in frames_of(trial)
     ]
-    return digest([load_paradigm(name).title, trial.trial_id, frames], length=32)
+    return digest([paradigm_of(name).title, trial.trial_id, frames], length=32)
 
 
 def command(name: str) -> str:
@@ -106,7 +113,7 @@ def command(name: str) -> str:
 
 def draw(name: str) -> None:
     """Write the picture of a paradigm."""
-    page = trial_picture(shown(name), load_paradigm(name))
+    page = trial_picture(shown(name), paradigm_of(name))
     about = PngImagePlugin.PngInfo()
     about.add_text("content", content(name))
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -154,7 +161,7 @@ def left_over() -> list[str]:
 
 def in_order() -> list[str]:
     """All paradigms, family by family."""
-    families = {name: load_paradigm(name).family for name in list_paradigms()}
+    families = {name: paradigm_of(name).family for name in list_paradigms()}
     return [
         name
         for family in (*FAMILIES, *sorted({str(family_name) for family_name in families.values()} - {*FAMILIES}))
@@ -178,7 +185,7 @@ def page() -> str:
     """Every paradigm with its line, its picture and what to type for it."""
     text, family = "", None
     for name in in_order():
-        paradigm = load_paradigm(name)
+        paradigm = paradigm_of(name)
         if paradigm.family != family:
             family = paradigm.family
             text += f"## {family}\n\n"
@@ -191,7 +198,7 @@ def page() -> str:
 
 def overview() -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
     """Two tables, each with its header: paradigms by what they test, and functions by domains."""
-    paradigms = {name: load_paradigm(name) for name in in_order()}
+    paradigms = {name: paradigm_of(name) for name in in_order()}
     domains, functions = (
         sorted({one for paradigm in paradigms.values() for one in getattr(paradigm, what)})
         for what in ("domains", "functions")

@@ -46,14 +46,16 @@ def statements(source: str) -> int:
 
 def modules(root: Path) -> list[Path]:
     """The files of the package, from its root."""
-    found = (path.relative_to(root) for path in root.rglob("*.py"))
-    named = (
-        path
-        for path in found
-        if path.parts[0] not in NOT_COUNTED
-        and not path.parts[0].startswith(".")
-        and not path.parts[0].endswith(".egg-info")
+    rooms = (
+        room
+        for room in root.iterdir()
+        if room.is_dir()
+        and room.name not in NOT_COUNTED
+        and not room.name.startswith(".")
+        and not room.name.endswith(".egg-info")
     )
+    files = [*root.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))]
+    named = (path.relative_to(root) for path in files if path.name not in NOT_COUNTED)
     return sorted(path for path in named if path.parts[0] != EXTENSIONS or not {"tests", "conftest.py"} & {*path.parts})
 
 

@@ -193,7 +193,7 @@ def free_recalls() -> pd.DataFrame:
     )
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", sorted(PLANTED))
 def test_planted_effects_come_back(name: str) -> None:
     data, expected, paradigm = PLANTED[name]

@@ -84,6 +84,7 @@ def test_deviation_of_reaction_times_is_robust_and_of_each_participant() -> None
     assert report.units["value"].iloc[0] == pytest.approx(off[7] / (1.4826 * off.median()))
 
 
+@pytest.mark.slow
 def test_omissions_frames_attempts_and_numbers_of_trials() -> None:
     table = mixed(person("a", 1.0, lengths=(2,)), person("bb", 1.0, lengths=(2,), repetitions=4))
     asleep = (table["participant"] == "bb") & (table["trial"] <= 2)

@@ -138,6 +138,7 @@ def test_without_the_answers_that_were_never_asked_for(imported: pd.DataFrame) -
     assert blocks.loc[blocks["model"] == "gpt-4", "n_prefilled_left_out"].eq(6).all()
 
 
+@pytest.mark.slow
 def test_false_alarms_on_lures_are_those_of_the_published_answers(imported: pd.DataFrame) -> None:
     """In percent on lures and on other items: 50 and 2 (letters, 2-back), 78 and 2, 69 and 6
     (gpt-4, 2- and 3-back)."""
@@ -276,6 +277,7 @@ def test_silence_is_counted_as_the_rules_say(unanswered: str, expected: list[int
     )
 
 
+@pytest.mark.slow
 def test_silence_never_helps() -> None:
     """Whatever answers are withheld, d' by our rules is not higher than with right ones."""
     full = nback_blocks(block_rows(LABELS, list(LABELS)))["dprime"].iloc[0]

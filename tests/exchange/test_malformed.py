@@ -133,7 +133,7 @@ WRONG: list[tuple[str, dict[str, Any], Change, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("name", "having", "change", "message"), WRONG, ids=[f"{name}-{message}" for name, _, _, message in WRONG]
 )

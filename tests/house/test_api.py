@@ -108,6 +108,7 @@ def chat(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield f"chat:{MODEL}"
 
 
+@pytest.mark.slow
 def test_a_chat_session_has_estimate_price_treatment_and_account(run: Run, chat: str, tmp_path: Path) -> None:
     said: list[str] = []
     asked = ["--agent", chat, "--price", "1/2", "--concurrency", 1]
@@ -260,6 +261,7 @@ def test_nothing_that_is_given_when_a_session_goes_on_is_passed_over(
     assert told in str(caught.value)
 
 
+@pytest.mark.slow
 def test_figures_draw_themselves_and_can_be_saved(tmp_path: Path) -> None:
     result = spanlab.replay("vsr", "capacity:3", trials=20, levels={"list_length": 4}, data=tmp_path)
     figure = spanlab.figure("serial_position", result.folder)
@@ -268,6 +270,7 @@ def test_figures_draw_themselves_and_can_be_saved(tmp_path: Path) -> None:
     assert sorted(figure.table.loc[figure.table["agent_kind"] == "capacity", "serial_position"]) == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_a_report_is_written(tmp_path: Path) -> None:
     for agent in ("capacity:3", "chance"):
         spanlab.replay("smu", agent, trials=8, data=tmp_path / "data")

@@ -56,6 +56,7 @@ def compiles(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Counte
     return made
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["ideal", "network", "chat", pytest.param("person", marks=pytest.mark.slow)])
 def test_each_trial_of_a_session_is_compiled_once(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = compiles(kind, tmp_path, monkeypatch)

@@ -42,7 +42,7 @@ def test_the_page_has_every_measure_once() -> None:
         assert original == ("" if measure.original is None else fidelity_faults.percent(measure.original))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
 def test_the_numbers_are_those_of_other_trials(measure: Any) -> None:
     """A share of all or nothing must be just that; others agree within the error of fewer trials

@@ -66,7 +66,7 @@ def test_every_paradigm_with_a_published_generator_is_looked_at() -> None:
     assert {name for one in OBSERVERS for name in one.paradigms} == published
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("which", QUICK, ids=" ".join)
 def test_other_trials_give_the_same_numbers(which: tuple[str, str, str]) -> None:
     (observer,) = (one for one in OBSERVERS if (head(one)[0], *head(one)[1:3]) == which)

@@ -30,6 +30,7 @@ def gallery() -> ModuleType:
     return module
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_paradigm_has_its_picture(gallery: ModuleType, name: str) -> None:
     assert gallery.stale(name) is None, "run: python scripts/gallery.py && python scripts/docs.py"
@@ -97,6 +98,7 @@ def named(frames: list[Frame]) -> list[tuple[int, int]]:
     return [(int(one[1] or 1), int(one[2])) for one in found if one is not None]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_nothing_is_lost_when_a_trial_is_folded(name: str) -> None:
     paradigm = load_paradigm(name)

@@ -62,6 +62,7 @@ def processor_time(code: str) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the processor time of one child")
 @pytest.mark.parametrize("arguments", [["--help"], ["list"]])
 def test_commands_start_in_little_more_than_their_libraries_take(arguments: list[str]) -> None:

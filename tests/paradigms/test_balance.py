@@ -170,6 +170,7 @@ def test_answers_follow_the_generator_of_the_session() -> None:
 # -- designs of one's own --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 1000),

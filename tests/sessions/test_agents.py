@@ -248,6 +248,7 @@ class Stepping(Agent):
         return self.agent.settings()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
 def test_a_network_in_batches_gives_the_table_that_stepping_gives(tmp_path: Path, name: str) -> None:

@@ -157,6 +157,7 @@ def test_commands_on_damaged_sessions(run: Run, finished: Path, tmp_path: Path, 
         assert status == 0 or err.strip()
 
 
+@pytest.mark.slow
 def test_comparing_damaged_sessions(run: Run, finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished, tmp_path / "data" / "session")
     (tmp_path / "data" / "session" / "responses.parquet").write_bytes(b"PAR1")

@@ -415,6 +415,7 @@ def test_a_chat_model_is_sent_the_words_of_then(
         assert resumed() == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 def test_an_older_chat_session_takes_its_words_from_its_transcripts(
     rebuilt: None, halves: tuple[Path, Callable[[], list[Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -459,6 +460,7 @@ def test_within_a_conversation_displays_stay_as_they_were_said(
 # -- networks --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["half/vsr-network-laptop-s24", "half/vsr-capacity-3-s25"])
 def test_a_network_goes_on_with_the_trials_of_then(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, changed_library: Callable[[str], None], name: str

@@ -190,6 +190,7 @@ def test_a_machine_goes_on_to_the_end_of_then(copy: Path, run: Run, monkeypatch:
     assert_same(read_table(table_of(Path(name))), stored("resumed", name))
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", [name for name in HALF if KINDS[name] == "chat"])
 def test_a_chat_model_goes_on_to_the_end_of_then(

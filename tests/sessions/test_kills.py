@@ -174,6 +174,7 @@ Runner(reopen(sys.argv[1]), make_agent("capacity"), lambda done, total: print(do
 """
 
 
+@pytest.mark.slow
 def test_a_trial_that_was_told_to_be_finished_is_on_the_disk(tmp_path: Path) -> None:
     """The progress bar never promises what a kill can take away."""
     folder = Path(

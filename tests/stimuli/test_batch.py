@@ -137,6 +137,7 @@ def test_a_batch_of_anything_equals_single_frames(stimuli: list[Stimulus]) -> No
         np.testing.assert_array_equal(frame, network_frame(one.scene()))
 
 
+@pytest.mark.slow
 def test_frames_come_once_with_an_index(eager: None) -> None:
     stimuli, frames = pool()
     again = [stimulus(type(one).name, one.model_dump()) for one in stimuli]

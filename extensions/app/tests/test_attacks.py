@@ -78,6 +78,7 @@ def test_what_a_form_of_a_page_can_send_starts_nothing(data: Path, kind: str) ->
     assert Jobs(data).all() == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere names cannot have such signs")
 @pytest.mark.parametrize("name", [EVIL, "-rf", "x..", "ünï ☃", "a" * 200])
 def test_a_session_folder_may_have_any_name(data: Path, name: str) -> None:
@@ -127,6 +128,7 @@ def test_a_title_is_text_and_a_paradigm_of_somebody_has_no_dead_link(data: Path)
     assert client.get("/sessions").text.count("&lt;script&gt;alert(1)") == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("gone", ["session.json", "events.jsonl", "responses.parquet", "paradigm.yaml", ""])
 def test_a_file_that_goes_while_its_page_is_open_is_no_fault(data: Path, gone: str) -> None:
     client = let_in(data)

@@ -190,6 +190,7 @@ class Cutting(TimedPage):
         super()._play()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 23))])
 @pytest.mark.parametrize(
     ("name", "page", "honest", "reason", "trials"),
@@ -265,6 +266,7 @@ def unmarked(data: Path, seed: int, page: type[TimedPage]) -> None:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("page", [TimedPage, OfflinePage])
 @pytest.mark.parametrize("seed", range(4))
 def test_honest_sessions_are_not_marked(tmp_path: Path, seed: int, page: type[TimedPage]) -> None:

@@ -233,6 +233,7 @@ def test_one_row_that_is_not_resolved_leaves_the_whole_open() -> None:
     assert verdict_of([same, open_, other])[0] == "differs"
 
 
+@pytest.mark.slow
 def test_checks_of_the_configuration_are_no_results() -> None:
     page = Page("t", "l", (), "c", (Entry("a", "A", "same", "x", check=True), Entry("b", "B", "not resolved", "y")))
     assert page.counted() == "1 not resolved; checks of the configuration: 1 same"

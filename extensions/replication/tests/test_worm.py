@@ -99,6 +99,7 @@ def test_imported_trials_become_the_same_json(imported: Path, name: str) -> None
         assert json.loads(json.dumps(written)) == original
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SETS)
 def test_frames_are_in_the_files_that_the_json_names(imported: Path, tmp_path: Path, name: str) -> None:
     """The frames of the golden trials, read from the files in the order of the benchmark's steps."""
@@ -133,7 +134,7 @@ def test_the_figure_of_spatial_coordination_is_written_too(imported: Path, tmp_p
     assert cells == {divmod(cell, 10) for cell in one.draws["figure"]["cells"]}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("generator", ["published", "corrected"])
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_export_then_import_gives_the_same_trials(tmp_path: Path, name: str, generator: Generator) -> None:

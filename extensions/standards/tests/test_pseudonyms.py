@@ -172,7 +172,7 @@ def assert_everybody_is_there_without_trials(found: Path, notes: str) -> None:
     assert "NOT PSEUDONYMOUS" not in notes
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @formats
 def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again(
     form: str, old: Path, tmp_path: Path
@@ -187,6 +187,7 @@ def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_m
     assert "these trials cannot be made again; --with-seeds shares them" in notes
 
 
+@pytest.mark.sampled(3)
 @formats
 def test_the_attack_finds_everybody_where_old_seeds_are_shared(form: str, old: Path, tmp_path: Path) -> None:
     if form in NO_TRIALS:
@@ -203,6 +204,7 @@ def test_the_attack_finds_everybody_where_old_seeds_are_shared(form: str, old: P
         assert named(found) == set(PEOPLE)
 
 
+@pytest.mark.sampled(3)
 @formats
 def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(
     form: str, new: Path, tmp_path: Path
@@ -219,6 +221,7 @@ def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(
         assert all(seed in content for seed in seeds)
 
 
+@pytest.mark.sampled(3)
 @formats
 def test_the_attack_finds_everybody_by_name(form: str, new: Path, tmp_path: Path) -> None:
     named_so = {
@@ -354,7 +357,7 @@ def test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said(
         assert "**Not pseudonymous.** 18 sessions" in (found / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @formats
 def test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_left_out(
     form: str, old: Path, new: Path, guesses: dict[str, Path], tmp_path: Path

@@ -579,6 +579,7 @@ def test_a_conversation_that_is_too_long_says_something_of_this_trial_alone(
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_settings_change_with_what_shapes_the_answers_only() -> None:
     def said(port: int = 1, request_limits: RequestLimits | None = None, **settings: Any) -> str:
         return json.dumps(

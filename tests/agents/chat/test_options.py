@@ -76,6 +76,7 @@ def test_a_model_sees_its_answers_as_it_wrote_them() -> None:
     assert {content for role, content in turns(requests[-1]) if role == "assistant"} == {"A"}
 
 
+@pytest.mark.sampled(33)
 @pytest.mark.parametrize(
     "chosen",
     [{"option_order": "reversed"}, {"option_signs": "letters"}, {"option_signs": "digits", "option_order": "rotated"}],

@@ -89,6 +89,7 @@ def test_one_conversation_goes_on_over_the_trials_of_a_block(tmp_path: Path) -> 
     assert [Transcript(session.folder).talk(key).past for key in ("1", "2", "4")] == [0, 7, 0]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("delivery", ["merged", "separate", "acknowledged"])
 @pytest.mark.parametrize("role", ["system", "user"])
 def test_a_window_leaves_out_the_first_trials_and_nothing_that_has_to_be_known(

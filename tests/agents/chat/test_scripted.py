@@ -69,12 +69,14 @@ def test_it_gives_a_valid_answer_to_every_question_of_every_level(server: Script
             assert values == [4] * trial.asks, "the middle cell"
 
 
+@pytest.mark.slow
 def test_its_agent_is_labelled_as_what_it_is(server: ScriptedServer) -> None:
     agent = server.agent()
     assert agent.name == "chat:scripted"
     assert agent.settings()["label"] == LABEL == "scripted server, not a model"
 
 
+@pytest.mark.slow
 def test_it_gets_no_secret_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "not for it")
     with ScriptedServer([], cache=real_cache()) as running:

@@ -75,6 +75,7 @@ def test_trials_at_once_give_the_same_table(server: ScriptedServer, undisturbed:
     assert info["apparatus"]["concurrency"] == 8
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_flight(
     server: ScriptedServer, undisturbed: Path, tmp_path: Path, concurrency: int
@@ -235,6 +236,7 @@ def test_the_end_of_a_program_or_of_its_terminal_is_as_ctrl_c(tmp_path: Path, nu
     assert read_events(folder)[-1]["event"] == "interrupted"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_path: Path) -> None:
     expected = _undisturbed(tmp_path / "undisturbed", 6)
@@ -325,6 +327,7 @@ def test_sessions_that_have_their_replies_among_the_events_go_on(half: tuple[Pat
     pd.testing.assert_frame_equal(_table(folder), expected)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("cut", [1, 20, 200])
 def test_a_transcript_that_was_cut_off_loses_the_last_line_alone(half: tuple[Path, pd.DataFrame], cut: int) -> None:
     folder, expected = half
@@ -339,6 +342,7 @@ def test_a_transcript_that_was_cut_off_loses_the_last_line_alone(half: tuple[Pat
     assert sum("reply" in line for line in read_transcript(folder)) == 72
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

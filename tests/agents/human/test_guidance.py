@@ -55,6 +55,7 @@ def model(**settings: Any) -> ChatAgent:
 # -- what is asked ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_question_says_what_is_asked_and_nothing_of_what_is_drawn(name: str) -> None:
     """The same words for all trials with the same levels: they can follow from levels and counts
@@ -304,6 +305,7 @@ def legend(paradigm: Any, levels: dict[str, Any], language: str) -> str:
     return ask.kind.with_keys(AnswerKeys(words=paradigm.translations.get(language, {}))).legend("participant", language)
 
 
+@pytest.mark.sampled(22)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_it_is_said_that_the_first_press_counts_where_it_does(name: str, language: str) -> None:
@@ -393,7 +395,7 @@ def test_only_questions_of_a_questionnaire_that_keys_alone_answer_have_buttons()
 SCREENS = [(1280, 1024), (1920, 1080), (1024, 768), (800, 600)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     "name", ["corsi", "digit_span", "operation_span", "running_span", "sfr", "smu", "continuous_colour"]

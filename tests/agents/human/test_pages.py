@@ -260,6 +260,7 @@ def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:
 # -- which trial is pictured -----------------------------------------------------------------------
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_examples_come_from_trials_that_no_session_has(name: str) -> None:
     paradigm = load_paradigm(name)
@@ -321,6 +322,7 @@ def test_examples_contain_what_they_declare(name: str) -> None:
     assert lacking_in_examples(load_paradigm(name)) == {}
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_examples_picture_every_item_of_their_right_answers(name: str) -> None:
     """Nothing is left out before the last question of an example, but the noise of an interval, in

@@ -97,6 +97,7 @@ def test_a_dial_takes_clicks_in_every_direction_and_keys(facts: dict[str, Any], 
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("announced", ["announced", "unannounced"])
 def test_displays_last_for_their_frames(facts: dict[str, Any], announced: str) -> None:
     shown = [one for step in scene(facts, "durations")[announced] for one in step["shown"]]
@@ -165,6 +166,7 @@ def test_presses_at_borders_where_the_next_display_is_not_known() -> None:
     credited_where_they_happened(steps)
 
 
+@pytest.mark.slow
 def test_clicks_and_keys_hit_all_nine_positions(facts: dict[str, Any]) -> None:
     steps = scene(facts, "nine_clicks")
     assert [step["response"]["value"] for step in steps] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]
@@ -188,6 +190,7 @@ def test_answers_on_a_dial_have_the_times_at_which_they_were_given(moments: dict
     assert abs(np.median(errors)) < 6
 
 
+@pytest.mark.slow
 def test_cells_are_marked_unmarked_and_confirmed(facts: dict[str, Any]) -> None:
     first, second = scene(facts, "cells")
     assert [press["does"] for press in first["response"]["raw"]["presses"]] == [
@@ -206,6 +209,7 @@ def test_cells_are_marked_unmarked_and_confirmed(facts: dict[str, Any]) -> None:
     assert second["response"]["rt_ms"] == second["response"]["raw"]["presses"][-1]["rt_ms"]
 
 
+@pytest.mark.slow
 def test_answers_in_order_are_typed_clicked_corrected_and_left_open(facts: dict[str, Any]) -> None:
     typed, clicked, places, word = scene(facts, "ordered")
     does = [[press["does"] for press in step["response"]["raw"]["presses"]] for step in (typed, clicked, places, word)]
@@ -370,6 +374,7 @@ def test_the_second_half_of_a_double_click_answers_nothing(moments: dict[str, An
         assert second["response"]["value"] == 6  # of the last press; its time depends on how busy the machine is
 
 
+@pytest.mark.slow
 def test_escape_asks_before_anybody_leaves(facts: dict[str, Any]) -> None:
     found = scene(facts, "escape")
     (step,) = found["stayed"]
@@ -382,16 +387,19 @@ def test_escape_asks_before_anybody_leaves(facts: dict[str, Any]) -> None:
     assert "saved" in found["left"]
 
 
+@pytest.mark.slow
 def test_the_screen_shows_every_pixel_of_the_picture_and_uploads_it_once(facts: dict[str, Any]) -> None:
     assert scene(facts, "pixels") == [0] * 8
 
 
+@pytest.mark.slow
 def test_pages_and_rests(facts: dict[str, Any]) -> None:
     found = scene(facts, "pages")
     assert 3 <= found["turned"] <= 9
     assert 280 < found["rest_ms"] < 900  # it returns within the last refresh, before the next one is due
 
 
+@pytest.mark.slow
 def test_what_was_found_is_told(facts: dict[str, Any]) -> None:
     found = scene(facts, "pages")["apparatus"]
     assert found["keyboard"] == "ptb"
@@ -437,6 +445,7 @@ def test_a_theme_changes_what_is_beside_the_canvas_alone() -> None:
     assert scene(facts, "surroundings") == {"canvas": True, "beside": True}
 
 
+@pytest.mark.slow
 def test_pages_with_options_end_with_one_of_them_and_with_nothing_else(facts: dict[str, Any]) -> None:
     told = scene(facts, "choices")
     assert told["chosen"] == [["refuse", 0], ["agree", 0], ["refuse", 0], ["refuse", 0], ["agree", 0]], (

@@ -208,6 +208,7 @@ def test_weights_in_bytes_are_those_of_the_network_to_half_a_step_of_their_scale
     assert {str(tensor.dtype) for tensor in files[1]["weights"].values()} == {"torch.int8", "torch.float16"}
 
 
+@pytest.mark.slow
 def test_matrices_in_bytes_take_half_the_space() -> None:
     stored, scales = pack({"matrix": torch.randn(300, 200), "bias": torch.randn(300)})
     assert sum(tensor.nbytes for tensor in (*stored.values(), *scales.values())) == 300 * 200 * (1 + 2 / 32) + 600
@@ -255,6 +256,7 @@ def test_the_network_that_had_a_name_before_is_named_where_its_tasks_are_asked_f
         spanlab.replay("nback_verbal", "network:laptop-nback", trials=1, data=tmp_path, say=lambda _: None)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("paradigm", ["nback_spatial", "nback_verbal"])
 def test_sessions_under_the_former_meaning_of_a_name_say_which_network_took_them(
     paradigm: str, tmp_path: Path, run: Run

@@ -46,6 +46,7 @@ def noisy(noise: float) -> NoisyLstm:
     return NoisyLstm(20, 48, NoiseOptions.model_validate({"noise": noise})).eval()
 
 
+@pytest.mark.slow
 def test_without_noise_it_is_the_lstm_whose_weights_it_has() -> None:
     inputs, cell = torch.randn(3, 7, 20), noisy(0.0)
     torch.testing.assert_close(cell(inputs, cell.initial(3, inputs))[0], cell.cell(inputs)[0], atol=1e-6, rtol=0)

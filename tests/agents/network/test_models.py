@@ -348,6 +348,7 @@ def close(found: Tensor, expected: Tensor) -> None:
     assert torch.allclose(found, expected, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind)))
 def test_tasks_of_all_kinds_go_through_in_one_batch(
     zoo: dict[tuple[str, str, int], Network], kind: tuple[str, str, int]

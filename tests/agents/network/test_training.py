@@ -101,6 +101,7 @@ def test_another_seed_gives_another_network(trained: Path, tmp_path: Path) -> No
     assert not torch.equal(one["memory.cell.weight_hh_l0"], other["memory.cell.weight_hh_l0"])
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("at", [5, 8])
 def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_path: Path, at: int) -> None:

@@ -126,6 +126,7 @@ def test_replay_by_steps_and_in_batches_reads_the_same_vectors(trained: Path, tm
                     assert abs(value - other) < 0.002 or first == second
 
 
+@pytest.mark.slow
 def test_the_record_says_which_vectors(trained: Path, tmp_path: Path, run: Any) -> None:
     status, printed, complained = run("replay", "lsr", "--agent", f"network:{trained}", "--trials", "8")
     assert (status, complained.count("\n")) == (0, 1), "the result, and nothing else"

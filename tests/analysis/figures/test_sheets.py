@@ -45,6 +45,7 @@ def people() -> pd.DataFrame:
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("width", [88.0, 180.0])
 def test_a_figure_is_as_wide_as_asked(people: pd.DataFrame, width: float) -> None:
     table = POSITION.table(people, "vsr")

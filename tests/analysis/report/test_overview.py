@@ -51,6 +51,7 @@ def machine(name: str, curve, seed: int = 50) -> pd.DataFrame:
     return responses(curve, lengths=[6], agent=f"network:{name}", kind="network", seed=seed, repetitions=60)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not() -> None:
     table = mixed(
         *crowd(),

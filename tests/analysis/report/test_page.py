@@ -251,6 +251,7 @@ def test_the_same_session_given_twice_counts_once_and_equal_names_stay_apart(dat
     assert total["n_trials"].tolist() == [16, 16]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("page_only")
 def test_unfinished_and_unreadable_sessions_are_named(data: Path, tmp_path: Path) -> None:
     sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-capacity-s3", "vsr-chance-s3")

@@ -187,6 +187,7 @@ def test_columns_that_are_missing_leave_a_page(group: list[str], tmp_path: Path)
     assert not re.search(r"\bnan\b|<NA>|\bNone\b", text)
 
 
+@pytest.mark.slow
 def test_only_the_least_columns(tmp_path: Path) -> None:
     text = page_of(both()[["participant", "agent_kind", "agent", "paradigm", "correct"]], tmp_path, models=True)
     assert "The table has no column trial, serial_position, set_size, list_length" in text

@@ -211,6 +211,7 @@ def test_contrasts_hang_together(fitted: Mixed) -> None:
     )
 
 
+@pytest.mark.slow
 def test_order_of_rows_does_not_matter(fitted: Mixed) -> None:
     net = responses(lambda length, _: 1 / (1 + math.exp(-(4 - 0.8 * length))), agent="net", seed=77, repetitions=20)
     tables = mixed(net, *people(8, lambda length: 2.5 - 0.4 * length, repetitions=5)).sample(frac=1, random_state=3)

@@ -80,6 +80,7 @@ def test_shipped_paradigms_fit_the_schema(schema: jsonschema.Draft202012Validato
     schema.validate(read(file).data)
 
 
+@pytest.mark.slow
 def test_drafts_and_variants_fit_the_schema(schema: jsonschema.Draft202012Validator, repository: Path) -> None:
     for draft in (repository / "tests" / "drafts").glob("*.yaml"):
         schema.validate(read(draft).data)

@@ -97,6 +97,7 @@ def _asked(trial: Any) -> list[Any]:
     return [step for step in trial.steps if step.percept.ask is not None]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FAMILY)
 def test_a_block_is_a_trial(name: str) -> None:
     """The published numbers of items; 500 ms and 2500 ms; answers count for all of the 3 s, and
@@ -143,6 +144,7 @@ def test_the_best_blind_guess(n: int) -> None:
     assert np.abs(np.array(blind) - shares).max() < 4 * math.sqrt(0.25 / 3000)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FAMILY)
 def test_what_a_network_is_trained_towards(name: str) -> None:
     """One task for each n, which cannot be seen; one output, 1 for a match."""

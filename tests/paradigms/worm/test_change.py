@@ -215,6 +215,7 @@ def told(feature: str, generator: Generator) -> float:
     return float(cast(Any, stats.binomtest(right, 1000, alternative="greater")).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("feature", [*FEATURES, "conjunction"])
 def test_the_second_array_alone_tells_nothing(feature: str) -> None:

@@ -227,6 +227,7 @@ def test_the_share_of_same_answers_as_published() -> None:
     assert shares == pytest.approx(PUBLISHED, abs=0.0006)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_parts_come_in_any_order(generator: Generator) -> None:
     orders = Counter()
@@ -237,6 +238,7 @@ def test_parts_come_in_any_order(generator: Generator) -> None:
     assert fits(orders.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seen", ["parts", "probe"])
 def test_neither_parts_nor_probe_alone_tell_the_answer_as_corrected(seen: str) -> None:
     """Ends of figures, and whether there is room for other ends. As published, figures without room

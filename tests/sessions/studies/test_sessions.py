@@ -226,6 +226,7 @@ def undisturbed(study: Study, data: Path) -> tuple[list[str], dict[Any, int]]:
     return guest.happened, read_responses(data).groupby("session").size().to_dict()
 
 
+@pytest.mark.slow
 def test_who_leaves_at_any_moment_goes_on_there(study: Study, tmp_path: Path) -> None:
     happened, rows = undisturbed(study, tmp_path / "whole")
     for n in range(1, len(happened) + 1):
@@ -254,6 +255,7 @@ def _killed_at(study: Study, data: Path, existing: str, n: int) -> None:
     os._exit(0)
 
 
+@pytest.mark.slow
 @linux
 def test_a_battery_killed_at_every_third_moment_ends_as_if_nothing_had_happened(study: Study, tmp_path: Path) -> None:
     happened, rows = undisturbed(study, tmp_path / "whole")

@@ -374,6 +374,7 @@ def test_the_estimate_counts_pictures_and_sends_nothing(
     assert "--max-tokens 1 is reached: 0 tokens were taken" in err
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("limit", ["cost", "tokens"])
 def test_a_limit_stops_the_session_and_a_higher_one_goes_on(

@@ -70,6 +70,7 @@ def words_of(value: Any) -> set[str]:
     return set().union(*map(words_of, value)) if isinstance(value, list) else set()
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_question_of_the_library_can_be_answered_in_json(name: str) -> None:
     paradigm = load_paradigm(name)

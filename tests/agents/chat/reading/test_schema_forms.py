@@ -50,6 +50,7 @@ def kinds(name: str) -> list[ResponseKind]:
     return [kind for number, kind in enumerate(asked) if kind not in asked[:number]]
 
 
+@pytest.mark.sampled(33)
 @pytest.mark.parametrize("name", list_paradigms())
 @pytest.mark.parametrize("reasoning", ["none", "after", "before"])
 def test_both_forms_hold_the_same_schema(name: str, reasoning: str) -> None:

@@ -66,6 +66,7 @@ def _then(*bodies: bytes) -> Any:
     return lambda heard: (200, "application/json", next(coming))
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_reply_that_arrived_whole_is_kept_whatever_its_metadata_are(name: str) -> None:
     content, (read, written) = WHOLE[name]
@@ -100,6 +101,7 @@ def test_metadata_are_read_as_far_as_they_can_be() -> None:
     ).first_logprobs == {"m": -0.25, "-": -1.5}
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_is_no_reply_wherever_it_stands(name: str, tmp_path: Path) -> None:
     content, word, lasts, alone, begun = ERRORS[name]
