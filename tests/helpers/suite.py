@@ -154,8 +154,8 @@ recorder.CHECK_ALL = True
 # deaf to Ctrl-C; some tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The quick suite tries the same examples every time; "make test-all" tries others.
-settings.register_profile("same", derandomize=True, deadline=None, database=None)
+# The quick suite tries the same forty examples every time; "make test-all" tries others, and more.
+settings.register_profile("same", derandomize=True, deadline=None, database=None, max_examples=40)
 settings.register_profile("others", deadline=None, print_blob=True)
 settings.load_profile("same")
 

@@ -37,8 +37,6 @@ from .replies import NoReplyError, read_reply
 from .request_limits import RequestLimits
 
 if TYPE_CHECKING:
-    import ssl
-
     from .wire import Line
 
 
@@ -107,7 +105,6 @@ class Client:
         )
         self._orders: dict[str, int] = {}
         self._met = False
-        self._certificates: ssl.SSLContext | None = None
         self._usual: dict[str, str] = {}
         # connections belong to the event loop that opened them; a few conversations share a line,
         # since it looks at all its connections for every request
@@ -119,15 +116,14 @@ class Client:
         import httpx2
         import openai
 
-        from .wire import Line
+        from .wire import Line, certificates
 
         lines = self._lines.setdefault(asyncio.get_running_loop(), {})
         share = order % self._shares
         if share not in lines:
-            self._certificates = self._certificates or httpx2.create_ssl_context()
             # every conversation keeps its connection between its questions
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_S)
-            client = openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates)
+            client = openai.DefaultAsyncHttpxClient(limits=limits, verify=certificates())
             lines[share] = Line(client, self._request_limits.timeout_s)
             told = openai.AsyncOpenAI(api_key="none", base_url=self._endpoint.url, http_client=client).default_headers
             self._usual = {name.lower(): value for name, value in told.items() if isinstance(value, str)}

@@ -4,12 +4,14 @@ the note that it leaves and its last byte."""
 from __future__ import annotations
 
 import asyncio
+import os
 import select
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -27,6 +29,19 @@ _LOOK_S = 0.005
 _MOST_REDIRECTIONS = 20
 #: headers that are for the server that was asked, and no other
 _FOR_ONE_SERVER = frozenset({"authorization", "cookie"})
+
+
+def certificates() -> ssl.SSLContext:
+    """The certificates of this computer, or those that the environment names. Reading them takes
+    longer than most requests, so that clients share them."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@cache
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    import httpx2
+
+    return httpx2.create_ssl_context()  # which looks at the same variables
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from spanlab.agents.chat import Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.faults import Fault
+from spanlab.agents.chat.transport.wire import certificates
 from spanlab.agents.departures import InVain, in_vain
 from spanlab.sessions import find_sessions
 from spanlab.sessions.transcripts.transcript import Transcript
@@ -305,3 +306,13 @@ def test_a_kill_between_the_two_notes_is_named(tmp_path: Path, at: str, reached:
     (folder,) = find_sessions([tmp_path / "data"])
     account = Transcript(folder).account()
     assert (account["requests"], account["replies"], account["paid_twice_at_most"], account["in_doubt"]) == (9, 8, 1, 1)
+
+
+def test_clients_share_the_certificates_that_the_environment_names(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = certificates()
+    assert certificates() is usual
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    (only,) = certificates().get_ca_certs()
+    assert only not in usual.get_ca_certs()
