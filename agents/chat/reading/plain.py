@@ -22,15 +22,16 @@ _STOPS = str.maketrans({"。": ".", "、": ",", "「": '"', "」": '"', "¿": " 
 TOKENS = re.compile(r"<\|[a-z_ ]{2,30}\|>|</?s>|<(?:eos|end_of_turn|bos)>|\[/?INST\]")
 
 _WORD = r"(?<![^\W_])(?:{})(?![^\W_])"
-#: what asks for something, in five languages
+#: what asks for something or gives an example, in five languages
 _REQUESTS = re.compile(
     _WORD.format(
         r"could you|can you|would you|will you|can i|could i|may i|should i|shall i|please|show me|let me|i(?:'d|"
         r" would)? need|i'm ready|i am ready|ready|"
+        r"for example|for instance|e\.g|zum beispiel|par exemple|por ejemplo|"
         r"understood|könnt\w*|kannst|kann ich|darf ich|bitte|soll ich|pou[rv]\w*-vous|peux-tu|puis-je|s'il vous"
         r" plaît|podría\w*|puede\w*|puedo|por favor"
     )
-    + "|请|可以再|能再|能否",
+    + "|请|可以再|能再|能否|例如|比如",
     re.IGNORECASE,
 )
 #: what doubts, restricts or supposes
@@ -67,6 +68,8 @@ _OTHER_NUMBERS = re.compile(
     rf"|\b\d+(?:st|nd|rd|th|er|ère|e|ème|º|ª)? (?:\w+ )?(?:{_THINGS})\b|\b\d+\. (?=muster|bild|zeile|spalte|reihe)"
     r"|\b(?:from|between|von|de|zwischen|entre|del) \d+ (?:to|and|bis|und|à|et|a|al|y) \d+\b|\b\d+(?: to |-| bis"
     r" )\d+(?= (?:cells|positions))"
+    r"|\b(?:loading|processing|thinking|generating|step|part|page|turn|attempt|message|question)(?: no\.| number| #)?:?"
+    r" ?\d+ ?(?:/|(?:out )?of) ?\d+\b"
     r"|(?<=\d) (?:out )?of \d+\b|\b\d+ [*+\-/] \d+(?: [*+\-/] \d+)* ?=|\(\d+ ?[*+\-] ?\d+\)(?: ?[*+\-] ?\d+)* ?="
     r"|第 ?\d+ ?(?:个|张|幅)?(?:图案|图|项|次|行|列)|(?:图案|图|项目) ?\d+|(?<!第)(?<!第 )\b\d+ ?(?:个|张|幅)"
     r" ?(?:图案|格子|图|位置)",

@@ -34,10 +34,10 @@ _KEYS = (
     "答案",
 )
 _KEYS_OF_KIND: Mapping[type[ResponseKind], tuple[str, ...]] = {
-    Choice: ("position", "option", "selection", "match", "label", "word"),
+    Choice: ("position", "option", "selection", "match", "label", "word", "side", "colour", "color"),
     Rating: ("rating", "confidence", "score", "value"),
-    Continuous: ("colour", "color", "orientation", "angle", "degrees", "number", "value"),
-    SerialOrder: ("sequence", "order", "items", "digits", "letters", "recall", "positions", "places"),
+    Continuous: ("colour", "color", "orientation", "angle", "degrees", "hue", "number", "value"),
+    SerialOrder: ("sequence", "order", "items", "digits", "letters", "recall", "positions", "places", "blocks"),
     Cells: ("cells", "squares", "positions"),
     TypedText: ("digits", "text", "word"),
 }
@@ -161,10 +161,23 @@ _VERBS = (
 )
 #: A number before a plural counts things, and so does one that is offered beside it (3 or 4
 #: things).
+_PLURALS = (
+    "ziffern|zahlen|buchstaben|stellen|wörter|bilder|muster|felder|farben|balken|elemente|striche|linien|punkte|"
+    "animali|lettere|numeri|cifre"
+)
 _COUNT = re.compile(
     r"(?<![\w.,])(?<!position )(?<!place )(?<!cell )(?<!number )(?<!option )(?:\d+ (?:(?:out )?of (?:the"
     r" )?|(?:or|to) ))?"
-    rf"\d+ (?:(?!and|is|was|of|to)[a-zéèü]+ )?(?!(?:{_VERBS})\b)[a-zéèü]{{3,}}s\b",
+    rf"\d+ (?:(?!and|is|was|of|to)[a-zéèü]+ )?(?:(?!(?:{_VERBS})\b)[a-zéèü]{{3,}}s|(?:{_PLURALS}))\b"
+    r"|(?<![\w.,])前 ?\d+ ?[个位]|(?<![\w.,])\d+ ?(?:个|位)(?=数字|数|字母|颜色|格)",
+    re.IGNORECASE,
+)
+#: A sign within digits that stands for one that is not known.
+_OPEN_DIGIT = re.compile(r"\d[?_*…]+\d")
+#: "No" before a noun or a verb is no answer: "No further information", "No sé".
+_NO_OF = re.compile(
+    r"(?:\A|(?<=[.!?\n] ))\W*no (?!(?:it|this|that|the|there|they|he|she|i|we|you|not|yes|is|was|because|since|as|and|"
+    r"but|or|match|such|digit|letter|item|number)\b|\d)[^\W\d_]+[^.!?\n]*[.!?\n]*",
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(
@@ -197,6 +210,8 @@ def as_stated(text: str, kind: ResponseKind) -> str:
         return _SEVERAL.sub(" ", _COUNT.sub(" ", _WHERE.sub(" ", _INTERJECTION.sub("", _without_denied(text, r"\d+")))))
     if isinstance(kind, TypedText):
         bare = text.strip(" .*`\"'")
+        if _OPEN_DIGIT.search(bare):
+            return ""
         joined = re.fullmatch(r"\d(?:[ ,\-]+\d)+", bare)
         return re.sub(r"[ ,\-]", "", bare) if joined and kind.characters == "digits" else _COUNT.sub(" ", text)
     labels = kind.written_answers()
@@ -317,6 +332,7 @@ def _yes_or_no(text: str, concluded: re.Pattern[str]) -> str:
     if first is not None and (word := _IN_OTHER_WORDS.get(first[1].casefold())) in ("yes", "no"):
         text = f"{word}. {text[first.end() :]}"
     kept = "".join(sentence for sentence in _SENTENCE.findall(text) if not sentence.strip().endswith("?"))
+    kept = _NO_OF.sub("", kept)
     head = re.match(r"\W*(yes|no)\b(?=\W*(?:[,.!:;\n—–-]|\Z))", kept, re.IGNORECASE)
     end = concluded.search(kept.rstrip())
     if (
@@ -392,6 +408,8 @@ def json_text(found: Mapping[str, Any], kind: ResponseKind) -> str:
     by_name = {str(key).strip().lower(): value for key, value in found.items()}
     names = (*_KEYS, *next((keys for of, keys in _KEYS_OF_KIND.items() if isinstance(kind, of)), ()))
     key = next((name for name in names if name in by_name), None)
+    if key is None and isinstance(kind, Cells) and {"row", "column"} <= {*by_name}:
+        return _written([[by_name["row"], by_name["column"]]], kind)
     return "" if key is None else _written(by_name[key], kind)
 
 
