@@ -63,7 +63,7 @@ _THINGS = (
 )
 #: numbers that count or name something else than a position
 _OTHER_NUMBERS = re.compile(
-    r"\b\d+ ?(?:x|×|by|mal|par|por) ?\d+\b"
+    r"\b\d+ ?(?:x|×|by|mal|par|por) ?\d+\b|\bnumbers? \d+ (?:to|through|bis|à|-) \d+\b"
     rf"|\b(?:{_THINGS})(?: no\.| number| #)? ?\d+(?:st|nd|rd|th)?\b"
     rf"|\b\d+(?:st|nd|rd|th|er|ère|e|ème|º|ª)? (?:\w+ )?(?:{_THINGS})\b|\b\d+\. (?=muster|bild|zeile|spalte|reihe)"
     r"|\b(?:from|between|von|de|zwischen|entre|del) \d+ (?:to|and|bis|und|à|et|a|al|y) \d+\b|\b\d+(?: to |-| bis"

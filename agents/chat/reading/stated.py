@@ -172,6 +172,29 @@ _COUNT = re.compile(
     r"|(?<![\w.,])前 ?\d+ ?[个位]|(?<![\w.,])\d+ ?(?:个|位)(?=数字|数|字母|颜色|格)",
     re.IGNORECASE,
 )
+#: Words after which a number may be an answer. After any other it is a bound, a count or a part:
+#: "more than 45", "has 360 degrees", "began with 30".
+_GIVE = re.compile(
+    r"a|about|actually|an|angle|answer|antwort|approx|approximately|are|around|at|bar|be|believe|"
+    r"blue|boxed|but|by|ca|choice|choose|circa|code|color|colour|confidence|couleur|de|degree|"
+    r"degrees|die|digits|dirais|el|environ|era|es|est|estimate|etwa|farbe|figure|for|gebe|guess|"
+    r"hmm|hue|is|ist|it|la|le|level|los|me|my|near|nearly|no|nombre|number|numéro|número|of|"
+    r"ok|okay|only|orientation|plutôt|que|rating|read|recall|red|remember|respuesta|roughly|"
+    r"réponse|sage|saw|say|sequence|serait|sería|so|sorry|sure|text|that|the|then|think|to|"
+    r"turned|typed|unas|ungefähr|unos|wait|war|was|were|winkel|would|write|wäre|yes|zahl|ziffern|"
+    r"était",
+    re.IGNORECASE,
+)
+_BEFORE_NUMBER = re.compile(
+    r"(?<![^\W\d_])(?P<word>[A-Za-zÀ-ÿ]+)[^\w.,:;!?\n]*(?<![\w.,])\d"
+    r"|(?P<bound>超过|至少|至多|不到|不足|大于|小于|多于|少于) ?\d"
+)
+_GO_WITH = re.compile(r"\b(?:go|going|answer|respond|reply) with(?= \d)", re.IGNORECASE)
+#: Before a number on a scale, what makes it a count or a bound.
+_NO_RATING = re.compile(
+    r"\b(?:in|than|least|most|last|answered|seen|recall(?:ed)?|remember(?:ed)?|had|missed)[ *_`\"']*(?<![\w.,])\d",
+    re.IGNORECASE,
+)
 #: A sign within digits that stands for one that is not known.
 _OPEN_DIGIT = re.compile(r"\d[?_*…]+\d")
 #: "No" before a noun or a verb is no answer: "No further information", "No sé".
@@ -207,18 +230,23 @@ def as_stated(text: str, kind: ResponseKind) -> str:
     if isinstance(kind, SerialOrder):
         return _sequence(text, kind)
     if isinstance(kind, Continuous):
-        return _SEVERAL.sub(" ", _COUNT.sub(" ", _WHERE.sub(" ", _INTERJECTION.sub("", _without_denied(text, r"\d+")))))
+        text = _WHERE.sub(" ", _INTERJECTION.sub("", _without_denied(text, r"\d+")))
+        return _giving(_SEVERAL.sub(" ", _COUNT.sub(" ", text)))
     if isinstance(kind, TypedText):
         bare = text.strip(" .*`\"'")
         if _OPEN_DIGIT.search(bare):
             return ""
         joined = re.fullmatch(r"\d(?:[ ,\-]+\d)+", bare)
-        return re.sub(r"[ ,\-]", "", bare) if joined and kind.characters == "digits" else _COUNT.sub(" ", text)
+        if kind.characters != "digits":
+            return _COUNT.sub(" ", text)
+        return re.sub(r"[ ,\-]", "", bare) if joined else _giving(_COUNT.sub(" ", text))
     labels = kind.written_answers()
     if not labels:
         return text
     bare = text.strip(" \n.!*`\"'。").casefold()
     if isinstance(kind, Rating):
+        if _NO_RATING.search(text):
+            return ""
         return next((str(point) for point, words in kind.labels if words.casefold() == bare), _COUNT.sub(" ", text))
     if all(label.isdigit() for label in labels):
         digit = _DIGIT_ALONE.fullmatch(bare)
@@ -226,6 +254,13 @@ def as_stated(text: str, kind: ResponseKind) -> str:
     if (word := _IN_OTHER_WORDS.get(bare)) in labels:
         return str(word)
     return _label(text, labels)
+
+
+def _giving(text: str) -> str:
+    """A text whose numbers may all be an answer; empty where one is a bound, a count or a part."""
+    befores = _BEFORE_NUMBER.finditer(_GO_WITH.sub("is", text))
+    gives = all(before["bound"] is None and _GIVE.fullmatch(before["word"]) for before in befores)
+    return text if gives else ""
 
 
 def _corrected(text: str) -> str:
