@@ -6,3 +6,4 @@ from .contrasts import Contrast as Contrast
 from .contrasts import contrast as contrast
 from .contrasts import contrast_of as contrast_of
 from .contrasts import over_both as over_both
+from .contrasts import p_of_ends as p_of_ends

@@ -30,7 +30,7 @@ VERDICTS = (
         name="better whatever the wording",
         says=("better", "worse", "no difference shown"),
         rests_on=(
-            "the difference of two models over random wordings and trials (Satterthwaite), with Holm's correction over"
+            "the interval of the difference of two models over random wordings and trials, with Holm's correction over"
             " the pairs of a paradigm"
         ),
         says_no_when=(

@@ -2,9 +2,11 @@
 
 Every model takes the same trials in the same wordings, so the design is balanced, and mean squares
 give what a numerical fit would. The score of wording w, repeat r and trial t is mean + w + r(w) + t
-+ w x t + rest. The variance of its mean is (MS_w + MS_t - MS_wt) / number of scores, with degrees
-of freedom by Satterthwaite (1946, Biometrics Bulletin 2, 110-114); the two crossed random factors
-are those of Clark (1973, Journal of Verbal Learning and Verbal Behavior 12, 335-359).
++ w x t + rest. The variance of its mean is (MS_w + MS_t - MS_wt) / number of scores; the two
+crossed random factors are those of Clark (1973, Journal of Verbal Learning and Verbal Behavior 12,
+335-359). An interval reaches as far as that over wordings (MS_w) and that over trials (MS_t -
+MS_wt) together, the root of the sum of squares (Zou & Donner, 2008, Statistics in Medicine 27,
+1693-1702). Satterthwaite's degrees of freedom held too much: up to 100 % over three wordings.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtridf, stdtrit
+
+from spanlab.analysis.means import p_of_ends
 
 #: Fewer wordings say nothing about how much others would differ.
 FEWEST = 3
@@ -40,7 +44,7 @@ class Pooled:
     ----------
     mean, low, high : with its 95 % interval
     p : that the mean is 0, two-sided; NaN where nothing varies and the mean is 0
-    df : degrees of freedom
+    df : degrees of freedom with which Student's interval would be as long
     """
 
     mean: float
@@ -113,18 +117,20 @@ def pooled(scores: np.ndarray, strata: Sequence[int], level: float = 0.95) -> Po
     if len(scores) < FEWEST or squares.df[1] < 1:
         return None
     mean = float(cells.mean())
-    # a wording adds to what a wording and a trial have together, so its mean square is not smaller
-    # but by chance
-    parts = np.array([max(squares.wording, squares.both), squares.trial, -squares.both]) / squares.scores
-    if parts[1] + parts[2] < 0:
-        parts[1:] = 0.0
-    variance = float(parts.sum())
-    if variance <= 0:
+    both = (squares.wording, max(squares.trial - squares.both, 0.0))
+    # scores may balance so that neither wordings nor trials vary, but each wording in its own trials
+    parts = zip(both if any(both) else (squares.both, 0.0), squares.df, strict=False)
+    errors = [(math.sqrt(part / squares.scores), df) for part, df in parts if part > 0]
+    if not errors:
         return Pooled(mean, mean, mean, math.nan if mean == 0 else 0.0, math.inf)
-    df = variance**2 / float(np.sum(parts**2 / np.maximum(squares.df, 1)))
-    error = math.sqrt(variance)
-    reach = error * float(stdtrit(df, (1 + level) / 2))
-    return Pooled(mean, mean - reach, mean + reach, 2 * float(stdtr(df, -abs(mean) / error)), df)
+
+    def ends(level: float) -> tuple[float, float]:
+        reach = math.hypot(*(error * float(stdtrit(df, (1 + level) / 2)) for error, df in errors))
+        return mean - reach, mean + reach
+
+    low, high = ends(level)
+    df = float(stdtridf((1 + level) / 2, (high - mean) / math.hypot(*(error for error, _ in errors))))
+    return Pooled(mean, low, high, p_of_ends(ends, 0.0), df)
 
 
 def components(scores: np.ndarray, strata: Sequence[int]) -> Components:

@@ -4,14 +4,15 @@ differ by a known amount.
 Run: ``python -m spanlab.extensions.wordings.proof [SETS]``. Answers are right or wrong: a logit
 with normal effects of wording, wording of this model, trial, and trial of this model. Both models
 take the same trials in the same wordings, and the true difference is the mean over further wordings
-and trials. Beside it stands the analysis without wordings: every answer in the mixed model of
-``spanlab stats`` would need hours, so it is the interval of paired trials, with all sessions of a
-model as one.
+and trials. Beside it stands the analysis without wordings: the interval of paired trials, with all
+sessions of a model as one. ``benchmarks/wordings.py`` counts the mixed model of ``spanlab stats``.
 """
 
 from __future__ import annotations
 
+import math
 import sys
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +32,7 @@ CELLS = (
     (8, 1, 100, 1.0, 0.5, 0.0),
 )
 _BASE, _GAP = 0.5, 0.6
-#: The same for what the core does with wordings: few of them, and two repeats.
+#: The same with few wordings, and two repeats.
 FEW = tuple((wordings, 2, 60, sd_wording, 0.8, 0.4) for sd_wording in (0.0, 0.3, 0.6) for wordings in (2, 3, 5))
 
 
@@ -62,21 +63,6 @@ def over_trials(away: np.ndarray) -> tuple[float, float]:
     return float(each.mean()) - reach, float(each.mean()) + reach
 
 
-def rates(cell: tuple[int, int, int, float, float, float], gap: float, sets: int, seed: int) -> dict[str, float]:
-    """Return how often the two intervals hold the true difference."""
-    rng = np.random.default_rng(seed)
-    spread = float(np.sqrt(cell[3] ** 2 + cell[4] ** 2 + cell[5] ** 2))
-    truth = means_of(_BASE + gap, spread, rng) - means_of(_BASE, spread, rng) if gap else 0.0
-    held = without = 0
-    for _ in range(sets):
-        first, second = simulated(cell, gap, rng)
-        value = pooled(second - first, [0] * cell[2])
-        low, high = over_trials(second - first)
-        held += value is not None and value.low <= truth <= value.high
-        without += low <= truth <= high
-    return {"pooled": held / sets, "over_trials": without / sets}
-
-
 def mean_in_core(scores: np.ndarray) -> Contrast:
     """Return the mean of a model as the core has it: repeats are averaged, and the variances over
     wordings and over trials are added."""
@@ -87,47 +73,44 @@ def mean_in_core(scores: np.ndarray) -> Contrast:
     return replace(over_both(over_wordings, over_each), span=(0.0, 1.0))
 
 
-def rates_in_core(
-    cell: tuple[int, int, int, float, float, float], gap: float, sets: int, seed: int
-) -> dict[str, float]:
-    """Return how often the core's intervals hold the mean of a model and the difference of two, and
-    how often that over trials alone does."""
+def rates(cell: tuple[int, int, int, float, float, float], gap: float, sets: int, seed: int) -> dict[str, float]:
+    """Return how often intervals hold the mean of a model and the difference of two (of the command,
+    of the core's table of differences, and over trials alone), and as ``claims`` how often those of
+    differences leave out 0."""
     rng = np.random.default_rng(seed)
     spread = float(np.sqrt(cell[3] ** 2 + cell[4] ** 2 + cell[5] ** 2))
     mean = means_of(_BASE, spread, rng)
     truth = means_of(_BASE + gap, spread, rng) - mean if gap else 0.0
-    held: dict[str, int] = {"mean": 0, "difference": 0, "over_trials": 0}
+    counts: Counter[str] = Counter()
     for _ in range(sets):
         first, second = simulated(cell, gap, rng)
         mine, theirs = mean_in_core(first), mean_in_core(second)
-        ends = {
-            "mean": mine.ends(),
-            "difference": Apart(theirs, mine).ends(),
-            "over_trials": over_trials(second - first),
-        }
-        for name, (low, high) in ends.items():
-            held[name] += low <= (mean if name == "mean" else truth) <= high
-    return {name: count / sets for name, count in held.items()}
+        differences = {"core": Apart(theirs, mine).ends(), "over_trials": over_trials(second - first)}
+        if (value := pooled(second - first, [0] * cell[2])) is not None:
+            differences["command"] = value.low, value.high
+        if (alone := pooled(first, [0] * cell[2])) is not None:
+            counts["mean_of_command"] += alone.low <= mean <= alone.high
+        counts["mean_in_core"] += mine.ends()[0] <= mean <= mine.ends()[1]
+        for name, (low, high) in differences.items():
+            counts[name] += low <= truth <= high
+            counts[f"{name} claims"] += not low <= 0 <= high
+    return {name: count / sets for name, count in counts.items()}
 
 
 def main(sets: int) -> None:
-    """Print a line for each cell: coverage with a difference, and size without one."""
-    print("wordings repeats trials sd_wording | coverage, size over wordings | coverage, size over trials alone")
-    for number, cell in enumerate(CELLS):
-        with_gap, without = rates(cell, _GAP, sets, 100 + number), rates(cell, 0.0, sets, 200 + number)
-        print(
-            f"{cell[0]:8} {cell[1]:7} {cell[2]:6} {cell[3]:10.1f} | {with_gap['pooled']:.1%},"
-            f" {1 - without['pooled']:.1%} | {with_gap['over_trials']:.1%}, {1 - without['over_trials']:.1%}",
-            flush=True,
-        )
-    print("wordings sd_wording | mean held | difference: coverage, size | over trials alone: coverage, size")
-    for number, cell in enumerate(FEW):
-        with_gap, without = rates_in_core(cell, _GAP, sets, 300 + number), rates_in_core(cell, 0.0, sets, 400 + number)
-        print(
-            f"{cell[0]:8} {cell[3]:10.1f} | {without['mean']:.1%} | {with_gap['difference']:.1%},"
-            f" {1 - without['difference']:.1%} | {with_gap['over_trials']:.1%}, {1 - without['over_trials']:.1%}",
-            flush=True,
-        )
+    """Print a line for each design, in per cent: means held; then of differences how often they are
+    held and claimed, without a difference and with it."""
+    names = ("command", "core", "over_trials")
+    print("wordings repeats trials sd_wording | means held: command, core |", " | ".join(names), flush=True)
+    for number, cell in enumerate((*CELLS, *FEW)):
+        without, planted = rates(cell, 0.0, sets, 200 + number), rates(cell, _GAP, sets, 100 + number)
+        shown = [[without.get(name, math.nan) for name in ("mean_of_command", "mean_in_core")]]
+        shown += [
+            [rate.get(key, math.nan) for rate in (without, planted) for key in (name, f"{name} claims")]
+            for name in names
+        ]
+        texts = (", ".join(f"{100 * rate:.1f}" for rate in rates_of) for rates_of in shown)
+        print(*cell[:4], "|", " | ".join(texts), flush=True)
 
 
 if __name__ == "__main__":

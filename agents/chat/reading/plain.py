@@ -52,6 +52,16 @@ _DOUBTS = re.compile(
     + "|可能|也许|几乎|差不多|或者|还是|如果|忘",
     re.IGNORECASE,
 )
+#: what says that something is gone or muddled, also of numbers
+_LOST = re.compile(
+    _WORD.format(
+        r"lost|lose|losing|missed|confus\w+|muddled|mix(?:ed|ing)? up|verloren|verlier\w*|verwechs\w+|perdu\w*|"
+        r"confond\w*|perd[ií]\w*|confund\w*"
+    )
+    + r"|\b(?:only|just|nur|bloß|seulement|solo|solamente)\b[^.!?\n]*\b(?:beginning|start|end|first|last|anfang|ende|"
+    r"début|fin|principio|final)\b",
+    re.IGNORECASE,
+)
 _SENTENCES = re.compile(r"[^.!?;:\n]*(?:[.:](?=\d)[^.!?;:\n]*)*(?:[.!?;:\n]+|\Z)")
 _SENTENCES_OF_CELLS = re.compile(r"(?:[^.!?:\n]|[.:](?=\d))*(?:[.!?:\n]+|\Z)")
 
@@ -165,14 +175,14 @@ def _says(sentence: str, labels: str) -> bool:
     bare = sentence.strip()
     if bare.endswith("?"):
         return False
-    return not _REQUESTS.search(bare) and not _DOUBTS.search(bare)
+    return not any(pattern.search(bare) for pattern in (_REQUESTS, _DOUBTS, _LOST))
 
 
 def _cells(text: str) -> str:
     text = "".join(
         sentence
         for sentence in _SENTENCES_OF_CELLS.findall(text)
-        if not sentence.strip().endswith("?") and not _REQUESTS.search(sentence)
+        if not sentence.strip().endswith("?") and not _REQUESTS.search(sentence) and not _LOST.search(sentence)
     )
     text = _CHINESE_CELL.sub(r"\1,\2", text)
     for pattern, word in _ROWS:

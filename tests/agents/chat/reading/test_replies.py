@@ -14,7 +14,16 @@ from spanlab.agents.chat.reading.extraction import split_reasoning
 from spanlab.paradigms.responses import RESPONSES
 
 
-@pytest.mark.parametrize("half", ["worked_on", "held_out", "fresh", "fresh_second"])
+#: Sets of which most replies are without an answer, in forms that look like one; looked at since.
+MENDED = ("third", "fourth", "fifth")
+
+
+@pytest.mark.parametrize("half", MENDED)
+def test_what_was_read_as_an_answer_and_was_none_is_no_longer_read(half: str) -> None:
+    assert not [reply for reply in judged(half) if reply.false_accept], told(judged(half))
+
+
+@pytest.mark.parametrize("half", ["worked_on", "held_out", "fresh", "fresh_second", *MENDED])
 def test_few_replies_are_read_as_what_they_do_not_say_and_few_answers_are_missed(half: str) -> None:
     found = judged(half)
     assert sum(one.false_accept for one in found) <= 0.02 * len(found), told(found)
