@@ -6,7 +6,7 @@
 # Every target sets up what it needs; a second run starts at once.
 
 # Two more than the cores of a small machine: some tests wait for real time, such as those at a window.
-PYTEST_WORKERS ?= 4
+PYTEST_WORKERS ?= 3
 ARGS ?=
 
 .PHONY: help setup demo lint test test-all test-servers docs bench clean

@@ -20,6 +20,7 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ...core.registry import nearest
@@ -345,6 +346,12 @@ class Expression:
             raise ExpressionError(f"'={self.text}': {str(error) or type(error).__name__}") from None
 
 
+@lru_cache(maxsize=4096)
+def read_expression(text: str) -> Expression:
+    """Return an expression that is read once, however many paradigms and loads have it."""
+    return Expression(text)
+
+
 class _Literals(ast.NodeTransformer):
     """Puts values in the place of the names by which YAML calls them."""
 
@@ -458,7 +465,7 @@ class Template:
         self._values += 1
         if is_expression(value):
             try:
-                expression = Expression(value)
+                expression = read_expression(value)
             except ExpressionError as error:
                 report(path, str(error))
                 return lambda _env: None
