@@ -5,7 +5,7 @@
 # make clean       remove what these made, except data                 make docs         the site, build/site/index.html, from documents and code
 # Every target sets up what it needs; a second run starts at once.
 
-# Two more than the cores of a small machine: some tests wait for real time, such as those at a window.
+# One more than the cores of a small machine: some tests wait for real time, such as those at a window.
 PYTEST_WORKERS ?= 3
 ARGS ?=
 
