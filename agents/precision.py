@@ -84,7 +84,7 @@ class NoisyMemory:
         return self._recognised(kind, truth.answer, erf(_NEXT / (sd * sqrt(2))))
 
     def _recognised(self, kind: ResponseKind, right: Answer, probability: float) -> Answer:
-        """What is recognised, each item by itself, and guesses for the others."""
+        """Answer with what is recognised, each item by itself, and with guesses for the others."""
         if not isinstance(right, tuple):
             self._sure = bool(self._random.random_sample() < probability)
             return right if self._sure else kind.guess(self._random)

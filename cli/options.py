@@ -341,7 +341,7 @@ def print_session(session: Session, span: Mapping[str, Any] | None) -> None:
 
 
 def result_in_words(session: Session) -> str:
-    """How many answers of a session were right, read from its table without the packages of the
+    """Say how many answers of a session were right, read from its table without the packages of the
     analysis; empty where nothing was scored.
 
     Practice does not count, and neither do answers for which there is nothing right, such as

@@ -137,8 +137,8 @@ def check_paradigm(
 
 
 def _problems_of_file(paradigm: Paradigm, kinds: dict[ResponseKind, None], deaf: str) -> Iterator[Problem]:
-    """What is wrong whatever the trial: words that cannot be written, keys that no question has,
-    and a network that cannot take part.
+    """Problems that are there whatever the trial: words that cannot be written, keys that no
+    question has, and a network that cannot take part.
 
     Parameters
     ----------

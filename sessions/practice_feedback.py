@@ -1,4 +1,4 @@
-"""What people learn after a practice trial: what they remembered and how they decided, apart, and
+"""Feedback after a practice trial: what they remembered and how they decided, apart, and
 each item of a list in the order in which they gave it.
 
 People alone see this, and of practice trials alone, whose seeds are those of no other trial.
@@ -66,7 +66,7 @@ def feedback_on(
 
 
 def _decides(step: Step) -> bool:
-    """Whether a question needs no memory, as those between the items of complex spans."""
+    """Return whether a question needs no memory, as those between the items of complex spans."""
     return step.truth.record.get("set_size") == 0
 
 
@@ -139,8 +139,8 @@ def _own(score: Mapping[str, Any]) -> OwnMark:
 
 
 def _distances(judged: Sequence[Scores], language: str) -> str:
-    """How far each answer on a dial was from the right one: nothing is called right that may be off
-    by as much as the paradigm tolerates."""
+    """Say how far each answer on a dial was from the right one: nothing is called right that may be
+    off by as much as the paradigm tolerates."""
     if len(judged) == 1:
         return _distance(judged[0], language)
     return " · ".join(_distance(scores, language, number) for number, scores in enumerate(judged, start=1))
@@ -161,5 +161,5 @@ def _distance(scores: Scores, language: str, number: int | None = None) -> str:
 
 
 def _board(step: Step) -> Stimulus:
-    """What lay under the answer: the last display of the question."""
+    """Return what lay under the answer: the last display of the question."""
     return step.percept.displays[-1].stimulus if step.percept.displays else Blank.model_validate({})

@@ -82,7 +82,7 @@ def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> 
 
 @dataclass(frozen=True, slots=True)
 class PooledSession:
-    """What a session is among those of one model in several wordings and repeats: these are one
+    """Place of a session among those of one model in several wordings and repeats: these are one
     agent.
 
     Parameters

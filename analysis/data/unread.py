@@ -54,7 +54,7 @@ def may_be_unread(kind: AgentKind) -> bool:
 
 
 def unread_rows(items: pd.DataFrame) -> np.ndarray:
-    """Which scored items are replies of chat models that could not be read."""
+    """Mark the scored items that are replies of chat models that could not be read."""
     if "outcome" not in items.columns or "agent_kind" not in items.columns:
         return np.zeros(len(items), bool)
     kinds = items["agent_kind"]
@@ -82,7 +82,7 @@ def testable(scored: Scored, by: Sequence[str] = ()) -> Scored:  # noqa: PT028 -
 
 
 def _withheld_rows(items: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
-    """Which rows belong to a session or cell of which too many replies could not be read."""
+    """Mark the rows that belong to a session or cell of which too many replies could not be read."""
     unread = unread_rows(items)
     out = np.zeros(len(items), bool)
     if not unread.any():
@@ -105,7 +105,7 @@ def testable_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def withheld_cells(cells: Any) -> frozenset[int]:
-    """Which of some cells (:class:`.Cells`) belong to no test: too many replies could not be read
+    """Return the cells (:class:`.Cells`) that belong to no test: too many replies could not be read
     in them, in all cells of their agent, or in a session of it.
 
     Cells do not tell sessions apart. Where answers are here, :func:`testable` leaves out sessions
@@ -150,7 +150,7 @@ def unread_shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def _shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """What :func:`unread_shares` says, of all agents."""
+    """The table of :func:`unread_shares`, for all agents."""
     work = with_replies(items)[["paradigm", "agent", *by, "correct", *UNREAD_COLUMNS]].astype(
         {"paradigm": str, "agent": str}
     )
@@ -218,8 +218,8 @@ def beside_shares(table: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
 
 
 def unread_caption(table: pd.DataFrame) -> str:
-    """What the caption of a figure says of unread replies, from a table of :func:`with_unread`;
-    empty where there are none."""
+    """Return what the caption of a figure says of unread replies, from a table of
+    :func:`with_unread`; empty where there are none."""
     if "unread" not in table.columns:
         return ""
     rows = table[table["unread"] > 0]
@@ -240,8 +240,8 @@ def unread_caption(table: pd.DataFrame) -> str:
 
 
 def untested_cells(table: pd.DataFrame) -> list[str]:
-    """Which answerers of a table of :func:`with_unread` have points in no slope and no difference,
-    a sentence for each."""
+    """Name the answerers of a table of :func:`with_unread` whose points are in no slope and no
+    difference, a sentence for each."""
     if "unread" not in table.columns:
         return []
     notes = []
@@ -260,8 +260,8 @@ def untested_cells(table: pd.DataFrame) -> list[str]:
 
 
 def bounds_in_words(share: float, all_wrong: float, if_guessed: float) -> str:
-    """What unread replies leave open: ``39% of its replies could not be read: 12% right if all of
-    them are wrong, 20% if they are guesses``."""
+    """Say what unread replies leave open: ``39% of its replies could not be read: 12% right if all
+    of them are wrong, 20% if they are guesses``."""
     upper = f", {if_guessed:.0%} if they are guesses" if if_guessed == if_guessed else ""
     return f"{share:.0%} of its replies could not be read: {all_wrong:.0%} right if all of them are wrong{upper}"
 
@@ -280,7 +280,7 @@ def unread_notes(scored: Scored) -> list[str]:
 
 
 def withheld_notes(scored: Scored, by: Sequence[str] = ()) -> list[str]:
-    """What is in no test and no comparison, and how to have it all the same; nothing where
+    """Say what is in no test and no comparison, and how to have it all the same; nothing where
     everything is tested."""
     if scored.accept_unread or not len(scored.items):
         return []

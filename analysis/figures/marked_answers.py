@@ -49,8 +49,8 @@ def rows_with(items: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def between_edges(values: pd.Series, low: float, high: float, end: float) -> pd.Series:
-    """Which values lie in a bar of a histogram; the last one, which reaches to ``end``, includes
-    its upper edge."""
+    """Mark the values that lie in a bar of a histogram; the last one, which reaches to ``end``,
+    includes its upper edge."""
     return (values >= low) & ((values < high) | ((values == high) & (high >= end)))
 
 

@@ -1,4 +1,4 @@
-"""What a session of a chat model came to, in a line for its end: accuracy, chance, people, and the
+"""The result of a session of a chat model, in a line for its end: accuracy, chance, people, and the
 share of replies that could not be read."""
 
 from __future__ import annotations

@@ -142,7 +142,8 @@ def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bo
 
 
 def _unread(row: Mapping[Any, Any]) -> str:
-    """What unread replies leave open, to follow a number in its cell; empty where there are none."""
+    """Say what unread replies leave open, to follow a number in its cell; empty where there are
+    none."""
     share, if_guessed = (row.get(name, math.nan) for name in UNREAD_COLUMNS)
     if not share > 0:
         return ""

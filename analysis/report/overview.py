@@ -245,7 +245,7 @@ def _line(
 
 
 def _unread(row: Mapping[Any, Any], conditions: str) -> str:
-    """What unread replies leave open; their share alone where the mark is over some of the
+    """Say what unread replies leave open; their share alone where the mark is over some of the
     conditions."""
     if not row.get("unread", 0.0) > 0:
         return ""

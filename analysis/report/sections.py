@@ -46,7 +46,7 @@ class ReportSection:
 
 @dataclass(frozen=True)
 class SectionRequest:
-    """What a section is made of.
+    """The data and settings that a section is made of.
 
     Parameters
     ----------

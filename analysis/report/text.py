@@ -149,7 +149,8 @@ def headline(
 
 
 def _unread(row: Mapping[Any, Any]) -> str:
-    """What unread replies leave open, to follow a share in a sentence; empty where there are none."""
+    """Say what unread replies leave open, to follow a share in a sentence; empty where there are
+    none."""
     share = row.get("unread", 0.0)
     return f" ({bounds_in_words(share, row['mean'], row['if_guessed'])})" if share > 0 else ""
 

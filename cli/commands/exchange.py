@@ -167,8 +167,8 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
 
 
 def _places(sources: list[Any], output: Path | None, side: Side, imports: bool) -> tuple[list[Any], Path]:
-    """What is read and where it is written; an export without -o goes to the last place that is
-    named.
+    """Return what is read and where it is written; an export without -o goes to the last place that
+    is named.
 
     Raises
     ------

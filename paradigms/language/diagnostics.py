@@ -94,7 +94,7 @@ _SILENT = object()
 
 
 def expectation(item: Any) -> str:
-    """What was expected, of one of pydantic's errors."""
+    """Say what was expected, for one of pydantic's errors."""
     kind, context = item["type"], item.get("ctx", {})
     if kind in _KINDS:
         return f"expected {_KINDS[kind]}"

@@ -158,7 +158,7 @@ def with_gaps(text: str, labels: Sequence[str], blank: str) -> str | None:
 
 
 def _parts(piece: str, known: set[str]) -> bool:
-    """Whether a piece is several symbols with dashes between them."""
+    """Return whether a piece is several symbols with dashes between them."""
     return all(part in known for part in piece.casefold().split("-"))
 
 

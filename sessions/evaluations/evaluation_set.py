@@ -660,7 +660,8 @@ class EvaluationSet:
 
 
 def _path(entry: SetEntry) -> YamlPath:
-    """Where the settings of an entry stand in the file; those of a wording count before others."""
+    """Return where the settings of an entry stand in the file; those of a wording count before
+    others."""
     return ("wordings", entry.wording) if entry.wording else ("settings", entry.settings)
 
 

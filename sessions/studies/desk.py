@@ -1,4 +1,4 @@
-"""What an assistant decides about a session of a study that is not running: a paradigm is skipped,
+"""Decisions of an assistant about a session of a study that is not running: a paradigm is skipped,
 or taken again. The reason is on record."""
 
 from __future__ import annotations

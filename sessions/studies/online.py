@@ -25,7 +25,7 @@ class _Part(BaseModel):
 
 
 class Ending(_Part):
-    """What a participant gets at the end of a visit."""
+    """The end of a visit, as its participant sees it."""
 
     code: _Code | None = Field(default=None, description="code that is shown")
     redirect: _Address | None = Field(
@@ -58,7 +58,7 @@ class Ending(_Part):
 
 
 class Endings(_Part):
-    """How visits end, each with a code and an address of its own."""
+    """The ways in which visits end, each with a code and an address of its own."""
 
     completed: Ending | None = Field(
         default=None, description="the session is finished; the same as code and redirect above"
@@ -73,8 +73,8 @@ class Endings(_Part):
 
 
 class Requirements(_Part):
-    """What a participant's computer needs. It is checked before anything is asked, and before a
-    place is taken."""
+    """Requirements on a participant's computer. It is checked before anything is asked, and before
+    a place is taken."""
 
     hz: Annotated[float, Field(ge=5, le=500)] | None = Field(
         default=None, description="minimum refresh rate of the screen"
@@ -95,7 +95,7 @@ class Requirements(_Part):
 
 
 class Online(_Part):
-    """How people take part in a browser (spanlab serve)."""
+    """Settings of taking part in a browser (spanlab serve)."""
 
     code: _Code | None = Field(default=None, description="completion code, shown at the end of a session")
     redirect: _Address | None = Field(
@@ -193,5 +193,5 @@ class Online(_Part):
 
     @property
     def phones_refused(self) -> bool:
-        """Whether phones will not do."""
+        """True if phones will not do."""
         return "refused" in (self.phones, self.require.phones)

@@ -156,7 +156,7 @@ def changed_at(folder: Path) -> float:
 
 
 def completed(folder: Path) -> bool:
-    """Whether every paradigm of a session is finished, or was skipped."""
+    """Return whether every paradigm of a session is finished, or was skipped."""
     progress, gone = states(folder), skipped(folder)
     return all(name in gone or (name in progress and progress[name].finished) for name in read_head(folder)["order"])
 
@@ -173,8 +173,8 @@ def skipped(folder: Path) -> dict[str, str]:
 
 
 def finished_on_record(folder: Path) -> bool:
-    """Whether the journal says that the session is over, and that nothing of it was to be taken
-    again since."""
+    """Return whether the journal says that the session is over, and that nothing of it was to be
+    taken again since."""
     events = [line["event"] for line in read_journal(folder) if line["event"] in ("finished", "repeated")]
     return bool(events) and events[-1] == "finished"
 

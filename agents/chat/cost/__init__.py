@@ -1,1 +1,1 @@
-"""What a chat session takes and costs: estimated before, counted while it runs."""
+"""Tokens and costs of a chat session: estimated before, counted while it runs."""

@@ -80,12 +80,12 @@ class Account:
 
     @property
     def size(self) -> Expected:
-        """How many tokens requests are going to take."""
+        """Expectation of the tokens of the next requests."""
         return self._size
 
     def foresee(self, requests: int, prompt_tokens: int, completion_tokens: int) -> None:
-        """What the whole session is expected to take (see :mod:`.estimate`): for the time that is
-        left, and for limits until the first reply has come."""
+        """Note what the whole session is expected to take (see :mod:`.estimate`): for the time that
+        is left, and for limits until the first reply has come."""
         self.expected = requests
         self._foreseen = (prompt_tokens / max(1, requests), completion_tokens / max(1, requests))
 
@@ -103,7 +103,7 @@ class Account:
         self._beside, other._beside = other, self
 
     def hold(self, characters: int, at_most: int | None = None, batched: bool = False) -> Held:
-        """What a request may take is held from now on, as soon as it is let in.
+        """Wait until a request is let in, and hold what it may take from then on.
 
         Parameters
         ----------
@@ -114,14 +114,14 @@ class Account:
         return Held(self, characters, at_most, batched)
 
     def sum_of(self, held: Sequence[Held]) -> tuple[float | None, float]:
-        """What some requests are going to cost together (None without prices), and how many tokens
-        they are going to have, with room for more."""
+        """Return what some requests are going to cost together (None without prices), and how many
+        tokens they are going to have, with room for more."""
         together = sum((one.coming() for one in held), _Sum())
         return None if self.prices is None else together.cost, together.tokens
 
     def hold_batch(self, wanting: Sequence[Held], most: int) -> int:
-        """How many of some requests, from the first on, may go in one batch; what they may take is
-        held then.
+        """Return how many of some requests, from the first on, may go in one batch; what they may
+        take is held then.
 
         With a limit the first batch is one request, of which nothing is known but an estimate.
         Later ones hold as many as are surely within the limit, since all of a batch is under way at
@@ -152,12 +152,12 @@ class Account:
 
     @property
     def all_under_way(self) -> list[Held]:
-        """What is under way here, and in the account that shares the limits."""
+        """Everything that is under way here, and in the account that shares the limits."""
         return [*self.under_way, *(() if self._beside is None else self._beside.under_way)]
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit of cost or tokens."""
+        """True if there is a limit of cost or tokens."""
         return self._request_limits.max_cost is not None or self._request_limits.max_tokens_in_all is not None
 
     def count(self, reply: Reply) -> None:
@@ -178,12 +178,12 @@ class Account:
             self._began = self._clock()
 
     def _worth(self, prompt: float, completion: float) -> _Sum:
-        """What so many tokens are worth."""
+        """Return the worth of so many tokens."""
         cost = 0.0 if self.prices is None else self.prices.cost(math.ceil(prompt), math.ceil(completion))
         return _Sum(cost, prompt + completion)
 
     def _spent(self) -> _Sum:
-        """What was spent, with what is not known reckoned in."""
+        """The sum that was spent, with what is not known reckoned in."""
         own = _Sum(self.totals.cost(self.prices) or 0.0, self.totals.tokens) + self._unknown
         beside = self._beside
         return (
@@ -193,14 +193,14 @@ class Account:
         )
 
     def coming(self, characters: int, at_most: int | None, surely: bool) -> _Sum:
-        """What a request is going to take: as the longest so far, or (``surely``) with room for a
-        longer one, since the others that leave with it could be."""
+        """Return what a request is going to take: as the longest so far, or (``surely``) with room
+        for a longer one, since the others that leave with it could be."""
         if not self._size.replies:
             return self._worth(max(self._foreseen[0], characters / CHARACTERS_PER_TOKEN), self._foreseen[1])
         return self._worth(*self._size.most(characters, at_most, surely))
 
     def beyond(self, more: _Sum) -> str:
-        """Which limit would be passed by so much more, in a sentence; empty when none would."""
+        """Name the limit that so much more would pass, in a sentence; empty when none would."""
         limit, most = self._request_limits.max_cost, self._request_limits.max_tokens_in_all
         spent = self._spent()
         lost = self.totals.lost
@@ -236,7 +236,7 @@ class Account:
         return self.beyond(more)
 
     def tally(self) -> str:
-        """How it stands, in a few words: for the line that shows progress."""
+        """The state of the account in a few words, for the line that shows progress."""
         totals = self.totals
         done = totals.replies + totals.cached
         parts = [f"{done:,}{f' of about {self.expected:,}' if self.expected else ''} replies"]
@@ -255,7 +255,7 @@ class Account:
         return " · ".join(parts)
 
     def seconds_left(self) -> float | None:
-        """How long it goes on at the pace so far; None while there is none."""
+        """Seconds that are left at the pace so far; None while there is none."""
         if not self.expected or self._began is None or not self._here:
             return None
         left = self.expected - self.totals.replies - self.totals.cached
@@ -267,8 +267,8 @@ class Account:
 
 
 class Held:
-    """What one departure of a request may take: held from the moment when it is let in until it is
-    known what it took."""
+    """The most that one departure of a request may take: held from the moment when it is let in
+    until it is known what it took."""
 
     def __init__(self, account: Account, characters: int, at_most: int | None, batched: bool = False) -> None:
         self._account, self._characters, self._at_most = account, characters, at_most
@@ -279,8 +279,8 @@ class Held:
         self.left = False
 
     def reserve(self, alone: bool) -> bool:
-        """Whether it may go in beside what is under way; what it may take is held then. One that is
-        ``alone`` always may, and is told ``refusal``.
+        """Let it in, if it may go beside what is under way; what it may take is held then. One that
+        is ``alone`` always may, and is told ``refusal``.
 
         Of the first request nothing is known but an estimate, so with a limit it goes alone. Later
         ones go together, no more than twice as many as there were replies, as long as all of them,
@@ -300,7 +300,7 @@ class Held:
         return True
 
     def coming(self) -> _Sum:
-        """What it is going to take, with room for more."""
+        """The sum that it is going to take, with room for more."""
         return self._worth(surely=True)
 
     def _worth(self, surely: bool) -> _Sum:

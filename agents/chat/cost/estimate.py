@@ -1,5 +1,5 @@
-"""What a chat session is going to take, before it starts: its conversations are held with replies
-of our own, and what would be sent is counted.
+"""Estimate of what a chat session is going to take, before it starts: its conversations are held
+with replies of our own, and what would be sent is counted.
 
 Texts are counted by the model's own tokenizer where one is at hand, else by their words, numbers,
 signs and lines. A quarter of the letters, as is often said, holds for prose. What models read here
@@ -84,8 +84,8 @@ def by_pieces(text: str) -> float:
 
 
 def counter_for(model: str) -> Counter:
-    """What counts the tokens of a model: the tokenizer of the package tiktoken, where that is
-    there, knows the model and has its file; nothing is fetched."""
+    """Return a counter of the tokens of a model: the tokenizer of the package tiktoken, where that
+    is there, knows the model and has its file; nothing is fetched."""
     encoding = _encoding(model)
     if encoding is None:
         return Counter(by_pieces, "words, numbers, signs and lines", USUAL_ERROR, WORST_ERROR)
@@ -129,8 +129,8 @@ JUDGED_SHARE = 0.016
 
 @dataclass(frozen=True, slots=True)
 class JudgeEstimate:
-    """What a judge takes at most: when it has to read every reply, and every question is put again
-    as often as it may be.
+    """Estimate of what a judge takes at most: when it has to read every reply, and every question
+    is put again as often as it may be.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class JudgeEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a session is expected to take.
+    """Estimate of what a session takes.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class Estimate:
 
 @dataclass
 class _Count:
-    """What one conversation takes."""
+    """Count of what one conversation takes."""
 
     requests: int = 0
     pictures: int = 0
@@ -254,7 +254,7 @@ class _Count:
 
 @dataclass
 class _Left:
-    """What a trial leaves in a conversation.
+    """The messages that a trial leaves in a conversation.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ class _Left:
 
 
 class Estimated(Protocol):
-    """What an estimate needs of a chat agent."""
+    """The parts of a chat agent that an estimate needs."""
 
     spending: Account
 
@@ -299,7 +299,7 @@ def estimate(
     order: Sequence[tuple[int, int]] = (),
     rounds: str = "",
 ) -> Estimate:
-    """What a session is going to take when every reply is short and can be read at once.
+    """Estimate what a session takes when every reply is short and can be read at once.
 
     Parameters
     ----------
@@ -398,7 +398,8 @@ def _of_conversations(
 
 
 def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) -> JudgeEstimate:
-    """What a judge takes when it reads every reply, and every question is put so many times."""
+    """Estimate what a judge takes when it reads every reply, and every question is put so many
+    times."""
     prices = judge.account.prices
     cost = None if prices is None else prices.cost(times * read, times * written)
     return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
@@ -462,7 +463,7 @@ def _counted(counter: Counter, text: str) -> float:
 
 
 def sent(messages: Sequence[Message], counter: Counter) -> tuple[int, int]:
-    """How many tokens messages have, and how many pictures; those of pictures by what is assumed."""
+    """Count the tokens and the pictures of messages; those of pictures by what is assumed."""
     tokens, pictures = 0.0, 0
     for message in messages:
         shown = [part for part in message.parts if isinstance(part, Picture)]

@@ -1,4 +1,4 @@
-"""How many tokens a request is going to take, from its length and from what those before it took."""
+"""Expected tokens of a request, from its length and from what those before it took."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READ_ROOM, _WRITTEN_ROOM = 1.0, 4.0
 
 
 class Expected:
-    """What requests took so far.
+    """Record of what requests took so far.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Expected:
         self._densest = 0.0
 
     def learn(self, characters: int, prompt_tokens: int, completion_tokens: int) -> None:
-        """What a request really took."""
+        """Note what a request really took."""
         self.replies += 1
         self._characters += characters
         self._prompt += prompt_tokens
@@ -46,8 +46,8 @@ class Expected:
         return characters / per_token + (self._completion / self.replies if self.replies else 0.0)
 
     def most(self, characters: int, at_most: int | None = None, surely: bool = True) -> tuple[float, float]:
-        """How many tokens may be read and written at most, as the longest so far; or ``surely``,
-        with room for longer ones.
+        """Return how many tokens may be read and written at most, as the longest so far; or
+        ``surely``, with room for longer ones.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a chat session took: prices, sums over its requests, and how they are told."""
+"""Totals of a chat session: prices, sums over its requests, and how they are told."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHORT_WRITE, _LONG_WRITE = 1.25, 2.0
 
 
 class Prices(BaseModel):
-    """What a million tokens cost, in any currency."""
+    """Prices of a million tokens, in any currency."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -90,8 +90,8 @@ class Prices(BaseModel):
     def cost(
         self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0, written: tuple[int, int] = (0, 0)
     ) -> float:
-        """What so many tokens cost; ``cached_tokens``, and those ``written`` to the cache (all, and
-        for an hour), are among the ``prompt_tokens``."""
+        """Return the cost of so many tokens; ``cached_tokens``, and those ``written`` to the cache
+        (all, and for an hour), are among the ``prompt_tokens``."""
         cached = 0 if self.cached_input is None else min(cached_tokens, prompt_tokens)
         longer = written[1]
         shorter = written[0] - longer
@@ -108,7 +108,7 @@ _WRITES = ("cache_write_tokens", "cache_write_1h_tokens")
 
 @dataclass
 class Totals:
-    """What was sent and what came, added up.
+    """Sums of what was sent and of what came.
 
     Every departure of a request is counted, and each has one of three ends: a reply, a refusal
     (which nobody pays for), or nothing, where a reply may have been under way and have to be paid
@@ -196,7 +196,7 @@ class Totals:
             setattr(self, name, getattr(self, name) + (getattr(taken, name) or 0))
 
     def cost(self, prices: Prices | None) -> float | None:
-        """What it cost, as far as the server told; None without prices. What came in batches has
+        """Return the cost, as far as the server told; None without prices. What came in batches has
         their price, whatever the server had cached."""
         if prices is None:
             return None
@@ -212,15 +212,15 @@ class Totals:
         return at_once + prices.batch_share * prices.cost(read, written)
 
     def cost_at_most(self, prices: Prices | None) -> float | None:
-        """What it cost if everything that was lost had to be paid for like the dearest reply; None
-        without prices."""
+        """Return the cost if everything that was lost had to be paid for like the dearest reply;
+        None without prices."""
         return None if prices is None else (self.cost(prices) or 0.0) + self.lost_uncounted * prices.cost(*self.dearest)
 
 
 def totals_of(
     lines: Sequence[Mapping[str, Any]], replies: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False
 ) -> Totals:
-    """What was sent and what came, by the lines of transcripts.
+    """Add up what was sent and what came, from the lines of transcripts.
 
     Parameters
     ----------
@@ -244,8 +244,8 @@ def totals_of(
 
 
 def totals_in(ledger: Ledger, judge: bool = False) -> Totals:
-    """What a session took so far, those of its requests among them that are in a batch and were
-    lost with it.
+    """Add up what a session took so far, those of its requests among them that are in a batch and
+    were lost with it.
 
     Parameters
     ----------

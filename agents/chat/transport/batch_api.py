@@ -34,7 +34,7 @@ _LOOKED_THROUGH: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """How far a batch is.
+    """State of a batch.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class BatchStatus:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more comes."""
+        """True when nothing more comes."""
         return self.state in ENDED
 
 
@@ -113,7 +113,7 @@ class BatchApi:
         return made.id
 
     async def status(self, name: str) -> BatchStatus:
-        """How far a batch is."""
+        """State of a batch."""
         return _status(await self._asked(lambda client: client.batches.retrieve(name)), self._endpoint)
 
     async def cancel(self, name: str) -> BatchStatus:

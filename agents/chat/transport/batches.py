@@ -89,7 +89,7 @@ class Batches:
 
     @property
     def store(self) -> BatchStore:
-        """What is on the disk."""
+        """The store on the disk."""
         if self._store is None:
             raise SpanLabError("batches belong to a session, whose folder has their record: run the agent in a session")
         return self._store
@@ -191,7 +191,7 @@ class Batches:
 
     @property
     def tally(self) -> str:
-        """How the batch under way stands, in a few words; empty when there is none."""
+        """State of the batch under way in a few words; empty when there is none."""
         status = self._status
         return (
             ""
@@ -200,8 +200,8 @@ class Batches:
         )
 
     def under_way(self) -> str:
-        """What goes on at the provider now that this program does not wait for it, in a sentence;
-        empty when nothing does."""
+        """A sentence on what goes on at the provider now that this program does not wait for it, in
+        a sentence; empty when nothing does."""
         batch = (
             next((batch for batch in self._store.open if batch.state != "prepared"), None)
             if self._store is not None
@@ -247,7 +247,7 @@ class Batches:
 
     @property
     def _quiet(self) -> bool:
-        """Whether every trial under way waits for a reply, and no other begins."""
+        """True when every trial under way waits for a reply, and no other begins."""
         waiting = sum(not future.done() for _, future in self._waiting.values())
         return waiting > 0 and waiting >= self._open_trials and (self._all_begun or bool(self._places))
 
@@ -355,8 +355,8 @@ class Batches:
             await self._found(batch, 1)
 
     async def _found(self, batch: Batch, looks: int) -> bool:
-        """Whether a batch is at the provider, of which that is not known; one that is not there is
-        dropped.
+        """Look whether a batch is at the provider, of which that is not known; one that is not
+        there is dropped.
 
         Raises
         ------
@@ -413,8 +413,8 @@ class Batches:
             await self._sleep(self._next_poll())
 
     async def _looked_at(self, batch: Batch) -> BatchStatus | None:
-        """How far a batch is; None when it stops mattering. A server that cannot be reached for a
-        while is asked again."""
+        """Return the state of a batch; None when it stops mattering. A server that cannot be
+        reached for a while is asked again."""
         failed = 0
         while not self._stopping:
             try:

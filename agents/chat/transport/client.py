@@ -159,7 +159,7 @@ class Client:
 
     @property
     def _together(self) -> Batches | None:
-        """Where requests are gathered; None where they are sent one by one."""
+        """The place where requests are gathered; None where they are sent one by one."""
         return self.batches if self._request_limits.batch else None
 
     def place(self) -> AbstractAsyncContextManager[None]:
@@ -277,7 +277,8 @@ class Client:
                 return error
 
     def _taken(self, request: Request, departing: Departing, tries: int, result: Result) -> Reply | Fault:
-        """What a batch has brought for a request; the account and whoever keeps a journal are told."""
+        """Return what a batch has brought for a request; the account and whoever keeps a journal
+        are told."""
         outcome = self._answers.of_batch(result, tries)
         departing.held.leaves()
         if isinstance(outcome, Reply):
@@ -294,7 +295,8 @@ class Client:
     async def _sent(
         self, once: Callable[[int, Departing], Awaitable[Reply | Fault]], tries: int, departing: Departing
     ) -> Reply | Fault:
-        """What one request brings, once the account and whoever keeps a journal have been told."""
+        """Send a request and return what it brings, once the account and whoever keeps a journal
+        have been told."""
         try:
             outcome = await once(tries, departing)
         except BaseException:
@@ -329,7 +331,7 @@ class Client:
     async def _once(
         self, line: Line, content: bytes, request: Request, tries: int, departing: Departing
     ) -> Reply | Fault:
-        """What one request brings."""
+        """Send a request once and return what it brings."""
         import httpcore2
 
         started = self._clock()
@@ -366,8 +368,8 @@ class Client:
         return fault
 
     async def _hooked(self, request: Request, tries: int, departing: Departing) -> Reply | Fault:
-        """What one request brings that a hook sends: it leaves when the hook gets it, and nobody
-        here knows how far it is until the hook is back."""
+        """Hand a request to a hook and return what it brings: it leaves when the hook gets it, and
+        nobody here knows how far it is until the hook is back."""
         assert self._hook is not None
         outgoing = Outgoing(
             self._model,
@@ -442,7 +444,7 @@ class Client:
 
 
 def _longest(request: Request) -> int | None:
-    """How many tokens a reply has at most, where the request says so."""
+    """Return the most tokens that a reply has, where the request says so."""
     return next(
         (request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None
     )

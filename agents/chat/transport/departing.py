@@ -35,7 +35,7 @@ class Departing:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether it left, and it is not known whether it reached the server."""
+        """True if it left, and it is not known whether it reached the server."""
         return self.held.left and not self._heard and (self._closed or not self._gone)
 
     def follow(self, event: str, about: Mapping[str, Any]) -> None:
@@ -79,7 +79,8 @@ class Departing:
 
 
 def _is_close(error: BaseException) -> bool:
-    """Whether a connection was closed in order, and neither broken off nor used for something else."""
+    """Return whether a connection was closed in order, and neither broken off nor used for
+    something else."""
     import httpcore2
 
     return (

@@ -17,7 +17,7 @@ Echoed = tuple[tuple[str, float | None], ...]
 
 
 def echoed(content: bytes) -> tuple[int, Echoed] | None:
-    """How many tokens a request had, and the last of them.
+    """Return how many tokens a request had, and the last of them.
 
     Parameters
     ----------

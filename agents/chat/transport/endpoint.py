@@ -135,7 +135,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine."""
+        """True if the server is on this machine."""
         host = self._parts.hostname or ""
         if host == "localhost" or host.endswith(".localhost"):
             return True
@@ -207,7 +207,7 @@ class Endpoint:
 
     @property
     def has_key(self) -> bool:
-        """Whether the environment holds a key for it."""
+        """True if the environment holds a key for it."""
         return bool(self._from_environment())
 
     def check(self) -> None:

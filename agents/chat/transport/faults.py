@@ -50,7 +50,7 @@ class Fault:
 
     @property
     def stranger(self) -> bool:
-        """Whether the fault may mean that this is not a chat server at all."""
+        """True if the fault may mean that this is not a chat server at all."""
         return self.word in ("connection", "garbage")
 
     def pause(self, before: int, seed: str) -> float:
@@ -70,7 +70,7 @@ class Fault:
 
 
 class Departures(Protocol):
-    """Who is told of every departure of a request, before it leaves and when it is gone, and of
+    """Observer of every departure of a request, before it leaves and when it is gone, and of
     those that came to nothing."""
 
     def leaves(self) -> None:
@@ -93,14 +93,14 @@ def word_of_status(status: int) -> FaultWord:
 
 
 def may_be_paid(status: int) -> bool:
-    """Whether a request that was refused with a status may have been paid for: somebody between us
-    and the model did not wait for its reply."""
+    """Return whether a request that was refused with a status may have been paid for: somebody
+    between us and the model did not wait for its reply."""
     return status in _LATE
 
 
 def asked_wait(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """How many seconds a server asks to wait: ``retry-after-ms``, or ``Retry-After`` in seconds or
-    as a date. None when it says nothing that can be read."""
+    """Return the seconds that a server asks to wait: ``retry-after-ms``, or ``Retry-After`` in
+    seconds or as a date. None when it says nothing that can be read."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) / unit

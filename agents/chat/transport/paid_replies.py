@@ -48,7 +48,7 @@ class PaidReplies:
 
     @property
     def replaying(self) -> bool:
-        """Whether the next reply is a stored one."""
+        """True if the next reply is a stored one."""
         return bool(self._stored)
 
     def kept_for_other_words(self, request: Request) -> Sequence[Mapping[str, Any]]:
@@ -110,7 +110,7 @@ class PaidReplies:
 
 
 def _tells(reply: Mapping[str, Any]) -> bool:
-    """Whether a kept reply says how probable something is."""
+    """Return whether a kept reply says how probable something is."""
     return (reply["echoed"] if "echoed" in reply else reply.get("first_logprobs")) is not None
 
 

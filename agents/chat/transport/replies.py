@@ -51,7 +51,7 @@ _STATUSES = {
 
 
 class NoReplyError(Exception):
-    """What came is not a reply.
+    """Raised where what came is no reply.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
 
 
 def is_reply(reply: Reply) -> bool:
-    """Whether what was once kept as a reply is one, by the reason for which it ended: some programs
-    keep errors as replies."""
+    """Return whether what was once kept as a reply is one, by the reason for which it ended: some
+    programs keep errors as replies."""
     ended = (reply.finish_reason or "").lower()
     return ended not in BROKEN and not ended.startswith(FILTERED)
 
@@ -269,7 +269,7 @@ def _content(content: Any) -> tuple[str, str | None]:
 
 
 def _word(value: Any) -> str | None:
-    """What should be a word, whatever it is: the word within an object, or its JSON."""
+    """Return what should be a word, whatever it is: the word within an object, or its JSON."""
     if value is None or value == "":
         return None
     if isinstance(value, str):

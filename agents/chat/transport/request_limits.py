@@ -1,4 +1,4 @@
-"""How a chat server is treated: time limits, repeats, requests at once, budgets. None of it shapes
+"""Treatment of a chat server: time limits, repeats, requests at once, budgets. None of it shapes
 the answers."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ....paradigms.language.diagnostics import validated
 
 
 class RequestLimits(BaseModel):
-    """How the server is treated. None of it shapes the answers.
+    """Treatment of the server. None of it shapes the answers.
 
     A limit that is None does not hold.
     """
@@ -87,7 +87,7 @@ class RequestLimits(BaseModel):
 
     @classmethod
     def read(cls, values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> RequestLimits:
-        """How a server is treated, from plain values.
+        """Read the treatment of a server from plain values.
 
         Parameters
         ----------

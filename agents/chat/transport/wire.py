@@ -266,7 +266,7 @@ async def _translate_errors(
 
 
 def _readable(socket: Any) -> bool:
-    """Whether something can be read from a socket, its end included."""
+    """Return whether something can be read from a socket, its end included."""
     if socket is None or socket.fileno() < 0:
         return True
     try:
