@@ -19,8 +19,8 @@ __getattr__, __dir__, __all__ = with_others(door("spanlab", __file__), "spanlab.
 
 
 def _draw_in_notebooks() -> None:
-    """Where IPython runs: a trial at the end of a cell is drawn as its timeline, and a session as
-    its first curve."""
+    """Have IPython, where it runs, draw results: a trial at the end of a cell is drawn as its
+    timeline, and a session as its first curve."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
 

@@ -19,7 +19,7 @@ _SESSIONS = Place("sessions, or folders of sessions such as data", "DATA...", ma
 
 
 class ScoresOptions(Options):
-    """What is told of participants beside their scores."""
+    """Options of what is told of participants beside their scores."""
 
     real_ids: Annotated[bool, Field(description="share the participants' identifiers instead of pseudonyms")] = False
     fields: Annotated[

@@ -111,7 +111,7 @@ def serve(
 
 
 def _study_offer(file: str, data: Path, pilot: bool) -> Offer:
-    """What visitors of a study are offered."""
+    """Return what visitors of a study are offered."""
     from spanlab.sessions.studies import load_study
 
     from .visits.offers import StudyOffer
@@ -120,14 +120,14 @@ def _study_offer(file: str, data: Path, pilot: bool) -> Offer:
 
 
 def _paradigm_offer(source: str, data: Path, more: Mapping[str, Any]) -> Offer:
-    """What visitors of a paradigm are offered."""
+    """Return what visitors of a paradigm are offered."""
     from .visits.offers import ParadigmOffer
 
     return ParadigmOffer.checked(source, data, **more)
 
 
 def _looks(theme: str, palette: str) -> Looks:
-    """How pages look.
+    """Return the looks of pages.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def _check_port(host: str, port: int) -> None:
 
 
 def _here(host: str) -> bool:
-    """Whether an address is that of this computer alone."""
+    """Return whether an address is that of this computer alone."""
     if host == "localhost":
         return True
     try:

@@ -199,7 +199,7 @@ def _agent(info: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _is_source(info: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
-    """Whether a session took the trials that others were made to differ from."""
+    """Return whether a session took the trials that others were made to differ from."""
     if "sha256" in source:
         return as_object(info.get("trials_from")).get("sha256") == source["sha256"]
     return source.get("session") in (info.get("like"), info.get("session"))

@@ -110,7 +110,7 @@ def _check(models: list[Model], values: Mapping[str, float]) -> None:
 
 
 def answers_of(kind: ResponseKind) -> Kind | None:
-    """What kind of answers models have to a question; None where they only guess."""
+    """Return the kind of answers that models have to a question; None where they only guess."""
     asked = kind.model_dump()
     options: Any = asked.get("options")
     if kind.name == "continuous":
@@ -206,8 +206,8 @@ class Remembering(Episode):
         return int(self._random.choice(np.flatnonzero(roles == role)))
 
     def _yes_or_no(self, options: tuple[str, ...], item: Any) -> str:
-        """Whether the display is like the one so far back (N-back), not like the one before (change
-        detection), or among those before."""
+        """Answer whether the display is like the one so far back (N-back), not like the one before
+        (change detection), or among those before."""
         yes = next(option for option in options if option in _SIGNALS)
         no = next(option for option in options if option != yes)
         kind: Kind = "detection"

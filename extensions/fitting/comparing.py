@@ -96,7 +96,7 @@ class Refit:
 
 @dataclass(frozen=True)
 class Recovered:
-    """How a parameter comes back: correlation of planted and fitted values on the scale of the
+    """Recovery of a parameter: correlation of planted and fitted values on the scale of the
     search (NaN where all were alike), median difference and median size of differences in the
     parameter's unit, and the share of simulated answerers whose interval holds the planted value
     (NaN where there are none)."""
@@ -111,7 +111,7 @@ class Recovered:
 
 @dataclass(frozen=True)
 class Recovery:
-    """What the fitted design can tell.
+    """Recovery of parameters and of models by the fitted design.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def refit(models: Sequence[Model], source: Fitted, random: np.random.RandomState
 
 
 def _turns(answerers: int, simulated: int) -> list[int]:
-    """Which answerer each simulated one is made from: all in turn, or evenly chosen ones."""
+    """Choose the answerer that each simulated one is made from: all in turn, or evenly chosen ones."""
     return [
         number % answerers if simulated >= answerers else number * answerers // simulated for number in range(simulated)
     ]

@@ -104,8 +104,8 @@ class Space:
         }
 
     def starts(self) -> list[np.ndarray]:
-        """Where the search may begin: the middle of the prior, and one and a half spreads of it to
-        each side, all loads alike."""
+        """Points where the search may begin: the middle of the prior, and one and a half spreads of
+        it to each side, all loads alike."""
         parameters = list(dict.fromkeys(parameter for parameter, _ in self.places))
         few = parameters[:3]
         return [
@@ -269,8 +269,8 @@ def limits(fitted: Fit, trials: Trials, level: float = LEVEL) -> dict[str, tuple
 
 
 def holds(fitted: Fit, trials: Trials, planted: Mapping[str, float], level: float = LEVEL) -> dict[str, bool]:
-    """Whether the interval of each parameter holds a planted value: the same profiles as those of
-    :func:`limits`, at one point instead of along them."""
+    """Tell whether the interval of each parameter holds a planted value: the same profiles as those
+    of :func:`limits`, at one point instead of along them."""
     likelihood = Likelihood(fitted.model, trials, fitted.space)
     allowed = float(chdtri(1, 1 - level)) / 2
     held = {}
@@ -285,7 +285,7 @@ def holds(fitted: Fit, trials: Trials, planted: Mapping[str, float], level: floa
 
 
 def _end(likelihood: Likelihood, fitted: Fit, place: int, bound: float, allowed: float) -> float:
-    """Where the profile has fallen by what is allowed: the square of the distance is nearly
+    """Find where the profile has fallen by what is allowed: the square of the distance is nearly
     proportional to the fall."""
     middle, top = float(fitted.at[place]), -fitted.log_likelihood
     side = math.copysign(1.0, bound - middle)

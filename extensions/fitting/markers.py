@@ -38,7 +38,7 @@ class MovingMarkers:
             self.now[box] = (row + down) * _GRID + column + right
 
     def roles(self, box: int) -> list[int]:
-        """What each cell is in a question about a box: places in :data:`ROLES`."""
+        """Return what each cell is in a question about a box: places in :data:`ROLES`."""
         return [self._role(cell, box) for cell in range(_GRID**2)]
 
     def _role(self, cell: int, box: int) -> int:
@@ -51,7 +51,7 @@ class MovingMarkers:
 
 
 def roles_asked(percepts: Iterable[Percept]) -> list[list[int]]:
-    """What each cell is in each question of a trial.
+    """Return what each cell is in each question of a trial.
 
     Raises
     ------

@@ -85,7 +85,7 @@ def name_lines(name: str) -> list[str]:
 
 
 def _row_height(study: Study) -> int:
-    """How high a row of a group is, with its name above its points."""
+    """Return the height of a row of a group, with its name above its points."""
     return _ROW + _LINE * (max(len(name_lines(group)) for group in study.groups) - 1)
 
 

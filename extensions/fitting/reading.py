@@ -99,7 +99,7 @@ def _of_paradigm(
 
 
 def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts]) -> Any:
-    """What reads the answers of somebody in a paradigm."""
+    """Return a reader of somebody's answers in a paradigm."""
     if "error" in items.columns and items["error"].notna().any():
         return _report
     try:
@@ -145,7 +145,7 @@ def _report(rows: pd.DataFrame) -> Trials:
 
 
 def _detection(rows: pd.DataFrame, words: tuple[str, str], ratings: np.ndarray) -> Trials:
-    """Whether there was a signal, and how sure one was that there was."""
+    """Read whether there was a signal, and how sure one was that there was."""
     signal = _decoded(rows["correct_answer"]) == words[0]
     said = signal == (rows["correct"].to_numpy(float) == 1)
     answer, levels = said.astype(int), 2
@@ -161,8 +161,8 @@ def _detection(rows: pd.DataFrame, words: tuple[str, str], ratings: np.ndarray) 
 
 
 def _order(rows: pd.DataFrame, once: bool) -> Trials:
-    """Which item of the list was given; only lists that were asked for as a whole, and have no item
-    twice.
+    """Read which item of the list was given; only lists that were asked for as a whole, and have no
+    item twice.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def _order(rows: pd.DataFrame, once: bool) -> Trials:
 
 
 def _roles(folders: Sequence[Path]) -> dict[str, list[list[int]]]:
-    """What each cell is in each question, of each trial by its identity. The trials of the sessions
-    are made again.
+    """Return what each cell is in each question, of each trial by its identity. The trials of the
+    sessions are made again.
 
     Raises
     ------

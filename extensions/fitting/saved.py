@@ -93,7 +93,7 @@ def _written(study: Study) -> dict[str, Any]:
 
 
 def stored(folder: Path) -> dict[str, dict[str, Any]]:
-    """What is kept in a folder, by paradigm; empty where there is nothing.
+    """Return what is kept in a folder, by paradigm; empty where there is nothing.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class Study:
 
     @property
     def described(self) -> str:
-        """Who answered how much."""
+        """Say who answered how much."""
         counts = [len(fits[0].answerer.trials) for fits in self.fitted]
         each = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
         said = f"{', '.join(f'{group}' for group in self.groups)}; {each} answers each"
@@ -131,8 +131,8 @@ class Study:
         return ("answerer", "model", "log likelihood", "AICc", "BIC", "held out"), rows
 
     def selection_table(self) -> Table:
-        """How frequent each model is among people, by Bayesian model selection on the BIC; empty of
-        one person or one model."""
+        """Table of how frequent each model is among people, by Bayesian model selection on the BIC;
+        empty of one person or one model."""
         people = [fits for fits in self.fitted if fits[0].answerer.person]
         if len(people) < 2 or len(people[0]) < 2:
             return (), []
@@ -145,7 +145,7 @@ class Study:
         return ("model", "expected share of people", "exceedance", "protected exceedance", "all equally frequent"), rows
 
     def recovery_table(self) -> Table:
-        """How parameters come back."""
+        """Table of how parameters come back."""
         rows = [
             (
                 one.model,
@@ -159,7 +159,7 @@ class Study:
         return ("model", "parameter", "r of planted and fitted", "median difference", "median error"), rows
 
     def confusion_table(self) -> Table:
-        """Which model is taken for which, by the AICc."""
+        """Table of which model is taken for which, by the AICc."""
         names = self.recovery.names
         rows = [
             (f"simulated from {name}", *(f"{share:.0%}" for share in line))
@@ -168,13 +168,13 @@ class Study:
         return ("taken for (smallest AICc)", *names), rows
 
     def predictions(self) -> list[str]:
-        """Which model predicts held-out answers better, for people and each machine."""
+        """Say which model predicts held-out answers better, for people and each machine."""
         if len(self.recovery.names) < 2:
             return ["One model alone: nothing to compare it with."]
         return [sentence for group, members in self.groups.items() for sentence in predicts(members, group)]
 
     def tells(self) -> list[str]:
-        """Whether the design tells the models apart."""
+        """Say whether the design tells the models apart."""
         return tells(self.recovery)
 
     def agents(self) -> list[str]:

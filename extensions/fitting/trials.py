@@ -1,4 +1,4 @@
-"""What a model needs to know of each answer, as arrays with a row for each answer."""
+"""Facts that a model needs to know of each answer, as arrays with a row for each answer."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ class Trials:
 
 
 def given_before(trial: np.ndarray, answer: np.ndarray, width: int) -> np.ndarray:
-    """Whether each item of a list was given before in its trial: a row for each answer, a column
-    for each item."""
+    """Mark whether each item of a list was given before in its trial: a row for each answer, a
+    column for each item."""
     given = np.zeros((len(trial), width), bool)
     for row in range(1, len(trial)):
         if trial[row] == trial[row - 1]:

@@ -91,7 +91,7 @@ class Dataset(IterableDataset[Batch]):
         self.view = self._view()
 
     def _view(self) -> Any:
-        """What networks see of the paradigm.
+        """View that networks have of the paradigm.
 
         Raises
         ------
@@ -113,8 +113,8 @@ class Dataset(IterableDataset[Batch]):
 
     @property
     def outputs(self) -> int:
-        """How many logits a model gives at each step: those of the paradigm's head, or two (no and
-        yes) where the head has one output."""
+        """Number of logits that a model gives at each step: those of the paradigm's head, or two
+        (no and yes) where the head has one output."""
         return max(self.view.head, 2)
 
     def trials(self, number: int) -> list[Trial]:

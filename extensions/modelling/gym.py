@@ -136,7 +136,7 @@ class Task(gymnasium.Env[np.ndarray, int]):
 
     @property
     def asked(self) -> bool:
-        """Whether the display that is observed asks a question."""
+        """True if the display that is observed asks a question."""
         return bool(self._step < len(self._asked) and self._asked[self._step])
 
 

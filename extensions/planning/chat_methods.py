@@ -1,4 +1,4 @@
-"""What a Methods section says of chat models: every setting that is not the default, practice,
+"""Paragraphs of a Methods section on chat models: every setting that is not the default, practice,
 dates, served models, and the prompts, all from the record."""
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ _MOST_PROMPTS = 12
 
 @dataclass(frozen=True)
 class ChatSession:
-    """What the record says of one session of a chat model, as far as a Methods section needs it.
+    """Record of one session of a chat model, as far as a Methods section needs it.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def _quoted(value: Any) -> str:
 
 
 def _session_sentences(sessions: Sequence[ChatSession]) -> list[str]:
-    """What sessions tell beside their settings: dates, practice, served models, the reader of
+    """Say what sessions tell beside their settings: dates, practice, served models, the reader of
     replies."""
     sentences = [_dates(sessions), _practice(sessions), _served(sessions), _fingerprints(sessions)]
     readers = {as_object(session.info.get("apparatus")).get("reader") for session in sessions}

@@ -397,7 +397,7 @@ def _assumed(
     between: bool,
     stated: dict[str, Any],
 ) -> tuple[Planned, list[str]]:
-    """What is simulated, and where it comes from, in sentences."""
+    """Return what is simulated, and where it comes from, in sentences."""
     from dataclasses import replace
 
     if not data:

@@ -185,7 +185,7 @@ def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
 
 
 def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
-    """How many people are in each group, and who put them there; empty without groups."""
+    """Say how many people are in each group, and who put them there; empty without groups."""
     if GROUP not in items.columns or not items[GROUP].notna().any():
         return ""
     names = items[GROUP].astype(object).where(items[GROUP].notna(), "").astype(str)
@@ -201,7 +201,7 @@ def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
 
 
 def _in_browsers(heads: Sequence[Head]) -> str:
-    """Which people sat at a page in a browser, and what their sessions say of it; empty where
+    """Say which people sat at a page in a browser, and what their sessions say of it; empty where
     nobody did."""
     browsers, at_window, rates = dict[str, set[str]](), set[str](), set[int]()
     for head in heads:
@@ -307,7 +307,7 @@ def _phases(paradigm: Mapping[str, Any]) -> str:
 
 
 def _timing(facts: Sequence[SessionFacts]) -> list[str]:
-    """How precisely displays were shown, at windows and in browsers apart."""
+    """Say how precisely displays were shown, at windows and in browsers apart."""
     light, keys = "when light left the screen", "when keys closed, unless measured with a photodiode"
     at_window = _timing_in("At the window", [one for one in facts if not one.browser], f"{light} and {keys}")
     in_browsers = _timing_in(
@@ -337,7 +337,7 @@ def _timing_in(where: str, facts: Sequence[SessionFacts], unknown: str) -> list[
 
 
 def _asked(head: Head) -> bool:
-    """Whether SpanLab asked a chat model in this session, and knows what it sent."""
+    """Return whether SpanLab asked a chat model in this session, and knows what it sent."""
     return kind_named(str(head.session.get("agent_kind"))).converses and "published" not in head.session
 
 
@@ -407,7 +407,7 @@ def _effects(data: Data) -> list[tuple[str, str]]:
 
 
 def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margin]) -> list[str]:
-    """How the scores, intervals and tests on the page are computed.
+    """Say how the scores, intervals and tests on the page are computed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a planned study measures where it is not the share of right answers: d' from hits and false
+"""Measures of a planned study where it is not the share of right answers: d' from hits and false
 alarms, or reaction times; assumed, or from people's data.
 
 Spread over people comes from data by moments: of each person's value in both conditions, the
@@ -68,7 +68,7 @@ class PlannedSensitivity:
 
     @property
     def words(self) -> str:
-        """What is simulated, in a sentence."""
+        """Say what is simulated, in a sentence."""
         spread = (
             f"standard deviations: people {self.people:.2f}, effect over people {self.effect:.2f}, criterion"
             f" {self.criterion_people:.2f}"
@@ -78,7 +78,7 @@ class PlannedSensitivity:
         return f"{design_in_words(self.between)}: {planted}, {question}, mean criterion {self.criterion:.2f}; {spread}."
 
     def answers(self, people: int, trials: int) -> int:
-        """How many numbers a simulated study takes."""
+        """Return how many numbers a simulated study takes."""
         return 8 * people
 
     def simulated(
@@ -160,7 +160,7 @@ class PlannedTimes:
 
     @property
     def words(self) -> str:
-        """What is simulated, in a sentence."""
+        """Say what is simulated, in a sentence."""
         spread = (
             f"people {self.people:.0f} ms, effect over people {self.effect:.0f} ms, single times {self.trial:.0f} ms"
             f" (tau {self.tau:.0f} ms)"
@@ -172,7 +172,7 @@ class PlannedTimes:
         return f"{design_in_words(self.between)}: {means}; standard deviations: {spread}."
 
     def answers(self, people: int, trials: int) -> int:
-        """How many numbers a simulated study takes."""
+        """Return how many numbers a simulated study takes."""
         return 8 * people
 
     def simulated(
@@ -193,7 +193,7 @@ class PlannedTimes:
 
 
 def design_in_words(between: bool) -> str:
-    """Who has which condition of a planned study."""
+    """Say who has which condition of a planned study."""
     return "Two groups of people, one in each condition" if between else "People who have both conditions"
 
 
@@ -220,8 +220,8 @@ def from_people(
     difference: float | None,
     between: bool,
 ) -> tuple[PlannedSensitivity | PlannedTimes, str]:
-    """What people's data tell of d' or of reaction times in two conditions, and who these people
-    and which these conditions are, in words.
+    """Return what people's data tell of d' or of reaction times in two conditions, and who these
+    people and which these conditions are, in words.
 
     Parameters
     ----------

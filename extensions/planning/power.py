@@ -1,4 +1,4 @@
-"""How likely a study is to find a difference between two conditions, by simulation: people and
+"""Power of a study to find a difference between two conditions, by simulation: people and
 trials against power, with the error of the simulation.
 
 What is measured is the share of right answers (:class:`Assumed`), d' or reaction times
@@ -118,14 +118,14 @@ class Assumed:
 
     @property
     def words(self) -> str:
-        """What is simulated, in a sentence."""
+        """Say what is simulated, in a sentence."""
         spread = f"people {self.people:.2f}, effect over people {self.effect:.2f}, items {self.item:.2f}"
         spread += f", trials {self.trial:.2f} ({self.items} items each)" if self.items > 1 else ""
         right = f"{self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right"
         return f"{design_in_words(self.between)}: {right}; standard deviations in log odds: {spread}."
 
     def answers(self, people: int, trials: int) -> int:
-        """How many numbers a simulated study takes."""
+        """Return how many numbers a simulated study takes."""
         return 2 * people * trials * self.items
 
     def simulated(

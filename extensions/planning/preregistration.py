@@ -200,7 +200,7 @@ def _exclusions(rules: Sequence[Rule], file: Path | None) -> list[str]:
 def _analysis(
     named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], margins: Sequence[Margin], groups: Sequence[Group]
 ) -> list[str]:
-    """What SpanLab will compute of such data: figures and effects with their methods, model,
+    """Say what SpanLab will compute of such data: figures and effects with their methods, model,
     intervals, tests."""
     from spanlab.analysis.effects import EFFECTS, GROUP_METHOD, ROC_METHOD
     from spanlab.analysis.figures import GROUPS, ROC, prospects

@@ -1,4 +1,4 @@
-"""What today's reader of replies reads in a recorded session of a chat model."""
+"""Answers that today's reader of replies reads in a recorded session of a chat model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RereadReply:
 
     @property
     def changed(self) -> bool:
-        """Whether it is read otherwise than it was."""
+        """True if it is read otherwise than it was."""
         return (self.recorded["outcome"], self.recorded["value"]) != (self.event["outcome"], self.event["value"])
 
 

@@ -270,8 +270,8 @@ def _chained(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[
 
 
 def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event]) -> Iterator[_Table]:
-    """What was shown and answered, a table for each sitting: the clock begins anew when a session
-    goes on after an interruption."""
+    """Return what was shown and answered, a table for each sitting: the clock begins anew when a
+    session goes on after an interruption."""
     done = finished_trials(events)
     sitting, sittings, spans = (
         0,
@@ -360,7 +360,7 @@ def _described(column: Column, of_display: str | None) -> dict[str, str]:
 
 
 def _taken_with(table: _Table, number: int) -> dict[str, Any]:
-    """What a session was taken with, as BIDS has it, without names of computers.
+    """Return what a session was taken with, as BIDS has it, without names of computers.
 
     Parameters
     ----------

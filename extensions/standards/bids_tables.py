@@ -56,12 +56,12 @@ class Sitting:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What SpanLab wrote of the session."""
+        """Notes of SpanLab on the session."""
         return as_object(self.sidecar.get("SpanLab"))
 
     @property
     def seedless(self) -> bool:
-        """Whether it has no seeds on purpose, so that its trials cannot be made again."""
+        """True if it has no seeds on purpose, so that its trials cannot be made again."""
         return self.about.get("Seeds") == SEEDS_LEFT_OUT
 
 

@@ -231,7 +231,8 @@ class _Log:
         )
 
     def _scores(self, one: TakenTrial, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Which share of the items that count was right; nothing where there was no right answer."""
+        """Return the share of right answers among the items that count; nothing where there was no
+        right answer."""
         counts = [line for line in one.questions if not line["notes"].get("warm_up")]
         right = [correct for line in counts for correct in items_of(line["scores"])]
         if not right:

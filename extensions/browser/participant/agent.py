@@ -144,7 +144,7 @@ class BrowserParticipant(WindowAgent):
 
     @override
     def apparatus(self) -> dict[str, Any]:
-        """What the page has told of its browser and screen."""
+        """Browser and screen, as the page has told."""
         screen = self.screen()
         return {
             **screen.facts,
@@ -215,7 +215,7 @@ class BrowserParticipant(WindowAgent):
         return self.channel.wait(self.channel.command(what, {**content, **self._manner()}), kind)
 
     def _manner(self) -> dict[str, Any]:
-        """How the page looks and speaks, with every command: a page that was loaded anew has heard
+        """Looks and language of the page, with every command: a page that was loaded anew has heard
         nothing else."""
         return {"language": self.language, "words": words(self.language), "theme": theme_colours(THEMES[self._theme])}
 
@@ -422,7 +422,7 @@ class BrowserEpisode(WindowEpisode):
         channel.add("begin", {"trial": self._command}, begins=True)
 
     def _cut(self, which: int) -> None:
-        """What the page has told of the step in which it cut the trial off."""
+        """Take in what the page has told of the step in which it cut the trial off."""
         self._agent.replacements.add()
         self._agent.ended_by = None
         body = self._agent.channel.cut_body(self._command)

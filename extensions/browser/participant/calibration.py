@@ -1,4 +1,4 @@
-"""How large a screen is, by a bank card held against it, and how far away the eyes are, by the
+"""Size of a screen, by a bank card held against it, and how far away the eyes are, by the
 blind spot.
 
 The card has the width of ISO/IEC 7810 ID-1. The centre of the blind spot lies 13.5 degrees from
@@ -28,7 +28,7 @@ _WORDS = ("card", "card_size", "card_done", "distance", "distance_start", "dista
 
 
 class CalibrationReport(BaseModel):
-    """What a page reports: lengths in CSS pixels.
+    """Report of a page: lengths in CSS pixels.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ class Calibration:
         return min(largest, max(96, round(wide_cm * self.px_per_cm)))
 
     def facts(self, canvas_px: int) -> dict[str, Any]:
-        """What was measured, for the record, with the visual angle of a canvas of so many pixels."""
+        """Return what was measured, for the record, with the visual angle of a canvas of so many
+        pixels."""
         measured: dict[str, Any] = {
             "px_per_cm": round(self.px_per_cm, 2),
             "distance_cm": None if self.distance_cm is None else round(self.distance_cm, 1),

@@ -73,7 +73,7 @@ _NAMED = {
 
 
 def find_chromium() -> str:
-    """Where Chromium is, or a browser made of it.
+    """Return where Chromium is, or a browser made of it.
 
     Raises
     ------

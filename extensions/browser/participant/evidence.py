@@ -1,4 +1,4 @@
-"""What the server's own clock says about the times that a page reports: which of them cannot be
+"""Evidence of the server's own clock about the times that a page reports: which of them cannot be
 true, and why.
 
 Every bound is one from below. A page cannot show a trial before the server has said that it begins,
@@ -59,7 +59,7 @@ VERDICTS = (
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """When a report arrived at the server.
+    """Arrival of a report at the server.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class TimeWitness:
         return notes
 
     def _in_order(self, report: StepReport) -> bool:
-        """Whether the displays follow one another, and those of the step before."""
+        """Return whether the displays follow one another, and those of the step before."""
         before = self._last_end_ms
         if report.closing is not None:
             before = _end(report.closing)
@@ -139,7 +139,7 @@ class TimeWitness:
         return True
 
     def _answered_at_once(self, rt_ms: float | None, period_ms: float) -> bool:
-        """Whether this answer came within a refresh of its question, as too many have."""
+        """Return whether this answer came within a refresh of its question, as too many have."""
         if rt_ms is None:
             return False
         self._answers += 1

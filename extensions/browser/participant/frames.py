@@ -123,7 +123,7 @@ class TrialPictures:
             picture.result()
 
     def frame(self, display: Display) -> dict[str, Any]:
-        """What a display is called, and how it sounds: a tone has a ring, too, for where no sound
+        """Return the name of a display, and its sound: a tone has a ring, too, for where no sound
         can be played."""
         stimulus = display.stimulus
         shown = {"frame": self._known(self._frames.frame(stimulus, self.size_px, self._palette, self._owner))}
@@ -139,7 +139,8 @@ class TrialPictures:
         }
 
     def overlay(self, surface: Surface) -> str | None:
-        """What the keys or the scale are called that lie on the canvas; None where there are none."""
+        """Return the name of the keys or the scale that lie on the canvas; None where there are
+        none."""
         if surface.scale is None and (surface.ordered is None or not surface.ordered.labels):
             return None
         return self._known(self._frames.overlay(surface, self.size_px, self._owner))

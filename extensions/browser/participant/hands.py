@@ -41,7 +41,7 @@ _LOOK = """JSON.stringify({
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is answered to a question, and when.
+    """Answer to a question, and its time.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Clock:
         time.sleep(seconds)
 
     def done(self, tab: Tab, waits: str) -> None:
-        """What the page has waited for is done."""
+        """Do what the page has waited for."""
 
 
 class Hands:

@@ -1,4 +1,4 @@
-"""What a page is told, as JSON: trials made of percepts, questions as their surfaces declare them,
+"""Messages to a page, as JSON: trials made of percepts, questions as their surfaces declare them,
 and pages of text. Nothing here knows the truth."""
 
 # pyright: strict
@@ -72,17 +72,18 @@ class Pictures(Protocol):
     """Makes pictures known to the page."""
 
     def frame(self, display: Display) -> dict[str, Any]:
-        """What a display is called, and how it sounds."""
+        """Return the name of a display, and its sound."""
         ...
 
     def overlay(self, surface: Surface) -> str | None:
-        """What the keys or the scale are called that lie on the canvas; None where there are none."""
+        """Return the name of the keys or the scale that lie on the canvas; None where there are
+        none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Where a page begins a trial.
+    """Place at which a page begins a trial.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def trial_message(
 
 
 def percept_message(percept: Percept, made: Pictures, language: str) -> dict[str, Any]:
-    """What the page shows in a step: frames, times and the question."""
+    """Return what the page shows in a step: frames, times and the question."""
     return {
         "item": percept.model_step,
         "phase": percept.phase,

@@ -1,4 +1,4 @@
-"""What a page reports of a step, checked, and read by the rules of the window: the server decides
+"""Reports of a page about a step, checked, and read by the rules of the window: the server decides
 what was answered, never the page."""
 
 # pyright: strict
@@ -51,7 +51,7 @@ class PressReport(_Report):
 
 
 class DisplayReport(_Report):
-    """How a display was shown: from ``onset`` until ``end``, which is None while it is still on the
+    """Showing of a display: from ``onset`` until ``end``, which is None while it is still on the
     screen."""
 
     onset: _Ms
@@ -185,7 +185,7 @@ class StepReading:
 
     @property
     def answered(self) -> bool:
-        """Whether the step had a question, and it was answered."""
+        """True if the step had a question, and it was answered."""
         return self._step.sheet is not None and self._step.sheet.complete
 
     @property
@@ -257,7 +257,7 @@ class StepReading:
         return "go on"
 
     def complete(self, closing: DisplayReport | None, earlier: Sequence[PressReport]) -> None:
-        """What is known of the step once the one after it has begun."""
+        """Complete what is known of the step once the one after it has begun."""
         if closing is not None:
             self.shown[-1] = _shown(self._step.percept, len(self.shown) - 1, closing, self._paused)
         ask = self._step.percept.ask
@@ -277,8 +277,8 @@ class StepReading:
 
 
 def _shown(percept: Percept, number: int, report: DisplayReport, paused: Sequence[Absence]) -> Shown:
-    """How a display was shown, without the time for which it was covered; for 0 ms as long as its
-    end is not known."""
+    """Return how a display was shown, without the time for which it was covered; for 0 ms as long
+    as its end is not known."""
     end = report.onset if report.end is None else report.end
     shown_ms = (
         end - report.onset - sum(max(0.0, min(pause.until, end) - max(pause.at, report.onset)) for pause in paused)

@@ -85,7 +85,7 @@ class SimulatedAtPage(BrowserParticipant):
         return SimulatedAtPageEpisode(self, context)
 
     def decide(self, ask: Ask, value: Any) -> Decision:
-        """When to answer a question, and with what."""
+        """Decide when to answer a question, and with what."""
         after = drawn_seconds(self._random, ANSWER_MS, self._speed)
         if ask.window_ms is None:
             after = max(after, (max(self.refractory.same_ms, self.refractory.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)

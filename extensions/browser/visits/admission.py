@@ -1,4 +1,4 @@
-"""Who is let in: how many visits there may be, of everybody and of one address; and links that
+"""Admission: how many visits there may be, of everybody and of one address; and links that
 nobody can make up."""
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _MINUTE_S = 60.0
 
 
 class AdmittedVisit(Protocol):
-    """What admission knows of a visit."""
+    """Visit as admission knows it."""
 
     address: str
     since: float
 
     @property
     def confirmed(self) -> bool:
-        """Whether somebody has done something at its page."""
+        """True if somebody has done something at its page."""
         ...
 
     @property
     def over(self) -> bool:
-        """Whether it is over."""
+        """True if it is over."""
         ...
 
     def release(self) -> None:
@@ -156,5 +156,5 @@ class Tickets:
         return hmac.new(self._key, f"{self._study}\n{participant}".encode(), hashlib.sha256).hexdigest()[:_TICKET]
 
     def fits(self, participant: str, ticket: str) -> bool:
-        """Whether this is the ticket of the participant."""
+        """Return whether this is the ticket of the participant."""
         return hmac.compare_digest(self.sign(participant).encode(), ticket.encode())

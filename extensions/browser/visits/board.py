@@ -1,4 +1,4 @@
-"""What the assistant's page shows: the sessions as ``spanlab monitor`` has them, and who is at a
+"""Page of the assistant: the sessions as ``spanlab monitor`` has them, and who is at a
 page now. Only whoever has the token sees it."""
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class MonitorBoard:
         self._next_at = 0.0
 
     def admits(self, authorization: str) -> bool:
-        """Whether a request carries the token (``Bearer TOKEN``). How long this takes tells nothing
-        about the token."""
+        """Return whether a request carries the token (``Bearer TOKEN``). How long this takes tells
+        nothing about the token."""
         return secrets.compare_digest(authorization.encode(), f"Bearer {self.token}".encode())
 
     def now(self) -> dict[str, Any]:
-        """What the page shows, fit for JSON; the same as before where the records were looked at a
-        moment ago."""
+        """Return what the page shows, fit for JSON; the same as before where the records were
+        looked at a moment ago."""
         if not self._looking.acquire(blocking=not self._last):
             return self._last  # somebody else is looking
         try:
@@ -86,7 +86,7 @@ class MonitorBoard:
 
 
 def _page(visitor: Presence | None) -> str:
-    """Where somebody is: at the page, or away from it."""
+    """Say where somebody is: at the page, or away from it."""
     if visitor is None:
         return "closed"
     return visitor.place if visitor.connected else f"line cut ({visitor.place})"

@@ -69,7 +69,7 @@ class FirstPages:
             return self._pages[conditions]
 
     def questions(self, planned: PlannedTrial, compile_: Callable[[], Trial]) -> tuple[Hashable, ...]:
-        """What is asked in trials with the levels of this one.
+        """Return what is asked in trials with the levels of this one.
 
         Parameters
         ----------

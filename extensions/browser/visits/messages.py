@@ -1,4 +1,4 @@
-"""What pages send to the server, checked before anything is done with it."""
+"""Messages of pages to the server, checked before anything is done with it."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class PreviewParticipant(BrowserParticipant):
         self._since: PreviewPage = since
 
     def _shows(self, page: PreviewPage) -> bool:
-        """Whether the preview has come to a page; from then on everything is shown."""
+        """Return whether the preview has come to a page; from then on everything is shown."""
         if PAGES.index(page) >= PAGES.index(self._since):
             self._since = PAGES[0]
             return True
@@ -194,7 +194,7 @@ class PreviewHost:
         return self._seat(looks, self._since)
 
     def ask(self, title: str, questions: Any, wrong: Mapping[str, str]) -> Mapping[str, str]:
-        """What is typed."""
+        """Return what is typed."""
         return self._host.ask(title, questions, wrong)
 
     def recorded_in(self, folder: Path) -> None:

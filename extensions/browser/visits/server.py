@@ -143,7 +143,7 @@ class _Pages:
         return Response(None, 204, headers=_SAFE)
 
     async def start(self, request: Request) -> Response:
-        """What a page needs before it connects."""
+        """Send what a page needs before it connects."""
         return JSONResponse(self._desk.start(), headers=_SAFE)
 
     async def picture(self, request: Request) -> Response:
@@ -208,8 +208,8 @@ def remote(host: str) -> str:
 
 
 def most_lines(most: int) -> int:
-    """How many connections there are at most, where so many people may take part at the same time:
-    also those that have not said yet who they are."""
+    """Return how many connections there are at most, where so many people may take part at the same
+    time: also those that have not said yet who they are."""
     return 4 * most + 200
 
 
@@ -218,8 +218,8 @@ def _nothing() -> Response:
 
 
 def _foreign(origin: str, host: str) -> str:
-    """What is said when a page is refused that seems to be somebody else's; behind a proxy it often
-    is not."""
+    """Return what is said when a page is refused that seems to be somebody else's; behind a proxy
+    it often is not."""
     return (
         f"a page of {origin[:200] or 'nobody'} was refused, because its request is for {host[:200] or 'nobody'}. Behind"
         " a reverse proxy, pass on the address that the browser has asked for, with its port (nginx: proxy_set_header"
@@ -318,7 +318,7 @@ class _Line:
         await self._socket.close(1013)
 
     def _too_much(self, size: int) -> bool:
-        """Whether the page sends more than a page does, with a message of this size."""
+        """Return whether the page sends more than a page does, with a message of this size."""
         since, count, sizes = self._window
         now = time.monotonic()
         self._window = (now, 1, size) if now - since > _WITHIN_S else (since, count + 1, sizes + size)

@@ -157,7 +157,7 @@ class Visit:
 
     @property
     def confirmed(self) -> bool:
-        """Whether somebody has done something at the page."""
+        """True if somebody has done something at the page."""
         return self.channel.acted
 
     def release(self) -> None:
@@ -168,12 +168,12 @@ class Visit:
 
     @property
     def presence(self) -> Presence:
-        """Where the participant is now."""
+        """Presence of the participant."""
         what, title = self.channel.doing
         return Presence(self.channel.in_use, _PLACES.get(what, title), self._began)
 
     def may_join(self) -> bool:
-        """Whether the page may connect once more; it is counted."""
+        """Return whether the page may connect once more; it is counted."""
         now = time.monotonic()
         if len(self._joined) == _MOST_LINES and now - self._joined[0] < _LINES_WITHIN_S:
             return False
@@ -182,7 +182,7 @@ class Visit:
 
     @property
     def over(self) -> bool:
-        """Whether the session is over, for whatever reason."""
+        """True if the session is over, for whatever reason."""
         return self.thread.ident is not None and not self.thread.is_alive()
 
     def picture(self, name: str) -> Future[bytes] | None:
@@ -191,7 +191,7 @@ class Visit:
         return self._agent.picture(name) if isinstance(self._agent, BrowserParticipant) else None
 
     def is_for(self, session: str) -> bool:
-        """Whether a link with this session leads here."""
+        """Return whether a link with this session leads here."""
         return (session or "1") == (self._session or "1")
 
     def _run(self) -> None:
@@ -437,13 +437,13 @@ class VisitDesk:
             self.turned_away += 1
 
     def present(self) -> dict[str, Presence]:
-        """Who visits now, by identifier."""
+        """Return who visits now, by identifier."""
         with self._lock:
             visits = {name: visit for name, visit in self._visits.items() if not visit.over or visit.channel.in_use}
         return {name: visit.presence for name, visit in visits.items()}
 
     def start(self) -> dict[str, Any]:
-        """What a page needs before it connects."""
+        """Return what a page needs before it connects."""
         language = self.offer.language
         theme = theme_colours(THEMES[self.offer.looks.theme])
         return {

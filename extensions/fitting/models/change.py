@@ -23,7 +23,7 @@ class _Change(Discrete):
     kinds = ("change",)
 
     def attention(self, trials: Trials) -> tuple[Parameter, ...]:
-        """How often one attends, where there are several set sizes."""
+        """Parameter of how often one attends, where there are several set sizes."""
         return (ATTENDED,) if len(trials.loads) > 1 else ()
 
     def refusal(self, trials: Trials) -> str:

@@ -1,5 +1,5 @@
-"""What a cognitive model is: declared parameters, the likelihood of answers, and answers of its
-own."""
+"""Interface of a cognitive model: declared parameters, the likelihood of answers, and answers of
+its own."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ class _Order(Discrete):
         )
 
     def there(self, trials: Trials) -> np.ndarray:
-        """Whether there is an item of a position that can be given."""
+        """Mark whether there is an item of a position that can be given."""
         once = (trials.beside["once"] == 1)[:, None] & trials.beside["given"]
         return (self.places(trials) <= trials.load[:, None]) & ~once
 
     def unlisted(self, trials: Trials) -> np.ndarray:
-        """How many options that were not in the list can be given."""
+        """Count the options that can be given and were not in the list."""
         gone = trials.beside["once"] * (trials.beside["stage"] - trials.beside["given"].sum(1))
         return np.maximum(trials.beside["options"] - trials.load - gone, 0)
 

@@ -56,7 +56,7 @@ def name_of(paradigm: str, grid: int | None, cross: str = "*") -> str:
 
 
 class LineError(ValueError):
-    """What is wrong with one line of a block file.
+    """Raised where something is wrong with one line of a block file.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def read_text(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BlockFile:
-    """Where a block file lies: ``name`` is ``SET/NBACK/B``."""
+    """Place of a block file: ``name`` is ``SET/NBACK/B``."""
 
     path: Path
     set: str

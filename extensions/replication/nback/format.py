@@ -124,7 +124,7 @@ class NBackResults(Format[_ReadingResults]):
 
 
 class NBackProtocols(Format[Options, Options]):
-    """What the notebooks of the N-back study send to models, read from the user's own copy."""
+    """Protocols of the notebooks of the N-back study, read from the user's own copy."""
 
     name = "nback-protocols"
     reads = Side(

@@ -42,7 +42,7 @@ _WITHOUT_END = 1000
 
 @dataclass(frozen=True, slots=True)
 class LevelProtocol:
-    """What a notebook sends in the blocks of one level.
+    """Protocol of a notebook in the blocks of one level.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class LevelProtocol:
 
 @dataclass(frozen=True, slots=True)
 class NotebookProtocol:
-    """What a notebook sends: its levels, and the sampling settings of its calls."""
+    """Protocol of a notebook: its levels, and the sampling settings of its calls."""
 
     name: str
     levels: tuple[LevelProtocol, ...]

@@ -45,7 +45,7 @@ class Answered:
 
     @property
     def prefilled(self) -> bool:
-        """Whether the answer was written into the history instead of being asked."""
+        """True if the answer was written into the history instead of being asked."""
         return self.rt_ms is None
 
 
@@ -107,7 +107,8 @@ def read_results(path: Path) -> Results:
 
 
 class _FaultError(Exception):
-    """What is wrong with a block: in which of its trials (from 1), or in all of it."""
+    """Raised where something is wrong with a block: in which of its trials (from 1), or in all of
+    it."""
 
     def __init__(self, trial: int | None, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What a page of reproduction is made of: tables and figures of a paper, each with ours, what was
+"""Entries of a page of reproduction: tables and figures of a paper, each with ours, what was
 published, and a verdict."""
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Page:
         return [entry for entry in self.entries if entry.check]
 
     def counted(self) -> str:
-        """How many of each verdict, checks apart."""
+        """Counts of each verdict, checks apart."""
         said = _counts(self.results)
         return f"{said}; checks of the configuration: {_counts(self.checks)}" if self.checks else said
 
@@ -172,8 +172,8 @@ def _counts(entries: Sequence[Entry]) -> str:
 
 
 def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
-    """What rows that were held against published ones come to: one that differs makes the whole
-    differ, and one that is not resolved leaves it open."""
+    """Return what rows that were held against published ones come to: one that differs makes the
+    whole differ, and one that is not resolved leaves it open."""
     judged = [row for row in rows if row.verdict]
     counts = Counter(row.verdict for row in judged)
     if not judged:

@@ -55,8 +55,8 @@ VERDICTS = (
 
 @cache
 def margins() -> dict[tuple[str, str], float]:
-    """How far a score may be from the printed one and still be the same, by task and score; from a
-    file that no run changes."""
+    """Return how far a score may be from the printed one and still be the same, by task and score;
+    from a file that no run changes."""
     with (files("spanlab.analysis") / "published" / "worm_margins.csv").open(encoding="utf-8") as file:
         return {(row["task"], row["score"]): float(row["margin"]) for row in csv.DictReader(file)}
 
@@ -89,7 +89,7 @@ def judged(value: float, low: float, high: float, printed: float, margin: float,
 
 
 def enough(trials: float) -> str:
-    """How many trials would resolve something, in two digits."""
+    """Say how many trials would resolve something, in two digits."""
     if not trials <= _MOST:
         return f"more than {_MOST:,} trials would be needed to resolve it"
     unit = 10 ** max(0, math.floor(math.log10(max(1.0, trials))) - 1)

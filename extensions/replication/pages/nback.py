@@ -289,7 +289,7 @@ def _tests(blocks: pd.DataFrame, value: str) -> dict[tuple[str, str, str, str], 
 
 
 def _as_printed(value: float, printed: str) -> bool:
-    """Whether a value is the printed one, to its last digit."""
+    """Return whether a value is the printed one, to its last digit."""
     mantissa, _, exponent = printed.partition("e")
     digit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
     return abs(value - float(printed)) <= 0.51 * digit

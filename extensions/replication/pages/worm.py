@@ -350,8 +350,8 @@ def _published_rows(printed: pd.DataFrame) -> tuple[Row, ...]:
 
 
 def _models(sessions: Sequence[Path]) -> dict[str, str]:
-    """Which answerers are networks of a published make: of its architecture and units, with as many
-    parameters, and with all its tasks."""
+    """Return the answerers that are networks of a published make: of its architecture and units,
+    with as many parameters, and with all its tasks."""
     makes = {
         (
             kind,

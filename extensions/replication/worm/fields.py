@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class MalformedError(ValueError):
-    """What is wrong with a trial.
+    """Raised where something is wrong with a trial.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Fields:
         return key in self._data
 
     def wrong(self, key: str, message: str) -> MalformedError:
-        """What is wrong with the value of a key."""
+        """Return the error of a wrong value of a key."""
         return MalformedError(self._at(key), message)
 
     def _at(self, key: str) -> str:

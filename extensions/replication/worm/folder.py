@@ -122,7 +122,7 @@ def import_worm(
 
 
 def _origin(path: Path) -> dict[str, Any]:
-    """What SpanLab has noted beside trials that it has written; nothing for those of others."""
+    """Read what SpanLab has noted beside trials that it has written; nothing for those of others."""
     try:
         origin = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

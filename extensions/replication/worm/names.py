@@ -38,7 +38,7 @@ class DataSet:
 
     @property
     def stem(self) -> str:
-        """How files of its trials are called here: ``sfr``, ``cd_colour``."""
+        """Name of files of its trials here: ``sfr``, ``cd_colour``."""
         return f"{self.paradigm}_{self.variant}" if self.variant else self.paradigm
 
 

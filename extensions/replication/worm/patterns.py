@@ -75,7 +75,7 @@ class ItemRecognition(WormTask):
 
 
 def _serial(length: int, draws: Draws, difference: int | None, **rest: Any) -> Json:
-    """What both serial tasks write, with the keys of the other one empty."""
+    """Return what both serial tasks write, with the keys of the other one empty."""
     return {
         "grid_size": _GRID,
         "list_length": length,

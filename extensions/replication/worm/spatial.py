@@ -194,7 +194,7 @@ class Updating(WormTask):
 
     @staticmethod
     def _check_places(trial: Fields, boxes: int) -> None:
-        """Whether the boxes are where they are drawn here."""
+        """Check that the boxes are where they are drawn here."""
         if "box_center_coords" not in trial:
             return
         for n, (centre, (x, y)) in enumerate(
@@ -249,7 +249,7 @@ def _centres(boxes: int) -> list[tuple[float, float]]:
 
 
 def _states(walk: dict[str, Any]) -> list[dict[str, int]]:
-    """Where the markers are, at first and after each update."""
+    """Return where the markers are, at first and after each update."""
     cells = list(walk["start"])
     states = [as_numbered(cells)]
     for update in walk["updates"]:
