@@ -1,4 +1,4 @@
-"""What a chat model is told: a pure function of the context, of the percepts and of its own
+"""Conversation with a chat model: a pure function of the context, of the percepts and of its own
 replies."""
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Conversation:
         self._open(context, before or Before())
 
     def _instructions(self, context: TrialContext) -> tuple[str, ...]:
-        """What is told before the trial."""
+        """Return what is told before the trial."""
         settings = self._settings
         if settings.wording == "full":
             parts = [
@@ -152,7 +152,7 @@ class Conversation:
                 self.hear(as_written(percept.ask.kind, self._settings).write(next(answers)))
 
     def opening(self) -> tuple[Message, ...]:
-        """What is said before the first display: instructions and examples."""
+        """Messages before the first display: instructions and examples."""
         return (*self._messages[self.past :], *(Message("user", parts) for parts in self._waiting[len(self._left) :]))
 
     def ended(self) -> Past:
@@ -167,7 +167,7 @@ class Conversation:
         )
 
     def prompt_of(self, ask: Ask) -> str:
-        """What the paradigm itself says of a question, where the settings have it said."""
+        """Return what the paradigm itself says of a question, where the settings have it said."""
         return ask.prompt.text_in(self.language) if ask.prompt is not None and self._settings.prompts else ""
 
     def show(self, percept: Percept) -> None:
@@ -229,7 +229,7 @@ class Conversation:
         )
 
     def _wording_of(self, kind: ResponseKind) -> Sentences:
-        """What is said of a kind of question: as the context says, or else as it is now."""
+        """Return what is said of a kind of question: as the context says, or else as it is now."""
         return self._sentences.get(kind.record_key()) or sentences_of(kind, self._settings)
 
     def hear(self, reply: str) -> None:
@@ -293,7 +293,7 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What was sent, and what the model said to it."""
+        """Messages that were sent, and what the model said to them."""
         return tuple(self._messages)
 
     def _send(self) -> None:
@@ -337,8 +337,8 @@ def check_said(stimulus: Stimulus, settings: ChatSettings) -> None:
 
 
 def sentences_of(kind: ResponseKind, settings: ChatSettings) -> Sentences:
-    """What is said of a kind of question; where nothing but stimuli goes out, reasons and form are
-    asked for in the instructions."""
+    """Return what is said of a kind of question; where nothing but stimuli goes out, reasons and
+    form are asked for in the instructions."""
     kind = as_written(kind, settings)
     form = json_sentence(kind, settings)
     beside = [settings.reasoning_text, form] if settings.wording == "full" else []
@@ -350,8 +350,8 @@ def sentences_of(kind: ResponseKind, settings: ChatSettings) -> Sentences:
 
 
 def remembered(text: str, reading: Reading, settings: ChatSettings) -> str:
-    """What a model sees again of its reply: all of it, its part with the answer, or the answer that
-    was read in it. Of a reply that could not be read, all."""
+    """Return what a model sees again of its reply: all of it, its part with the answer, or the
+    answer that was read in it. Of a reply that could not be read, all."""
     if reading.value is None:
         return text
     if settings.history == "extracted":

@@ -30,7 +30,7 @@ from .transport.paid_replies import PaidReplies
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How the allowed answers to the questions of a trial are scored.
+    """Scoring of the allowed answers to the questions of a trial.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class Scoring:
     read: bool = True
 
     async def score(self, kind: ResponseKind, asked: Request, question: int, bearable: float) -> Likelihoods | None:
-        """How probable the model holds the answers to a question; None where that cannot be told of
-        it."""
+        """Ask how probable the model holds the answers to a question; None where that cannot be
+        told of it."""
         if not self.scorer.scores(kind):
             return None
         replies: list[Reply] = []
@@ -151,8 +151,8 @@ class ChatEpisode(Episode):
             conversation.hear((await self._unscored())[0])
 
     async def _unscored(self) -> tuple[str, dict[str, Any]]:
-        """What the model says to what is no question of the trial, without its reasoning; and as
-        notes on the next answer, with whether it was cut off."""
+        """Return what the model says to what is no question of the trial, without its reasoning;
+        and as notes on the next answer, with whether it was cut off."""
         if self._settings.view != "words":
             await asyncio.to_thread(self._conversation.draw)
         reply = await self._replied(self._request(self._settings.sampling()))
@@ -175,7 +175,7 @@ class ChatEpisode(Episode):
 
     @property
     def conversation(self) -> Conversation:
-        """What was said in the trial so far, and before it."""
+        """Conversation of the trial so far, with what came before it."""
         return self._conversation
 
     async def _answer(self, ask: Ask) -> Response:
@@ -232,7 +232,7 @@ class ChatEpisode(Episode):
 
 
 def _options(kind: ResponseKind, settings: ChatSettings) -> dict[str, Any]:
-    """What is sent beside the messages."""
+    """Return what is sent beside the messages."""
     form = response_format(kind, settings)
     return settings.sampling() if form is None else {**settings.sampling(), "response_format": form}
 

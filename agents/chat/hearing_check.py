@@ -1,5 +1,5 @@
-"""Whether sounds reach a model: before a session with sounds the server is sent one, and must count
-it.
+"""Check that sounds reach a model: before a session with sounds the server is sent one, and must
+count it.
 
 The same question is sent without a sound and with a tone of one second: a sound that arrives makes
 the request longer. Whether the model understands what it hears is for the trials to show.

@@ -1,4 +1,4 @@
-"""How probable a model holds each of the allowed answers: what is asked of a server for it, and how
+"""Likelihoods of the allowed answers: what is asked of a server for it, and how
 that is read."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Likelihoods:
-    """What a model makes of the allowed answers to a question.
+    """Likelihoods that a model gives the allowed answers to a question.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ class Scorer:
         self._way = settings.likelihoods
 
     def scores(self, kind: ResponseKind) -> bool:
-        """Whether the answers to a question can be listed."""
+        """Return whether the answers to a question can be listed."""
         return bool(kind.written_answers())
 
     def requests(self, kind: ResponseKind, asked: Request) -> list[Request]:
-        """What is sent.
+        """Return the requests to send.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class Scorer:
             raise SpanLabError(f"the server does not say how probable what it was sent is: {_REASONS['none given']}")
 
     def read(self, kind: ResponseKind, replies: Sequence[Reply]) -> Likelihoods | None:
-        """What came back.
+        """Read what came back.
 
         Returns
         -------
@@ -230,7 +230,7 @@ def _after(before: _Echo, whole: _Echo) -> Sequence[tuple[str, float | None]]:
 
 
 def _tail(answer: str, tokens: Sequence[tuple[str, float | None]]) -> int | None:
-    """How many of the tokens after a conversation stand after the end of an answer; None where they
+    """Count the tokens after a conversation stand after the end of an answer; None where they
     are not this answer and what ends it."""
     text = ""
     for place, (token, _) in enumerate(tokens):
@@ -252,7 +252,7 @@ def _sum(tokens: Sequence[tuple[str, float | None]], tail: int) -> float:
 
 
 def _of_first(kind: ResponseKind, first_logprobs: Mapping[str, float]) -> Likelihoods | None:
-    """What the likeliest first tokens of a reply tell; of what is not among them it is known that
+    """Read the likeliest first tokens of a reply; of what is not among them it is known that
     it is not likelier than the least of them."""
     known = answer_logprobs(kind, first_logprobs)
     if known is None:

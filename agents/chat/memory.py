@@ -1,4 +1,4 @@
-"""What a chat model remembers of trials before the one at hand: practice, and with one conversation
+"""Memory of a chat model for trials before the one at hand: practice, and with one conversation
 for a block the trials of that block."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What comes before a trial in its conversation.
+    """Messages before a trial in its conversation.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Before:
 
 @dataclass
 class Memory:
-    """What an agent remembers.
+    """Memory of an agent.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Memory:
         self._remarks.append(sentence)
 
     def before(self, context: TrialContext) -> Before:
-        """What comes before a trial."""
+        """Return what comes before a trial."""
         trials = [] if context.practice else self._blocks.get(context.block, [])
         kept = trials if self.window is None else trials[-self.window :]
         return Before(tuple(self._practice), tuple(kept), tuple(self._remarks))

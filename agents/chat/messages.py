@@ -1,4 +1,4 @@
-"""What goes to a chat server and what comes back: messages of text, pictures and sounds, requests,
+"""Traffic with a chat server: messages of text, pictures and sounds, requests,
 replies."""
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Sound:
 
     @property
     def characters(self) -> int:
-        """How long its file is as it is sent: three bytes are four characters in base64."""
+        """Length of its file as it is sent: three bytes are four characters in base64."""
         return len(self.wav) * 4 // 3
 
     def sent(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a request may hold beside what SpanLab knows of: fields and headers of one's own, and
+"""Further parts of a request, of which SpanLab knows nothing: fields and headers of one's own, and
 protocols in files of one's own. No secret is written anywhere.
 
 A header may name environment variables, such as ``$LAB_KEY``: their values are put in when a
@@ -46,7 +46,7 @@ _ENDINGS = (".yaml", ".yml")
 
 
 def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
-    """What is wrong with user-defined fields, in a sentence without their values; empty when
+    """Say what is wrong with user-defined fields, in a sentence without their values; empty when
     nothing is.
 
     Parameters
@@ -71,7 +71,7 @@ def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
 
 
 def fault_of_headers(headers: Mapping[str, str]) -> str:
-    """What is wrong with user-defined headers, in a sentence without their values; empty when
+    """Say what is wrong with user-defined headers, in a sentence without their values; empty when
     nothing is."""
     for name, value in headers.items():
         if not _HEADER.fullmatch(name):
@@ -153,7 +153,7 @@ def written(name: str, value: Any) -> Any:
 
 
 def is_file(name: Any) -> bool:
-    """Whether a preset or instructions are named as a file."""
+    """Return whether a preset or instructions are named as a file."""
     return isinstance(name, str) and (name.lower().endswith(_ENDINGS) or "/" in name or os.sep in name)
 
 
@@ -183,7 +183,7 @@ def beside(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names_template(value: Any) -> bool:
-    """Whether a chat template is named as a file."""
+    """Return whether a chat template is named as a file."""
     return isinstance(value, str) and "\n" not in value and value.lower().endswith(".jinja")
 
 

@@ -37,7 +37,7 @@ _KEYS = {"key", "api_key", "apikey", "token", "secret", "password"}
 
 
 class Limits(BaseModel):
-    """How much a provider takes."""
+    """Limits of what a provider takes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -106,7 +106,7 @@ class Provider(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Which model, and where it is served."""
+    """Model and the server that serves it."""
 
     model: str
     endpoint: Endpoint

@@ -104,7 +104,7 @@ _RECORDED = "recorded"
 
 
 class ChatSettings(BaseModel):
-    """How a trial is put to a chat model and how its replies are read.
+    """Settings of how a trial is put to a chat model and how its replies are read.
 
     Sampling settings that are None are not sent, so that the server's own default holds (some
     models refuse any other).

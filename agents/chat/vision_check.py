@@ -1,4 +1,5 @@
-"""Whether a server really sees: before a session with pictures it is shown some that it must read.
+"""Check that a server really sees: before a session with pictures it is shown some that it must
+read.
 
 Some servers drop pictures without a word, and the model then answers from the words alone. The same
 question is sent without a picture and with pictures of letters: a picture that arrives makes the
@@ -62,7 +63,7 @@ VERDICTS = (
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What was found.
+    """Finding of the check.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class Sight:
 
     @property
     def spelt_out(self) -> bool:
-        """Whether the text of the file seems to have reached the model, and not the picture."""
+        """True if the text of the file seems to have reached the model, and not the picture."""
         return self.tokens is not None and self.tokens * CHARACTERS_PER_TOKEN > self.characters
 
 
@@ -98,7 +99,7 @@ class VisionCheck:
 
     @property
     def found(self) -> Mapping[str, Any]:
-        """What was found, for the record; nothing when nothing was looked for."""
+        """Finding for the record; nothing when nothing was looked for."""
         if self._sight is None:
             return {}
         return {
@@ -174,7 +175,7 @@ class VisionCheck:
         return await paid.reply(request, question)
 
     def _wrong(self, sight: Sight) -> str | None:
-        """What is wrong, in a sentence; None when nothing is."""
+        """Say what is wrong, in a sentence; None when nothing is."""
         reads = self._settings.vision_check == "read"
         if reads and sight.read >= MUST_READ:
             return None
@@ -212,7 +213,7 @@ def letter_picture(letters: str) -> Stimulus:
 
 
 def _reads(reply: str, letters: str) -> bool:
-    """Whether a reply names the letters one after the other, in whatever spelling."""
+    """Return whether a reply names the letters one after the other, in whatever spelling."""
     between = "[^A-Za-z0-9]{0,3}"
     return re.search(f"(?<![A-Za-z]){between.join(letters)}(?![A-Za-z])", reply, re.IGNORECASE) is not None
 

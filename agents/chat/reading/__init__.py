@@ -1,1 +1,1 @@
-"""How an answer is read in a reply."""
+"""Reading of answers in replies."""

@@ -28,8 +28,8 @@ class Constraint(Protocol):
 
 
 def response_format(kind: ResponseKind, settings: Constraint) -> dict[str, Any] | None:
-    """What a request says under ``response_format``: a JSON object with the answer, and with the
-    reasons on the side of it on which they are asked for.
+    """Return what a request says under ``response_format``: a JSON object with the answer, and with
+    the reasons on the side of it on which they are asked for.
 
     None when replies are not constrained, and for kinds that cannot be answered in JSON (which
     :func:`check_extraction` refuses before a session).
@@ -70,8 +70,8 @@ def read_constrained(kind: ResponseKind, text: str, settings: Constraint) -> Ans
 
 
 def loosely(text: str) -> str | None:
-    """What a tolerant reader reads where JSON was asked for: the answer of a JSON object of some
-    other form, fenced or not; the text where it is not JSON.
+    """Return what a tolerant reader reads where JSON was asked for: the answer of a JSON object of
+    some other form, fenced or not; the text where it is not JSON.
 
     None for what begins like a JSON object and is none, or gives a key twice: half an object may
     hold half an answer.

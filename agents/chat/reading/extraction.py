@@ -235,8 +235,8 @@ def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, s
 
 
 def _last_channel(content: str) -> tuple[str, list[str]]:
-    """What a model wrote in its last channel, and what it wrote before. A reply that is cut within
-    its reasoning has nothing in the last one."""
+    """Return what a model wrote in its last channel, and what it wrote before. A reply that is cut
+    within its reasoning has nothing in the last one."""
     finals = list(_FINAL.finditer(content))
     if finals:
         final = finals[-1]
@@ -309,7 +309,7 @@ def _stated(kind: ResponseKind, text: str, reasoning: str) -> str | None:
 
 
 def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
-    """What is read after each place at which a text says that its answer comes, up to the next such
+    """Read after each place at which a text says that its answer comes, up to the next such
     place."""
     markers = [
         marker
@@ -332,8 +332,8 @@ def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
 
 
 def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
-    """What stands last, after reasons: in the last line, in its last sentence, or after the last
-    place at which the answer is announced.
+    """Read what stands last, after reasons: in the last line, in its last sentence, or after the
+    last place at which the answer is announced.
 
     Nothing when no answer is given there; None among them stands for one that cannot be read.
     """
@@ -355,8 +355,8 @@ def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None
 
 
 def _first(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
-    """What stands first, before reasons: in the first line, or at its head; and what is announced
-    as the answer further on.
+    """Read what stands first, before reasons: in the first line, or at its head; and what is
+    announced as the answer further on.
 
     Nothing when no answer is given there; None among them stands for a list of what there may be.
     """
@@ -397,7 +397,8 @@ def _head(kind: ResponseKind, line: str) -> Answer | None:
 
 
 def _no_signs(kind: ResponseKind) -> bool:
-    """Whether the answers are numbers or words of some length, and no single letters and signs."""
+    """Return whether the answers are numbers or words of some length, and no single letters and
+    signs."""
     return all(len(answer) > 1 or answer.isdigit() for answer in kind.written_answers())
 
 
@@ -420,8 +421,8 @@ def _sole(values: Iterable[Answer | None]) -> Answer | None:
 
 
 def _may_go_on(kind: ResponseKind, text: str, value: Answer, settings: ChatSettings) -> bool:
-    """Whether a reply that was cut may have meant to say another answer than the one that is read
-    in it."""
+    """Return whether a reply that was cut may have meant to say another answer than the one that is
+    read in it."""
     if settings.reasoning == "before":
         return True
     end, written = text.rstrip(), kind.write(value)

@@ -77,7 +77,7 @@ class Judge:
         return PaidReplies(self.client.ask, judge=self.name)
 
     def request(self, kind: ResponseKind, reply: str, asked: Request) -> Request:
-        """What it is asked about a reply.
+        """Return what it is asked about a reply.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
-"""What of a reply may be its answer: everything that is there, without what is asked, doubted or
-only talked about.
+"""Part of a reply that may be its answer: everything that is there, without what is asked, doubted
+or only talked about.
 
 A tolerant reader looks for the one answer in a reply. Questions back, requests, doubts and
 conditions name answers without giving them, and so do numbers of patterns, rows and grids. They are
@@ -134,7 +134,7 @@ _IDIOMS: dict[str, tuple[str, str]] = {
 
 
 def names_position(sentence: str) -> bool:
-    """Whether a sentence names a position."""
+    """Return whether a sentence names a position."""
     return _POSITION.search(sentence) is not None and _SAYS.search(sentence) is not None
 
 
@@ -171,7 +171,7 @@ def plain(text: str, kind: ResponseKind) -> str:
 
 
 def _says(sentence: str, labels: str) -> bool:
-    """Whether a sentence says something, and does not ask, doubt or suppose."""
+    """Return whether a sentence says something, and does not ask, doubt or suppose."""
     bare = sentence.strip()
     if bare.endswith("?"):
         return False

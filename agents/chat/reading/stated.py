@@ -1,4 +1,4 @@
-"""What a reply states, in the words of the question: JSON, corrections, opposites and the talk
+"""Statement of a reply, in the words of the question: JSON, corrections, opposites and the talk
 around an answer, put into the form that a reader expects.
 
 Models write the same answer in many forms: ``{"answer": "8", "confidence": 0.9}``, *It's 3. No
@@ -264,7 +264,7 @@ def _giving(text: str) -> str:
 
 
 def _corrected(text: str) -> str:
-    """What is left of a reply that takes back what it said."""
+    """Return what is left of a reply that takes back what it said."""
     ends = [match.end() for match in _CORRECTION.finditer(text)]
     return _MEANT.sub("", text[ends[-1] :] if ends and text[ends[-1] :].strip() else text)
 
@@ -306,7 +306,7 @@ def _position(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _forms(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """How an answer ends a reply as its conclusion, and how a bare one is written."""
+    """Return patterns of an answer that ends a reply as its conclusion, and of a bare one."""
     sign = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     dressed = rf"[*_`'\"“”(\[ ]*(?P<label>{sign})[*_`'\"“”)\].!✓✅ ]*"
     return (
@@ -439,7 +439,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_text(found: Mapping[str, Any], kind: ResponseKind) -> str:
-    """What a JSON object gives as its answer, as text; empty where it gives none."""
+    """Return what a JSON object gives as its answer, as text; empty where it gives none."""
     by_name = {str(key).strip().lower(): value for key, value in found.items()}
     names = (*_KEYS, *next((keys for of, keys in _KEYS_OF_KIND.items() if isinstance(kind, of)), ()))
     key = next((name for name in names if name in by_name), None)
