@@ -70,12 +70,16 @@ class CommonConditions:
     words : the conditions, in words
     shares : for each answerer, its mean and the 95% interval (NaN where there is none)
     differences : from people, over these conditions
+    effect, where : the effect whose conditions these are, and the conditions, each with its levels by
+        column, as :func:`.stated_answers` takes them
     """
 
     same: bool
     words: str
     shares: Mapping[str, tuple[float, float, float]]
     differences: Mapping[str, Difference]
+    effect: str = ""
+    where: tuple[Mapping[str, Any], ...] = ()
 
 
 def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> dict[str, Difference]:
@@ -146,7 +150,22 @@ def at_common_conditions(data: Data, paradigm: str, differences: Mapping[str, Di
     }
     shares = {agent: (mean.value, *mean.ends()) for agent, mean in means.items()}
     same = all(curve == common for curve in curves)
-    return CommonConditions(same, " and ".join(words) or _over(effect), shares, from_people(data, paradigm, common))
+    return CommonConditions(
+        same,
+        " and ".join(words) or _over(effect),
+        shares,
+        from_people(data, paradigm, common),
+        effect.name,
+        _by_column(order, effect.by),
+    )
+
+
+def _by_column(places: Sequence[Place], by: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    """Conditions as levels by column; those that differ in the last column alone stand together."""
+    levels: dict[Place, list[Any]] = {}
+    for place in places:
+        levels.setdefault(place[:-1], []).append(place[-1])
+    return tuple({**dict(zip(by, first, strict=False)), by[-1]: last} for first, last in levels.items())
 
 
 def _conditions(

@@ -3,9 +3,10 @@ closest to people over all of them."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -47,6 +48,9 @@ class OverviewLine:
     people, people_low, people_high : where people are; None where nobody knows
     label : the difference from people, or the share itself, in words
     description : everything about it, in words
+    answers : which answers its mark stands for, as :func:`.stated_answers` takes them; None of
+        published people
+    mark : its number among the marks of the picture that have answers
     """
 
     agent: str
@@ -59,6 +63,8 @@ class OverviewLine:
     people_high: float | None
     label: str
     description: str
+    answers: Mapping[str, Any] | None = None
+    mark: int | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,13 @@ class OverviewPicture:
     line: bool
     dense: bool
     table: PageTable
+
+    @property
+    def marks(self) -> list[Mapping[str, Any]]:
+        """The answers behind each of its marks, by number."""
+        lines = [line for row in self.rows for line in (*row.lines, *row.crowd)]
+        answers = {line.mark: line.answers for line in lines if line.mark is not None and line.answers is not None}
+        return [answers[number] for number in range(len(answers))]
 
 
 @dataclass(frozen=True)
@@ -117,6 +130,7 @@ def overview(
     common : means and differences over the conditions that everybody has, by paradigm
     """
     rows, table_rows = [], []
+    mark_numbers = itertools.count()
     for paradigm, one in numbers.items():
         table = ranked(one.overall)
         kept = table[of_kinds(table["agent_kind"], lambda kind: kind.role != "yardstick")]
@@ -124,7 +138,14 @@ def overview(
         drawn, differences, conditions = _over_common(records, one.differences, common[paradigm])
         apart = conditions == _NONE_IN_COMMON
         measured = next((row for row in drawn if row["agent_kind"] == PARTICIPANT.name and not apart), None)
-        lines = [_line(row, measured, {} if apart else differences, looks, conditions) for row in drawn]
+        lines = [
+            replace(
+                _line(row, measured, {} if apart else differences, looks, conditions),
+                answers=_answers(paradigm, row["agent"], common[paradigm] if conditions and not apart else None),
+                mark=next(mark_numbers),
+            )
+            for row in drawn
+        ]
         crowded = len(lines) > _MOST_LINES
         people = [line for line, row in zip(lines, drawn, strict=True) if row["agent_kind"] == PARTICIPANT.name]
         blind = one.blind if one.blind == one.blind else float(one.overall["chance"].mean())
@@ -199,6 +220,14 @@ def _over_common(
         common.differences,
         f"at {common.words}, each with the same weight" if not common.same else "each condition with the same weight",
     )
+
+
+def _answers(paradigm: str, agent: str, common: CommonConditions | None) -> dict[str, Any]:
+    """The answers behind somebody's mark: all, or those under the conditions that all have."""
+    if common is None:
+        return {"paradigm": paradigm, "where": [{"agent": agent}]}
+    where = [{"agent": agent, **conditions} for conditions in common.where]
+    return {"paradigm": paradigm, "effect": common.effect, "where": where}
 
 
 def _line(

@@ -217,6 +217,7 @@ def _page(
         "config": page_theme(styles),
         "named": named,
         "answerers": sorted(map(str, items["agent"].unique())),
+        "overview": first.marks if first else [],
     }
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]

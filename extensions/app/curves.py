@@ -10,7 +10,8 @@ from threading import Lock
 from typing import Any, Generic, Literal, TypeVar
 
 import spanlab
-from spanlab.analysis.figures import DrawnFigure, Sheet, draw
+from spanlab.analysis.data import Data, load
+from spanlab.analysis.figures import DrawnFigure, Sheet, draw, stated_answers
 from spanlab.analysis.figures import prospects as figures_of
 from spanlab.core import SpanLabError
 
@@ -21,8 +22,8 @@ from .points import MarkAnswers, addressed, answers_behind, with_links
 _WIDTH_MM = 200.0
 Theme = Literal["light", "dark"]
 Made = TypeVar("Made")
-#: so many things of a kind are kept
-_KEPT = 40
+#: so many things of a kind are kept, and so many times all answers of some sessions
+_KEPT, _KEPT_ANSWERS = 40, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Curves:
         self._names: Kept[tuple[str, ...]] = Kept()
         self._figures: Kept[DrawnFigure] = Kept()
         self._curves: Kept[Curve] = Kept()
+        self._read: Kept[Data] = Kept(_KEPT_ANSWERS)
 
     def names(self, lines: Sequence[SessionLine]) -> tuple[str, ...]:
         """The figures that these sessions of one paradigm have."""
@@ -100,15 +102,30 @@ class Curves:
         except SpanLabError:
             return None
 
+    def stated(self, stated: Mapping[str, Any], lines: Sequence[SessionLine]) -> MarkAnswers | None:
+        """The answers that a mark states itself; None where these sessions have none of the kind."""
+        try:
+            data = self._read.made(states(lines), lambda: load(self._folders(lines), spans_suffice=True))
+            behind = stated_answers(data.scored, stated)
+        except SpanLabError:
+            return None
+        return MarkAnswers(behind.conditions, behind.find())
+
     def _folders(self, lines: Sequence[SessionLine]) -> list[Path]:
         return [self._data / line.path for line in lines]
 
 
 class Kept(Generic[Made]):
     """What was made last, by what it was made from. One thing is made at a time: drawing takes a
-    whole processor."""
+    whole processor.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    most : so many things are kept
+    """
+
+    def __init__(self, most: int = _KEPT) -> None:
+        self._most = most
         self._things: OrderedDict[tuple[str, ...], Made] = OrderedDict()
         self._lock = Lock()
 
@@ -117,7 +134,7 @@ class Kept(Generic[Made]):
         with self._lock:
             if key not in self._things:
                 self._things[key] = make()
-                if len(self._things) > _KEPT:
+                if len(self._things) > self._most:
                     self._things.popitem(last=False)
             self._things.move_to_end(key)
             return self._things[key]

@@ -75,24 +75,39 @@ class SessionIndex:
         self._file = data / ".app" / "sessions.json"
         self._lock = Lock()
         self._lines = self._kept()
+        #: sessions that cannot be read, by path with their states, and folders that cannot be opened
+        self._damaged: dict[str, str] = {}
+        self._closed: list[str] = []
 
     def lines(self) -> list[SessionLine]:
-        """All sessions as they are now, the newest first; what cannot be read is left out."""
+        """All sessions as they are now, the newest first, without those that cannot be read
+        (:meth:`unread`)."""
         with self._lock:
-            seen = {path: _state(f"{self.data}/{path}") for path in _folders(self.data, self._lines.keys())}
-            changed = [
-                path for path, state in seen.items() if path not in self._lines or self._lines[path].state != state
-            ]
+            closed: list[str] = []
+            known = self._lines.keys() | self._damaged.keys()
+            seen = {path: _state(f"{self.data}/{path}") for path in _folders(self.data, known, closed)}
+            self._closed = sorted(closed)
+            states = {path: line.state for path, line in self._lines.items()} | self._damaged
+            changed = [path for path, state in seen.items() if states.get(path) != state]
+            self._damaged = {path: state for path, state in self._damaged.items() if seen.get(path) == state}
             gone = self._lines.keys() - seen.keys()
             for path in gone:
                 del self._lines[path]
             for path in changed:
                 self._lines.pop(path, None)
-                with suppress(SpanLabError, OSError, KeyError, ValueError):
+                try:
                     self._lines[path] = _line(self.data, path, seen[path])
+                except (SpanLabError, OSError, KeyError, ValueError, TypeError, AttributeError):
+                    if (self.data / path).is_dir():  # and not one that has just gone
+                        self._damaged[path] = seen[path]
             if changed or gone:
                 self._keep()
             return sorted(self._lines.values(), key=lambda line: (line.created, line.path), reverse=True)
+
+    def unread(self) -> list[str]:
+        """The folders that could not be read when the sessions were listed last, as text."""
+        with self._lock:
+            return [*sorted(self._damaged), *map(_as_text, self._closed)]
 
     def of_paradigm(self, paradigm: str) -> list[SessionLine]:
         """The sessions of a paradigm."""
@@ -112,8 +127,13 @@ class SessionIndex:
             write_json(self._file, content, together=True)  # by several apps
 
 
-def _folders(data: Path, known: Set[str]) -> Iterator[str]:
-    """The folders of sessions, as paths below the data folder; those that are known are not opened."""
+def _folders(data: Path, known: Set[str], closed: list[str]) -> Iterator[str]:
+    """The folders of sessions, as paths below the data folder; those that are known are not opened.
+
+    Parameters
+    ----------
+    closed : gets the folders that cannot be opened, or whose names are no text
+    """
     waiting = [("", 0)]
     while waiting:
         path, depth = waiting.pop()
@@ -123,16 +143,20 @@ def _folders(data: Path, known: Set[str]) -> Iterator[str]:
         try:
             with os.scandir(data / path) as entries:
                 names = {entry.name: entry.is_dir() for entry in entries}
+        except FileNotFoundError:
+            continue  # it has just gone
         except OSError:
+            closed.append(path or str(data))
             continue
         if "session.json" in names and path:
             yield path
         elif depth < _DEPTH:
-            waiting += [
-                (f"{path}/{name}" if path else name, depth + 1)
-                for name, folder in names.items()
-                if folder and _is_text(name) and not name.startswith(".")
-            ]
+            for name in (name for name, folder in names.items() if folder and not name.startswith(".")):
+                below = f"{path}/{name}" if path else name
+                if _is_text(name):
+                    waiting.append((below, depth + 1))
+                else:
+                    closed.append(below)
 
 
 def _is_text(name: str) -> bool:
@@ -142,6 +166,11 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _as_text(name: str) -> str:
+    """A name with signs in place of what is no text."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _state(folder: str) -> str:

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from spanlab.core import write_json
+from spanlab.core import SpanLabError, write_json
 
 from .job import ENDED, JOB, PRINTED
 
@@ -76,11 +76,29 @@ class Jobs:
         self._folder = data / ".app" / "jobs"
 
     def start(self, arguments: Sequence[str], paradigm: str, address: str = "") -> Job:
-        """Start a command, which goes on when the app ends."""
+        """Start a command, which goes on when the app ends.
+
+        Raises
+        ------
+        SpanLabError
+            when the data folder cannot be written, or no process can be started.
+        """
+        try:
+            return self._start(arguments, paradigm, address)
+        except OSError as error:
+            raise SpanLabError(f"cannot start this in {self._folder}: {error.strerror or error}") from None
+
+    def _start(self, arguments: Sequence[str], paradigm: str, address: str) -> Job:
         started = datetime.now(UTC)
-        name = f"{started:%Y%m%d-%H%M%S-%f}"
-        folder = self._folder / name
-        folder.mkdir(parents=True)
+        while True:
+            name = f"{started:%Y%m%d-%H%M%S-%f}"
+            folder = self._folder / name
+            self._folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir()
+                break
+            except FileExistsError:  # another app has started something in the same moment
+                started += timedelta(microseconds=1)
         about = {
             "arguments": list(arguments),
             "paradigm": paradigm,
@@ -99,13 +117,30 @@ class Jobs:
         return self.job(name)
 
     def all(self) -> list[Job]:
-        """All jobs, the newest first."""
+        """All jobs, the newest first, without those that cannot be read (:meth:`unread`)."""
+        return self._read()[0]
+
+    def unread(self) -> list[str]:
+        """The names of the jobs that cannot be read; an empty one where none can."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[list[Job], list[str]]:
         jobs: list[Job] = []
-        with suppress(OSError):
-            for name in sorted(os.listdir(self._folder), reverse=True):
-                with suppress(OSError, ValueError, KeyError, TypeError):  # what is damaged is no job
-                    jobs.append(self.job(name))
-        return jobs
+        damaged: list[str] = []
+        try:
+            names = sorted(os.listdir(self._folder), reverse=True)
+        except FileNotFoundError:  # nothing was started
+            return [], []
+        except OSError:
+            return [], [""]
+        for name in names:
+            try:
+                jobs.append(self.job(name))
+            except FileNotFoundError:
+                continue  # it is just being made, or the app was killed before there was anything to lose
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
+                damaged.append(name)
+        return jobs, damaged
 
     def job(self, name: str) -> Job:
         """The job of a folder."""
@@ -116,28 +151,37 @@ class Jobs:
             printed = (folder / PRINTED).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]
         return Job(
             name,
-            tuple(about["arguments"]),
-            about["paradigm"],
-            about["started"],
+            tuple(map(str, about["arguments"])),
+            str(about["paradigm"]),
+            str(about["started"]),
             self._state(folder, about),
             printed,
-            about["address"],
+            str(about["address"]),
         )
 
     def stop(self, name: str) -> None:
         """End a job as Ctrl-C does: what is finished is kept."""
         about: dict[str, Any] = json.loads((self._folder / name / JOB).read_text(encoding="utf-8"))
         if "process" not in about:  # the app was killed before it began
-            write_json(self._folder / name / ENDED, {"code": -signal.SIGINT})
+            write_json(self._folder / name / ENDED, {"code": -signal.SIGINT}, together=True)
         elif self._state(self._folder / name, about) == "runs":
             with suppress(ProcessLookupError):
                 os.killpg(about["process"], signal.SIGINT)
 
     def _state(self, folder: Path, about: dict[str, Any]) -> State:
-        with suppress(OSError, ValueError):
-            code = json.loads((folder / ENDED).read_text(encoding="utf-8"))["code"]
-            return "done" if code == 0 else "stopped" if code in (-signal.SIGINT, 130) else "failed"
-        return "runs" if "process" not in about or _alive(about["process"], str(folder.resolve())) else "failed"
+        if (state := _state_at_end(folder)) is None:
+            if "process" not in about or _alive(about["process"], str(folder.resolve())):
+                return "runs"
+            state = _state_at_end(folder)  # it may have ended since
+        return state or "failed"
+
+
+def _state_at_end(folder: Path) -> State | None:
+    """How a job has ended; None where it has not said so."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        code = json.loads((folder / ENDED).read_text(encoding="utf-8"))["code"]
+        return "done" if code == 0 else "stopped" if code in (-signal.SIGINT, 130) else "failed"
+    return None
 
 
 def _alive(process: int, folder: str) -> bool:
@@ -149,5 +193,12 @@ def _alive(process: int, folder: str) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     with suppress(OSError):
-        return folder.encode() in Path(f"/proc/{process}/cmdline").read_bytes()
+        command = Path(f"/proc/{process}/cmdline").read_bytes()  # empty until it has begun, and after its end
+        return folder.encode() in command or (not command and not _ended(process))
     return True
+
+
+def _ended(process: int) -> bool:
+    """Whether a process has ended, and nobody has asked how."""
+    status = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+    return status.rpartition(")")[2].split()[0] in ("Z", "X")

@@ -6,12 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from spanlab.core import SpanLabError, write_json
@@ -21,6 +21,8 @@ from .index import SessionLine
 from .jobs import Job, Jobs
 from .points import MarkAnswers, mark_of
 
+#: The first picture of a report, whose marks have numbers in the page itself.
+OVERVIEW = "overview"
 #: Which sessions were chosen, and in which state they were.
 _CHOSEN = "chosen.json"
 _NAME = re.compile(r"all|[0-9a-f]{16}")
@@ -72,6 +74,7 @@ class Reports:
     def __init__(self, data: Path, jobs: Jobs, curves: Curves) -> None:
         self._data, self._jobs, self._curves = data, jobs, curves
         self._folder = data / ".app" / "reports"
+        self._starting = Lock()
 
     def arguments(self, chosen: Sequence[SessionLine], lines: Sequence[SessionLine]) -> list[str]:
         """The arguments of ``spanlab compare``: the same sessions have the same report.
@@ -97,23 +100,47 @@ class Reports:
         ]
 
     def start(self, arguments: Sequence[str], chosen: Sequence[SessionLine]) -> Job:
-        """Make a report, unless it is being made."""
+        """Make a report, unless it is being made.
+
+        Raises
+        ------
+        SpanLabError
+            when its folder cannot be written.
+        """
         name = Path(arguments[-1]).name
-        if (report := self.report(name)) is not None and report.job.state == "runs":
-            return report.job
-        (self._folder / name).mkdir(parents=True, exist_ok=True)
-        write_json(self._folder / name / _CHOSEN, {"sessions": {line.path: line.state for line in chosen}})
-        return self._jobs.start(arguments, "")
+        with self._starting:
+            if (report := self.report(name)) is not None and report.job.state == "runs":
+                return report.job
+            folder = self._folder / name
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise SpanLabError(f"cannot write the report to {folder}: {error.strerror or error}") from None
+            content = {"sessions": {line.path: line.state for line in chosen}}
+            write_json(folder / _CHOSEN, content, together=True)  # with another app
+            return self._jobs.start(arguments, "")
 
     def all(self) -> list[Report]:
-        """All reports, the newest first."""
-        reports: dict[str, Report] = {}
+        """All reports, the newest first, without those of which it cannot be read what they are of
+        (:meth:`unread`)."""
+        return [report for report in self._read() if isinstance(report, Report)]
+
+    def unread(self) -> list[str]:
+        """The names of the reports of which it cannot be read what they are of."""
+        return [name for name in self._read() if isinstance(name, str)]
+
+    def _read(self) -> Iterator[Report | str]:
+        seen: set[str] = set()
         for job in self._jobs.all():
-            if _NAME.fullmatch(job.report) and job.report not in reports:
-                with suppress(OSError, ValueError, KeyError, AttributeError):
+            if _NAME.fullmatch(job.report) and job.report not in seen:
+                seen.add(job.report)
+                try:
                     chosen = json.loads((self._folder / job.report / _CHOSEN).read_text(encoding="utf-8"))["sessions"]
-                    reports[job.report] = Report(job.report, dict(chosen.items()), job)
-        return [*reports.values()]
+                    yield Report(job.report, dict(chosen.items()), job)
+                except FileNotFoundError:
+                    continue  # it was deleted, and can be made again
+                except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                    yield job.report
 
     def report(self, name: str) -> Report | None:
         """The report of a name; None where there is none."""
@@ -151,8 +178,12 @@ class Reports:
         """
         try:
             drawn = _figures_of((self._folder / report.name / "report.html").read_text(encoding="utf-8"))
-            mark = mark_of(drawn["specs"][figure]["data"]["values"][number])
-            return self._curves.answers(drawn["named"][figure], lines, mark)
+            if figure == OVERVIEW:
+                return self._curves.stated(drawn[OVERVIEW][number], lines)
+            row = drawn["specs"][figure]["data"]["values"][number]
+            if "answers" in row:
+                return self._curves.stated(row["answers"], lines)
+            return self._curves.answers(drawn["named"][figure], lines, mark_of(row))
         except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError):
             return None
 
@@ -171,9 +202,10 @@ def _with_marks(page: str) -> str:
     page around it what was chosen."""
     drawn = _figures_of(page)
     answerers = set(drawn["answerers"])
-    for figure in drawn["named"]:
-        for number, row in enumerate(drawn["specs"][figure]["data"]["values"]):
-            if (mark := mark_of(row)) and ("agent" not in mark or {mark["agent"], mark.get("panel")} & answerers):
+    for figure, spec in drawn["specs"].items():
+        for number, row in enumerate(spec["data"]["values"]):
+            mark = mark_of(row) if figure in drawn["named"] else {}
+            if "answers" in row or (mark and ("agent" not in mark or {mark["agent"], mark.get("panel")} & answerers)):
                 row["mark"] = number
     numbered = json.dumps(drawn, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     script = (files("spanlab.extensions.app") / "page" / "inside.js").read_text("utf-8")

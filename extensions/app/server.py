@@ -106,7 +106,9 @@ class AppPages:
         """The three jobs, what was done last, and what is running."""
         lines = await run_in_threadpool(self.index.lines)
         running = [job for job in await run_in_threadpool(self.jobs.all) if job.state == "runs"]
-        return self._page("home.html", lines=lines[:_NEWEST], count=len(lines), jobs=running)
+        return self._page(
+            "home.html", lines=lines[:_NEWEST], count=len(lines), jobs=running, unread=await self._unread(jobs=True)
+        )
 
     async def wall(self, request: Request) -> Response:
         """All paradigms."""
@@ -133,7 +135,14 @@ class AppPages:
         number = min(pages, max(1, int(text))) if (text := request.query_params.get("page", "1")).isdigit() else 1
         shown = lines[(number - 1) * _ON_PAGE : number * _ON_PAGE]
         return self._page(
-            "sessions.html", lines=shown, count=len(lines), number=number, pages=pages, wanted=wanted, paradigm=paradigm
+            "sessions.html",
+            lines=shown,
+            count=len(lines),
+            number=number,
+            pages=pages,
+            wanted=wanted,
+            paradigm=paradigm,
+            unread=await self._unread(),
         )
 
     async def trial(self, request: Request) -> Response:
@@ -148,7 +157,8 @@ class AppPages:
 
     async def all_reports(self, request: Request) -> Response:
         """The reports that were made."""
-        return self._page("reports.html", reports=await run_in_threadpool(self.reports.all))
+        reports = await run_in_threadpool(self.reports.all)
+        return self._page("reports.html", reports=reports, unread=await self._unread(jobs=True))
 
     async def report(self, request: Request) -> Response:
         """A report, as it was made; or how far it is."""
@@ -173,6 +183,15 @@ class AppPages:
             "changed": report.changed(everything),
         }
         return await self._points(answers, lines, source)
+
+    async def _unread(self, *, jobs: bool = False) -> list[str]:
+        """The folders that could not be read, below the data folder: of sessions, and of what was
+        started (``jobs``)."""
+        unread = await run_in_threadpool(self.index.unread)
+        if jobs:
+            unread += [f".app/jobs/{name}" for name in await run_in_threadpool(self.jobs.unread)]
+            unread += [f".app/reports/{name}" for name in await run_in_threadpool(self.reports.unread)]
+        return unread
 
     async def _report(self, request: Request) -> Report:
         """The report of an address."""

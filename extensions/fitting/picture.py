@@ -119,6 +119,7 @@ def _points(study: Study, model: str, name: str, panel: str) -> list[dict[str, A
             person, (low, high) = one.answerer.person, one.ends[name]
             at = row + name_share + (1 - name_share) * (0.1 + 0.8 * (number * _GOLDEN % 1) if person else 0.5)
             known = {"panel": panel, "row": at, "group": group, "kind": "person" if person else "machine"}
+            known |= {"answerer": one.answerer.name}
             points.append(known | {"value": one.fit.values[name], "low": low, "high": high})
     return points
 
@@ -188,6 +189,7 @@ def _curve(same: tuple[Fitted, ...], panel: str, seed: int) -> list[dict[str, An
     drawn = [[observed(one.fit.simulate(one.answerer.trials, random)) for one in same] for _ in range(_REPLICATIONS)]
     rows = []
     keys = dict.fromkeys(key for curve in seen for key in curve)
+    of_people = same[0].answerer.person
     for line, x in keys:
         means = [np.mean([curve[line, x] for curve in one if (line, x) in curve]) for one in drawn]
         low, middle, high = (float(number) for number in np.quantile(means, (0.025, 0.5, 0.975)))
@@ -196,6 +198,8 @@ def _curve(same: tuple[Fitted, ...], panel: str, seed: int) -> list[dict[str, An
         rows.append(
             {
                 "panel": panel,
+                "people": of_people,
+                "group": "" if of_people else same[0].answerer.name,
                 "line": line,
                 "x": x,
                 "value": value,

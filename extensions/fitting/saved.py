@@ -118,6 +118,7 @@ def section(request: SectionRequest) -> ReportSection | None:
     kept = {paradigm: study for folder in request.folders for paradigm, study in stored(folder).items()}
     if not kept:
         return None
+    from .behind import with_answers
     from .picture import CURVES, PARAMETERS
     from .reading import answerers
 
@@ -134,8 +135,15 @@ def section(request: SectionRequest) -> ReportSection | None:
         if name not in shown
     ]
     captions = {"parameters": PARAMETERS, "curves": CURVES}
+    parts = request.data.scored.parts
+    of_paradigm = {name: [one for one in everybody if one.paradigm == name] for name in shown}
     figures = [
-        request.figure(f"{name}-models-{figure}", spec, f"{name}: {figure} of the fitted models", captions[figure])
+        request.figure(
+            f"{name}-models-{figure}",
+            with_answers(spec, of_paradigm[name], parts[name].items),
+            f"{name}: {figure} of the fitted models",
+            captions[figure],
+        )
         for name, study in shown.items()
         for figure, spec in study["figures"].items()
     ]

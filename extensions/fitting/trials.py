@@ -14,6 +14,8 @@ import numpy as np
 Kind = Literal["report", "detection", "change", "order", "updating"]
 #: A value of a parameter: one for all answers, or one for each.
 Values = Mapping[str, "float | np.ndarray"]
+#: Lines of curves of updating, each with the roles of the cells that its answers name.
+_UPDATING_LINES = {"correct": (1,), "outdated": (3, 4), "of other places": (2, 5)}
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,28 @@ def stages(trial: np.ndarray) -> np.ndarray:
     return np.arange(len(trial)) - np.maximum.accumulate(np.where(begins, np.arange(len(trial)), 0))
 
 
+def cells_of(trials: Trials) -> dict[tuple[str, int], np.ndarray]:
+    """The rows behind each point of the curves that a picture shows of answers of a kind, by line
+    and place along the axis (see :func:`observed`)."""
+    if trials.kind == "updating":
+        return {(line, load): rows for line in _UPDATING_LINES for load, rows in trials.by_load.items()}
+    if trials.kind == "report":
+        return {("mean error (degrees)", load): rows for load, rows in trials.by_load.items()}
+    if trials.kind == "order":
+        at = trials.beside["position"]
+        return {
+            (f"{load} items", int(place)): rows[at[rows] == place]
+            for load, rows in trials.by_load.items()
+            for place in np.unique(at[rows])
+        }
+    signal = trials.beside["signal"] == 1
+    return {
+        (line, load): rows[signal[rows] == present]
+        for load, rows in trials.by_load.items()
+        for line, present in (("hits", True), ("false alarms", False))
+    }
+
+
 def observed(trials: Trials) -> dict[tuple[str, int], float]:
     """The curve that a picture shows of answers of a kind: of each line and point its value.
 
@@ -111,28 +135,21 @@ def observed(trials: Trials) -> dict[tuple[str, int], float]:
     places, by load.
     """
     weight = np.ones(len(trials)) if trials.weight is None else trials.weight
-    if trials.kind == "updating":
-        lines = {"correct": (1,), "outdated": (3, 4), "of other places": (2, 5)}
-        return {
-            (line, load): float(np.average(np.isin(trials.answer[rows], roles), weights=weight[rows]))
-            for line, roles in lines.items()
-            for load, rows in trials.by_load.items()
-        }
-    cells: dict[tuple[str, int], np.ndarray] = {}
-    value: np.ndarray
-    if trials.kind == "report":
-        value = np.degrees(np.abs(np.angle(np.exp(1j * trials.answer))))
-        cells = {("mean error (degrees)", load): rows for load, rows in trials.by_load.items()}
-    elif trials.kind == "order":
-        value = (trials.answer == trials.beside["position"]).astype(float)
-        for load, rows in trials.by_load.items():
-            at = trials.beside["position"][rows]
-            cells |= {(f"{load} items", int(place)): rows[at == place] for place in np.unique(at)}
-    else:
-        value = (2 * trials.answer >= trials.levels).astype(float)
-        for load, rows in trials.by_load.items():
-            signal = trials.beside["signal"][rows] == 1
-            cells |= {("hits", load): rows[signal], ("false alarms", load): rows[~signal]}
+    cells = cells_of(trials)
+    values = {line: _values(trials, line) for line in dict.fromkeys(line for line, _ in cells)}
     return {
-        key: float(np.average(value[rows], weights=weight[rows])) for key, rows in cells.items() if weight[rows].sum()
+        (line, x): float(np.average(values[line][rows], weights=weight[rows]))
+        for (line, x), rows in cells.items()
+        if weight[rows].sum()
     }
+
+
+def _values(trials: Trials, line: str) -> np.ndarray:
+    """What a line is the mean of."""
+    if trials.kind == "updating":
+        return np.isin(trials.answer, _UPDATING_LINES[line])
+    if trials.kind == "report":
+        return np.degrees(np.abs(np.angle(np.exp(1j * trials.answer))))
+    if trials.kind == "order":
+        return trials.answer == trials.beside["position"]
+    return 2 * trials.answer >= trials.levels

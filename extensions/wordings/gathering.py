@@ -58,6 +58,7 @@ class WordedModel:
     unread : share of replies that could not be read, in all and in the session with the most
     if_guessed : the mean if each unread reply were a guess; NaN where chance is unknown
     left_out : trials that some session lacks
+    sessions : of each wording, those that ``scores`` are of
     """
 
     paradigm: str
@@ -69,10 +70,22 @@ class WordedModel:
     unread: tuple[float, float]
     if_guessed: float
     left_out: int
+    sessions: tuple[tuple[str, ...], ...]
 
     @property
     def pooled(self) -> Pooled | None:
         return pooled(self.scores, self.strata)
+
+    def answers(self, wordings: Sequence[str]) -> dict[str, Any]:
+        """Which answers the scores in some wordings are of, as marks of a figure state them."""
+        sessions = [
+            name
+            for wording, names in zip(self.wordings, self.sessions, strict=True)
+            for name in names
+            if wording in wordings
+        ]
+        trials = {"trial_id": list(self.trials)} if self.left_out else {}
+        return {"paradigm": self.paradigm, "where": [{"session": sessions, **trials}]}
 
     @property
     def components(self) -> Components:
@@ -156,6 +169,8 @@ def _model(paradigm: str, name: str, part: pd.DataFrame) -> WordedModel:
     conditions = part.drop_duplicates("trial_id").set_index("trial_id")["_condition"]
     _, strata = np.unique([str(conditions[trial]) for trial in whole.index], return_inverse=True)
     unread = float(part["_unread"].mean()), float(part.groupby(part["session"].astype(str))["_unread"].mean().max())
+    names = part.groupby(["_wording", "_repeat"], observed=True)["session"].unique()
+    sessions = tuple(tuple(map(str, itertools.chain(*names[wording][:most]))) for wording in wordings)
     chance = part["chance"].to_numpy(float) if "chance" in part.columns else np.full(len(part), np.nan)
     guessed = np.where(part["_unread"].to_numpy() > 0, chance, part["correct"].to_numpy(float))
     return WordedModel(
@@ -168,6 +183,7 @@ def _model(paradigm: str, name: str, part: pd.DataFrame) -> WordedModel:
         unread,
         float(guessed.mean()),
         len(cells) - len(whole),
+        sessions,
     )
 
 

@@ -32,15 +32,23 @@ def wordings_picture(models: Sequence[WordedModel], title: str) -> dict[str, Any
     most = max(len(model.wordings) for model in models)
     for model in models:
         value, means = model.pooled, model.scores.mean(axis=(1, 2))
+        of_all = {"agent": model.name, "answers": model.answers(model.wordings)}
         named = zip(model.wordings, means, strict=True)
         rows += [
-            {"part": "mean", "agent": model.name, "wording": wording, "value": float(mean)} for wording, mean in named
+            {
+                "part": "mean",
+                "agent": model.name,
+                "wording": wording,
+                "value": float(mean),
+                "answers": model.answers([wording]),
+            }
+            for wording, mean in named
         ]
         rows += (
             [
                 {
                     "part": "pooled",
-                    "agent": model.name,
+                    **of_all,
                     "wording": "over wordings",
                     "value": value.mean,
                     "low": value.low,
@@ -55,11 +63,16 @@ def wordings_picture(models: Sequence[WordedModel], title: str) -> dict[str, Any
             rows += (
                 []
                 if variance is None
-                else [{"part": "source", "agent": model.name, "source": label, "value": float(variance) ** 0.5}]
+                else [{"part": "source", **of_all, "source": label, "value": float(variance) ** 0.5}]
             )
     height = max(110, (14 * most + 26) * len(models))
     left = {"width": 300, "height": height, "layer": _means()}
-    spec = {"title": title_lines(title, CAPTION), "concat": [left, _sources(height)], "columns": 2, "spacing": 50}
+    spec = {
+        "title": title_lines(title, CAPTION),
+        "concat": [left, _sources(height)],
+        "columns": 2,
+        "spacing": {"row": 50, "column": 50},
+    }
     return plain(spec, rows)
 
 

@@ -36,6 +36,15 @@
     chart.addEventListener("click", (event) => { choose(event.target); });
     chart.addEventListener("keydown", (event) => { if (event.key === "Enter" && choose(event.target)) event.preventDefault(); });
   }
+  // The first picture is drawn without a chart.
+  for (const mark of document.querySelectorAll(".glance [data-mark]")) {
+    const open = () => tell({ figure: "overview", mark: Number(mark.dataset.mark) });
+    mark.setAttribute("tabindex", "0");
+    mark.setAttribute("role", "link");
+    mark.setAttribute("aria-label", mark.querySelector("title").textContent);
+    mark.addEventListener("click", open);
+    mark.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); open(); } });
+  }
   document.addEventListener("click", (event) => {
     const address = event.target.closest?.("a[href]")?.getAttribute("href");
     if (!address || address.startsWith("#")) return;
@@ -47,6 +56,6 @@
   const comeBack = () => { if (root.dataset.ready && location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView({ behavior: "instant" }); };
   new MutationObserver(comeBack).observe(root, { attributeFilter: ["data-ready"] });
   const style = document.createElement("style");
-  style.textContent = ".chart path[role=link]:is(:hover, :focus-visible) { stroke: var(--ink); stroke-width: 5px; paint-order: stroke; outline: none; }";
+  style.textContent = ".glance [role=link] { cursor: pointer } .glance [role=link]:is(:hover, :focus-visible) { outline: none } .glance [role=link]:is(:hover, :focus-visible) path { stroke: var(--ink); stroke-width: 4px; paint-order: stroke; } .chart path[role=link]:is(:hover, :focus-visible) { stroke: var(--ink); stroke-width: 5px; paint-order: stroke; outline: none; }";
   document.head.append(style);
 })();

@@ -4,6 +4,7 @@ nothing is lost with it."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -22,6 +23,7 @@ from spanlab.paradigms import load_paradigm
 from spanlab.sessions.record import read_events
 
 from .. import index as index_module
+from .. import jobs as jobs_module
 from ..asking import estimate, replay_arguments, serve_arguments, window_arguments
 from ..gate import Gate
 from ..index import SessionIndex
@@ -215,6 +217,46 @@ def ended(look: Callable[[], Job]) -> Job:
     while (job := look()).state == "runs":
         time.sleep(0.05)
     return job
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "state"), [(b"", "S", "runs"), (b"", "Z", "failed"), (b"a\0b", "S", "failed")]
+)
+def test_a_job_that_has_hardly_begun_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: bytes, status: str, state: str
+) -> None:
+    """A process has no command line in its first moment; another process may have its number later."""
+    folder = tmp_path / ".app" / "jobs" / "20260101-000000-000000"
+    folder.mkdir(parents=True)
+    about = {"arguments": [], "paradigm": "vsr", "started": "", "address": "", "process": os.getpid()}
+    (folder / "job.json").write_text(json.dumps(about), encoding="utf-8")
+    read_bytes, read_text = Path.read_bytes, Path.read_text
+    process = f"/proc/{os.getpid()}"
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda path: command if str(path) == f"{process}/cmdline" else read_bytes(path)
+    )
+    monkeypatch.setattr(
+        Path,
+        "read_text",
+        lambda path, *asked, **how: (
+            f"1 (a b) {status} 2" if str(path) == f"{process}/stat" else read_text(path, *asked, **how)
+        ),
+    )
+    assert Jobs(tmp_path).job(folder.name).state == state
+
+
+def test_a_job_that_ends_while_it_is_looked_at_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / ".app" / "jobs" / "20260101-000000-000000"
+    folder.mkdir(parents=True)
+    about = {"arguments": [], "paradigm": "vsr", "started": "", "address": "", "process": os.getpid()}
+    (folder / "job.json").write_text(json.dumps(about), encoding="utf-8")
+
+    def end(process: int, name: str) -> bool:
+        (folder / "ended.json").write_text('{"code": 0}', encoding="utf-8")
+        return False
+
+    monkeypatch.setattr(jobs_module, "_alive", end)
+    assert Jobs(tmp_path).job(folder.name).state == "done"
 
 
 def test_a_job_is_a_command_that_says_how_it_ended(tmp_path: Path) -> None:

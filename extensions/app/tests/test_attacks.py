@@ -8,12 +8,16 @@ import os
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
 
+from spanlab.core import SpanLabError
+
+from .. import jobs as jobs_module
 from ..gate import Gate
 from ..index import SessionIndex
 from ..job import ENDED, JOB
@@ -200,3 +204,149 @@ def test_a_damaged_job_hides_no_other(data: Path) -> None:
     for address in ("/", "/paradigms/vsr/live", "/reports"):
         assert client.get(address).status_code == 200, address
     assert [one.name for one in Jobs(data).all()] == [job.name]
+
+
+@pytest.mark.parametrize("address", ["/", "/reports"])
+def test_a_damaged_job_is_named(data: Path, address: str) -> None:
+    assert "could not be read" not in let_in(data).get(address).text
+    names = []
+    for number, text in enumerate(("", "[]", "{}", '{"arguments": 3, "paradigm": "", "started": "", "address": ""}')):
+        folder = data / ".app" / "jobs" / f"0{number}-damaged"
+        folder.mkdir(parents=True)
+        (folder / JOB).write_text(text, encoding="utf-8")
+        names.append(f"<code>.app/jobs/{folder.name}</code>")
+    said = let_in(data).get(address).text
+    assert "Folders that could not be read (4):" in said
+    assert all(name in said for name in names)
+
+
+def test_a_job_of_other_words_is_text(data: Path) -> None:
+    folder = data / ".app" / "jobs" / "00-other"
+    folder.mkdir(parents=True)
+    about = {"arguments": [1, None, "<b>"], "paradigm": 7, "started": 1, "address": None, "process": 10**40}
+    (folder / JOB).write_text(json.dumps({**about, "process": "x"}), encoding="utf-8")
+    (folder / ENDED).write_text("[]", encoding="utf-8")
+    client = let_in(data)
+    for address in ("/", "/reports", "/paradigms/vsr/live"):
+        assert client.get(address).status_code == 200, address
+    (folder / JOB).write_text(json.dumps(about), encoding="utf-8")
+    for address in ("/", "/reports", "/paradigms/vsr/live"):
+        assert client.get(address).status_code == 200, address
+
+
+def test_a_damaged_report_is_named(data: Path) -> None:
+    name = "0123456789abcdef"
+    for folder, text in (
+        (data / ".app" / "jobs" / "20260101-000000-000000" / JOB, {"arguments": ["compare", f"x/{name}"]}),
+        (data / ".app" / "reports" / name / "chosen.json", []),
+    ):
+        folder.parent.mkdir(parents=True)
+        whole = {"paradigm": "", "started": "", "address": "", **text} if isinstance(text, dict) else text
+        folder.write_text(json.dumps(whole), encoding="utf-8")
+    said = let_in(data).get("/reports").text
+    assert f"Folders that could not be read (1): <code>.app/reports/{name}</code>" in said
+    assert f'href="/reports/{name}"' not in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere names are text")
+@pytest.mark.parametrize("address", ["/", "/sessions"])
+def test_a_folder_that_cannot_be_read_is_named(data: Path, address: str) -> None:
+    client = let_in(data)
+    assert "could not be read" not in client.get(address).text
+    os.mkdir(os.fsdecode(bytes(data) + b"/n\xff"))
+    for number, text in enumerate(("{", "[]", '{"plan": 3}', "\0")):
+        folder = data / f"damaged-{number}"
+        folder.mkdir()
+        (folder / "session.json").write_text(text, encoding="utf-8")
+    for _ in range(2):  # what was damaged before stays damaged
+        said = client.get(address).text
+        assert "Folders that could not be read (5):" in said
+        assert "<code>damaged-0</code>" in said
+        assert "<code>n\\xff</code>" in said
+    shutil.rmtree(data / "damaged-0")
+    shutil.copytree(GOLDEN / CHAT, data / "damaged-1", dirs_exist_ok=True)
+    said = client.get(address).text
+    assert "Folders that could not be read (3):" in said
+    assert "<code>damaged-1</code>" not in said
+
+
+def test_a_folder_that_cannot_be_opened_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (data / "shut").mkdir()
+    right = os.scandir
+
+    def refuse(path: Path) -> object:
+        if Path(path).name == "shut":
+            raise PermissionError(13, "Permission denied")
+        return right(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    said = let_in(data).get("/sessions").text
+    assert "1 found" in said
+    assert "Folders that could not be read (1): <code>shut</code>" in said
+
+
+def test_a_folder_that_cannot_be_written_shows_everything_and_starts_nothing(data: Path) -> None:
+    """A file stands where the app keeps what it has: nothing can be kept there, whoever runs this."""
+    (data / ".app").write_text("in the way", encoding="utf-8")
+    client = let_in(data)
+    for address in ("/", "/paradigms", "/sessions", "/reports", "/paradigms/vsr/live", f"/sessions/{CHAT}/trials/1"):
+        assert client.get(address).status_code == 200, address
+    for kind, asked in (("replay", {"paradigm": "vsr", "agents": ["ideal"], "trials": 1}), ("compare", {})):
+        answer = client.post(f"/jobs/{kind}", json=asked, headers={"origin": BASE})
+        assert answer.status_code == 422, kind
+        assert "cannot" in answer.json()["problem"], kind
+        assert ".app" in answer.json()["problem"], kind
+
+
+def test_a_full_disk_starts_nothing_and_loses_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise SpanLabError("cannot write job.json: No space left on device")
+
+    client = let_in(data)
+    before = {path: path.read_bytes() for path in (data / CHAT).rglob("*") if path.is_file()}
+    monkeypatch.setattr(jobs_module, "write_json", full)
+    answer = client.post(
+        "/jobs/replay", json={"paradigm": "vsr", "agents": ["ideal"], "trials": 1}, headers={"origin": BASE}
+    )
+    assert (answer.status_code, "No space left" in answer.json()["problem"]) == (422, True)
+    for address in ("/", "/sessions", "/reports", "/paradigms/vsr/live"):
+        assert client.get(address).status_code == 200, address
+    assert Jobs(data).all() == []
+    assert {path: path.read_bytes() for path in (data / CHAT).rglob("*") if path.is_file()} == before
+
+
+def test_two_apps_that_start_something_in_the_same_moment_start_both(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Still(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:
+            return datetime(2026, 1, 1, tzinfo=UTC)
+
+    monkeypatch.setattr(jobs_module, "datetime", Still)
+    first, second = Jobs(data).start(["--version"], "vsr"), Jobs(data).start(["--help"], "vsr")
+    assert first.name != second.name
+    assert [job.arguments for job in Jobs(data).all()] == [("--help",), ("--version",)]
+
+
+def test_a_report_that_is_asked_for_twice_at_once_is_made_once(data: Path) -> None:
+    client = let_in(data)
+    with ThreadPoolExecutor(4) as pool:
+        answers = [*pool.map(lambda _: client.post("/jobs/compare", json={}, headers={"origin": BASE}), range(4))]
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.json()["name"] for answer in answers}) == 1
+    Jobs(data).stop(answers[0].json()["name"])
+
+
+def test_a_session_that_is_renamed_while_its_page_is_open_is_found_under_its_new_name(data: Path) -> None:
+    client = let_in(data)
+    assert client.get(f"/sessions/{CHAT}/trials/1").status_code == 200
+    (data / CHAT).rename(data / "renamed")
+    assert client.get(f"/sessions/{CHAT}/trials/1").status_code == 404
+    assert client.get("/paradigms/vsr/serial_position.svg").status_code == 200
+    said = client.get("/sessions").text
+    assert "/sessions/renamed/trials/1" in said
+    assert "could not be read" not in said
+    asked = {"sessions": [CHAT], "only_command": True}
+    answer = client.post("/jobs/compare", json=asked, headers={"origin": BASE})
+    assert (answer.status_code, answer.json()["problem"]) == (422, "choose sessions with finished trials")

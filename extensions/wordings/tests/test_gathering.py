@@ -33,7 +33,8 @@ repeats: 2
 def model(name: str, scores: np.ndarray, unread: float = 0.0) -> WordedModel:
     wordings, _, trials = scores.shape
     names, ids = tuple(f"w{number}" for number in range(wordings)), tuple(f"t{number}" for number in range(trials))
-    return WordedModel("vsr", name, scores, names, ids, (0,) * trials, (unread, unread), float("nan"), 0)
+    sessions = tuple((f"{name}-{wording}",) for wording in names)
+    return WordedModel("vsr", name, scores, names, ids, (0,) * trials, (unread, unread), float("nan"), 0, sessions)
 
 
 def right(shares: list[float], seed: int) -> np.ndarray:

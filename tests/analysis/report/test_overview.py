@@ -3,6 +3,7 @@ nearest to people."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 from analysis_tables import mixed, responses
 from report_page import read
 
+from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.figures.marked_answers import stated_answers
 from spanlab.analysis.model_vs_human.leaderboard import _fit, _flat_over_sessions, fits, standings
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.effect_sentences import _each, _in_points
@@ -375,3 +378,37 @@ def test_an_interval_from_0_to_100_and_one_trial_are_not_said() -> None:
     table = pd.DataFrame(rows).assign(note="")
     assert _each(table.iloc[:1], _in_points) == ""
     assert _each(table.iloc[1:], _in_points).startswith("network:a +86 points (no interval")
+
+
+@pytest.mark.slow
+def test_the_marks_of_the_picture_state_answers_that_have_their_numbers(tmp_path: Path) -> None:
+    """The answers that a mark names, averaged by hand (over trials, people, then conditions with the
+    same weight), are the number of the mark; with those of one list length less they are not."""
+    models = [
+        responses(by_length, lengths=lengths, agent=f"network:{name}", kind="network", seed=7, repetitions=20)
+        for name, lengths in (("a", [2, 5, 7]), ("b", [2, 5, 8]))
+    ]
+    _, table, _ = row_of_picture(tmp_path, *people_of_lists((2, 9), (5, 4)), *models)
+    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    drawing = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.S)
+    assert drawing is not None
+    stated = json.loads(drawing[1])["overview"]
+    assert [int(number) for number in re.findall(r'data-mark="(\d+)"', page)] == [*range(len(stated))] == [0, 1, 2]
+    scored = load([tmp_path / "all.csv"]).scored
+
+    def mean(answers: pd.DataFrame) -> float:
+        by = ["list_length", "serial_position"]
+        people = answers.groupby([*by, "participant", "trial"], observed=True)["correct"].mean()
+        return people.groupby([*by, "participant"], observed=True).mean().groupby(by, observed=True).mean().mean()
+
+    for mark in stated:
+        behind = stated_answers(scored, mark)
+        answers = behind.find()
+        (agent,) = set(answers["agent"].astype(str))
+        assert set(answers["list_length"]) == {2, 5}
+        assert mean(answers) == pytest.approx(table["in_picture"][agent])
+        assert mean(answers[answers["list_length"] == 2]) != pytest.approx(table["in_picture"][agent])
+    whole = {"paradigm": "vsr", "where": [{"agent": "network:a"}]}
+    assert len(stated_answers(scored, whole).find()) == (scored.items["agent"] == "network:a").sum()
+    with pytest.raises(KeyError):
+        stated_answers(scored, {"paradigm": "vsr", "where": [{"no_column": 1}]})
