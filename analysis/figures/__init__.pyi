@@ -7,7 +7,6 @@ from .charts import title_lines as title_lines
 from .figure import DrawnFigure as DrawnFigure
 from .figure import Wish as Wish
 from .groups_figure import GROUPS as GROUPS
-from .marked_answers import stated_answers as stated_answers
 from .nback_chart import nback_rows as nback_rows
 from .roc_figure import ROC as ROC
 from .sheet import Sheet as Sheet

@@ -11,12 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.coding import coded
-from ..data.scoring import WHO, Scored
-from ..effects.effect import ready
-from ..effects.registry import EFFECTS
-
-#: Columns that tell whose answers and which trials these are, and no condition.
-_IDENTITIES = ("agent", "agent_kind", "participant", "session", "trial", "trial_id")
+from ..data.scoring import WHO
 
 
 @dataclass(frozen=True)
@@ -51,53 +46,6 @@ def rows_with(items: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
             codes, levels = coded(items[name])
             kept &= codes == next((code for code, level in enumerate(levels) if level == value), len(levels))
     return items[kept]
-
-
-def stated_answers(scored: Scored, stated: Mapping[str, Any]) -> MarkedAnswers:
-    """The answers that a mark states itself, as the marks of a report's first picture do, and those
-    of sections that other packages add.
-
-    Parameters
-    ----------
-    stated : ``paradigm``; ``where``: conditions, of which an answer meets one or more, each with a
-        value or a list of values by column; ``effect`` (if any): whose rows these columns are in
-
-    Raises
-    ------
-    KeyError, SpanLabError
-        when there is no such paradigm or column, or no such effect.
-
-    Examples
-    --------
-    >>> items = pd.DataFrame({"paradigm": "vsr", "agent": ["a", "a", "b"], "list_length": [3, 5, 3]})
-    >>> stated = {"paradigm": "vsr", "where": [{"agent": "a", "list_length": [3, 4]}]}
-    >>> len(stated_answers(Scored(items, items[:0], ()), stated).find())
-    1
-    """
-    paradigm = stated["paradigm"]
-    items = scored.parts[paradigm].items
-    if stated.get("effect"):
-        effect = EFFECTS.get(stated["effect"])
-        items = ready(effect, scored, paradigm).items
-        items = items[items[effect.value].notna()]
-    where: Sequence[Mapping[str, Any]] = stated["where"]
-    kept = np.zeros(len(items), bool)
-    for conditions in where:
-        kept |= np.logical_and.reduce([_has(items[name], values) for name, values in conditions.items()])
-    alike = where[0] if len(where) == 1 else {}
-    common = {name: value for name, value in alike.items() if name not in _IDENTITIES and not isinstance(value, list)}
-    return MarkedAnswers(common, lambda: items[kept])
-
-
-def _has(column: pd.Series, values: Any) -> np.ndarray:
-    """Which rows have a value, or any of a list; numbers are rounded, as in tables of conditions."""
-    wanted = {_rounded(value) for value in (values if isinstance(values, list) else [values])}
-    codes, levels = coded(column)
-    return np.isin(codes, [code for code, level in enumerate(levels) if _rounded(level) in wanted])
-
-
-def _rounded(value: Any) -> Any:
-    return value if isinstance(value, str) else round(float(value), 9)
 
 
 def between_edges(values: pd.Series, low: float, high: float, end: float) -> pd.Series:

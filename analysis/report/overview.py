@@ -9,12 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
+from ..data.coding import coded
 from ..data.loading import Data
+from ..data.scoring import Scored
 from ..data.style import of_kinds
 from ..data.unread import UNREAD_COLUMNS, bounds_in_words
+from ..effects.effect import ready
+from ..effects.registry import EFFECTS
+from ..figures.marked_answers import MarkedAnswers
 from ..model_vs_human.differences import CommonConditions, Difference
 from ..model_vs_human.leaderboard import FEWEST, fits, standings
 from ..stats.agreement import MOST_ANSWERERS
@@ -33,6 +39,8 @@ _MANY_LINES = 32
 _MOST_LINES = 8
 #: Means that differ by less are the same in the picture.
 _SEEN = 0.005
+#: Columns that tell whose answers and which trials these are, and no condition.
+_IDENTITIES = ("agent", "agent_kind", "participant", "session", "trial", "trial_id")
 #: Of a paradigm in which no condition is one that all have.
 _NONE_IN_COMMON = "each over its own conditions: none in common"
 
@@ -228,6 +236,52 @@ def _answers(paradigm: str, agent: str, common: CommonConditions | None) -> dict
         return {"paradigm": paradigm, "where": [{"agent": agent}]}
     where = [{"agent": agent, **conditions} for conditions in common.where]
     return {"paradigm": paradigm, "effect": common.effect, "where": where}
+
+
+def stated_answers(scored: Scored, stated: Mapping[str, Any]) -> MarkedAnswers:
+    """The answers that a mark states.
+
+    Parameters
+    ----------
+    stated : ``paradigm``; ``where``: conditions, of which an answer meets one or more, each with a
+        value or a list of values by column; ``effect`` (if any): whose rows these columns are in
+
+    Raises
+    ------
+    KeyError, SpanLabError
+        when there is no such paradigm or column, or no such effect.
+
+    Examples
+    --------
+    >>> items = pd.DataFrame({"paradigm": "vsr", "agent": ["a", "a", "b"], "list_length": [3, 5, 3]})
+    >>> stated = {"paradigm": "vsr", "where": [{"agent": "a", "list_length": [3, 4]}]}
+    >>> len(stated_answers(Scored(items, items[:0], ()), stated).find())
+    1
+    """
+    paradigm = stated["paradigm"]
+    items = scored.parts[paradigm].items
+    if stated.get("effect"):
+        effect = EFFECTS.get(stated["effect"])
+        items = ready(effect, scored, paradigm).items
+        items = items[items[effect.value].notna()]
+    where: Sequence[Mapping[str, Any]] = stated["where"]
+    kept = np.zeros(len(items), bool)
+    for conditions in where:
+        kept |= np.logical_and.reduce([_has(items[name], values) for name, values in conditions.items()])
+    alike = where[0] if len(where) == 1 else {}
+    common = {name: value for name, value in alike.items() if name not in _IDENTITIES and not isinstance(value, list)}
+    return MarkedAnswers(common, lambda: items[kept])
+
+
+def _has(column: pd.Series, values: Any) -> np.ndarray:
+    """Which rows have a value, or any of a list; numbers are rounded, as in tables of conditions."""
+    wanted = {_rounded(value) for value in (values if isinstance(values, list) else [values])}
+    codes, levels = coded(column)
+    return np.isin(codes, [code for code, level in enumerate(levels) if _rounded(level) in wanted])
+
+
+def _rounded(value: Any) -> Any:
+    return value if isinstance(value, str) else round(float(value), 9)
 
 
 def _line(

@@ -58,8 +58,8 @@ class SectionRequest:
     figure : writes a figure into the folder of the report, and returns it for the page:
         ``figure(name, spec, title, caption)``. The page strips legends, and stands the panels of a
         ``concat`` in as many columns as it has room for. A row of its data that is a point or a bar
-        says with ``answers`` which answers it stands for (see
-        :func:`~spanlab.analysis.figures.stated_answers`), so that the app can show their trials
+        says with ``answers`` which answers it stands for (see :func:`.stated_answers`), so that the app can
+        show their trials
     command : a line of ``spanlab`` with the data of the report: ``command("scores-by-person", "-o",
         "scores")``
     """

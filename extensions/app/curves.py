@@ -11,8 +11,9 @@ from typing import Any, Generic, Literal, TypeVar
 
 import spanlab
 from spanlab.analysis.data import Data, load
-from spanlab.analysis.figures import DrawnFigure, Sheet, draw, stated_answers
+from spanlab.analysis.figures import DrawnFigure, Sheet, draw
 from spanlab.analysis.figures import prospects as figures_of
+from spanlab.analysis.report import stated_answers
 from spanlab.core import SpanLabError
 
 from .index import SessionLine

@@ -16,10 +16,10 @@ from report_page import read
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.figures.marked_answers import stated_answers
 from spanlab.analysis.model_vs_human.leaderboard import _fit, _flat_over_sessions, fits, standings
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.effect_sentences import _each, _in_points
+from spanlab.analysis.report.overview import stated_answers
 from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.report.text import between
 from spanlab.analysis.stats.agreement import Crowd
