@@ -121,6 +121,11 @@ class Scored:
         return {}
 
     @functools.cached_property
+    def blocks(self) -> bool:
+        """True if N-back items are among them."""
+        return has_blocks(self.items)
+
+    @functools.cached_property
     def parts(self) -> Mapping[str, Scored]:
         """Each paradigm by itself."""
         if not len(self.items):

@@ -14,7 +14,7 @@ from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ..data.coding import decoded, groups
 from ..data.columns import alike, column_named, is_numeric, plain_name, varied
-from ..data.scoring import WHO, Scored, has_blocks, plural
+from ..data.scoring import WHO, Scored, plural
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS
 from .effect import Effect
 from .reaction_times import timed_questions
@@ -141,7 +141,7 @@ def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) ->
     ----------
     effects : that are shown, of whatever value
     """
-    if has_blocks(part.items) or (value != "correct" and not len(timed_questions(part))):
+    if part.blocks or (value != "correct" and not len(timed_questions(part))):
         return None
     names = [name for name in varied(part.items) if 1 < decoded(part.items[name]).nunique() <= MOST_PANELS]
     same = [one for one in effects if one.value == value and one.name != NAME]
@@ -253,7 +253,7 @@ def _method(
     what: str,
 ) -> str:
     """Return how it is computed, in plain sentences."""
-    blocks = " All items of a block count, its first ones, too." if has_blocks(part.items) else ""
+    blocks = " All items of a block count, its first ones, too." if part.blocks else ""
     if value == "correct":
         return f"Proportion correct, averaged over everything else.{blocks}"
     if sensitivity is not None:

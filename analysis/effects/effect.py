@@ -16,7 +16,7 @@ import pandas as pd
 from ...human_data import published
 from ...sessions.record.columns import FURTHER
 from ..data.coding import coded, decoded, numbers
-from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
+from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.style import GROUP_MEANS
 from ..means.cell_means import Cells, Sums, unit_sums
 from .curves import CURVE_COLUMNS, averages_of
@@ -205,7 +205,7 @@ class Effect:
         """
         if scored is None or not len(scored.items):
             return Evidence()
-        if not self.blocks and has_blocks(scored.items):
+        if not self.blocks and scored.blocks:
             return Evidence(len(scored.items), blocks=True)
         there = frozenset(
             name for name in self.needs if name in scored.items.columns and scored.items[name].notna().any()
@@ -329,7 +329,15 @@ class Effect:
         return ", ".join(_format_value(words, row[name]) for words, name in zip(formats, self.panels, strict=True))
 
     def prepared(self, scored: Scored) -> Scored:
-        """Scored items of one paradigm with the columns of this effect, ready to be averaged."""
+        """Scored items of one paradigm with the columns of this effect, ready to be averaged; the
+        same ones for the same items, so that what was computed from them is known."""
+        key = ("prepared", self)
+        if key not in scored.known:
+            scored.known[key] = self._prepared(scored)
+        return scored.known[key]
+
+    def _prepared(self, scored: Scored) -> Scored:
+        """Make what :meth:`prepared` returns."""
         items = scored.items
         plain = {
             name: decoded(items[name])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ..data.scoring import Scored, has_blocks
+from ..data.scoring import Scored
 from ..data.style import Look
 from ..stats.margins import Margin
 from .marked_answers import AnswersOf, no_answers
@@ -230,7 +230,7 @@ class FigureDeclaration:
 
     def concerns(self, scored: Scored, paradigm: str) -> bool:
         """Return whether the figure fits the kind of answers that a paradigm has."""
-        blocks = paradigm in scored.parts and has_blocks(scored.parts[paradigm].items)
+        blocks = paradigm in scored.parts and scored.parts[paradigm].blocks
         return self.answers in ("any", "blocks" if blocks else "items")
 
 

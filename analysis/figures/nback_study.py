@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ..data.scoring import WHO, Scored, has_blocks, plural
+from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look, condition_looks, thin_lines
 from ..data.unread import UNREAD_COLUMNS, unread_caption, with_unread
 from ..nback.cells import AVERAGED, nback_cells
@@ -59,7 +59,7 @@ def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.Data
         when there are none.
     """
     named = named_paradigms(data, wish)
-    there = {name for name, part in data.scored.parts.items() if has_blocks(part.items)}
+    there = {name for name, part in data.scored.parts.items() if part.blocks}
     other = [name for name in named if name not in there]
     if other:
         raise SpanLabError(f"no figure {figure}: {other[0]} is not an N-back paradigm")
@@ -374,9 +374,7 @@ def _title(blocks: pd.DataFrame, what: str) -> str:
 
 def _no_blocks(scored: Scored, paradigm: str) -> str:
     return (
-        ""
-        if paradigm in scored.parts and has_blocks(scored.parts[paradigm].items)
-        else f"{paradigm} is not an N-back paradigm."
+        "" if paradigm in scored.parts and scored.parts[paradigm].blocks else f"{paradigm} is not an N-back paradigm."
     )
 
 

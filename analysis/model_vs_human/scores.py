@@ -24,7 +24,7 @@ from ...core.verdicts import VerdictRule
 from ...sessions.record.columns import FURTHER
 from ..data.coding import decoded, records
 from ..data.coding import numbers as plain_numbers
-from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
+from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.unread import beside_shares, testable
 from ..effects.effect import published_curve
 from ..means.bootstrap import LEVEL
@@ -123,19 +123,20 @@ def scores(
         raise SpanLabError(f"nobody is called '{against}' in these data; there are {there}")
     rows: list[dict[str, Any]] = []
     for paradigm, part in scored.parts.items():
-        named, items = (human or {}).get(paradigm) or paradigm, part.items
+        named = (human or {}).get(paradigm) or paradigm
         for score in SCORES:
-            if score.task == named and not has_blocks(items):
-                rows += _rows(score, paradigm, testable(part, score.by).items, against, level)
+            if score.task == named and not part.blocks:
+                rows += _rows(score, paradigm, testable(part, score.by), against, level)
     return beside_shares(pd.DataFrame(rows, columns=list(SCORE_COLUMNS)), testable(scored).items)
 
 
-def _rows(score: ScoreKind, paradigm: str, items: pd.DataFrame, against: str, level: float) -> list[dict[str, Any]]:
+def _rows(score: ScoreKind, paradigm: str, scored: Scored, against: str, level: float) -> list[dict[str, Any]]:
     """Return a row for each answerer; none where the items do not have what the score needs."""
+    items = scored.items
     if any(name not in items.columns or not items[name].notna().any() for name in (*score.by, *score.needs)):
         return []
-    items = _placed(score, items)
-    cells = unit_means(Scored(items, items.iloc[:0], ()), score.by)
+    at_places = _placed(score, items)
+    cells = unit_means(scored if at_places is items else Scored(at_places, items.iloc[:0], ()), score.by)
     points = cells.points(score.by)
     people: dict[_Place, int] = {}
     if against:
@@ -191,8 +192,10 @@ def _placed(score: ScoreKind, items: pd.DataFrame) -> pd.DataFrame:
     if score.x in plain:
         place = plain_numbers(plain[score.x])
         plain[score.x] = np.where(np.isfinite(place), place, np.nan)  # words have no place along a line
-    items = items.assign(**plain)
-    return items[items["serial_position"].notna()] if "serial_position" in score.needs else items
+    items = items.assign(**plain) if plain else items
+    if "serial_position" not in score.needs or items["serial_position"].notna().all():
+        return items
+    return items[items["serial_position"].notna()]
 
 
 def _weights(

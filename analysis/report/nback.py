@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..data.numbers import p_value
-from ..data.scoring import WHO, Scored, has_blocks, plural
+from ..data.scoring import WHO, Scored, plural
 from ..data.unread import UNREAD_COLUMNS, with_unread
 from ..figures.nback_chart import TITLES
 from ..nback.cells import AVERAGED, blocks_over_repeats, nback_cells, testable_blocks
@@ -44,7 +44,7 @@ class NBack:
 
 def nback_results(scored: Scored, paradigm: str) -> NBack | None:
     """The results of one paradigm; None when it has no N-back blocks."""
-    if not has_blocks(scored.items):
+    if not scored.blocks:
         return None
     blocks, theirs = gridded_blocks(scored, OURS), gridded_blocks(scored, PUBLISHED)
     by = (GRID,) if GRID in blocks.columns else ()

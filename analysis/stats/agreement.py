@@ -228,6 +228,7 @@ class _Answers:
             int(str(taker)): tuple(rows[name].to_numpy() for name in columns)
             for taker, rows in self.work.groupby("taker")
         }
+        self._taken_out: dict[str, tuple[np.ndarray, Any, Any, Any]] = {}
         taken = self.work.drop_duplicates(["taker", "trial"])
         trials = (len(who), int(self.work["trial"].max()) + 1 if len(who) else 0)
         self.trials: Any = sparse.csr_matrix(
@@ -237,23 +238,27 @@ class _Answers:
     def pairs(self, agent: str, other: str) -> np.ndarray:
         """Of every pair with a common item: who and who, then how many items both, only the first,
         only the second and neither had right, and common trials."""
-        mine, theirs = (
-            np.array([at for at, agent_name in enumerate(self.agents) if agent_name == name]) for name in (agent, other)
+        (mine, there, right, trials), (theirs, others_there, others_right, others_trials) = (
+            self._rows(agent),
+            self._rows(other),
         )
-        there, right, trials = self.there, self.right, self.trials
-        met = (there[mine] @ there[theirs].T).toarray()
-        both = (right[mine] @ right[theirs].T).toarray()
-        first, second = (
-            (right[mine] @ there[theirs].T).toarray() - both,
-            (there[mine] @ right[theirs].T).toarray() - both,
-        )
-        common = (trials[mine] @ trials[theirs].T).toarray()
+        met = (there @ others_there.T).toarray()
+        both = (right @ others_right.T).toarray()
+        first, second = (right @ others_there.T).toarray() - both, (there @ others_right.T).toarray() - both
+        common = (trials @ others_trials.T).toarray()
         use = met > 0
         if agent == other:
             use &= np.arange(len(mine))[:, None] < np.arange(len(theirs))
         row, column = np.nonzero(use)
         columns = (both, first, second, met - both - first - second, common)
         return np.column_stack([mine[row], theirs[column], *(matrix[row, column] for matrix in columns)])
+
+    def _rows(self, agent: str) -> tuple[np.ndarray, Any, Any, Any]:
+        """The numbers of an agent's rows, and its items, its right ones, and its trials."""
+        if agent not in self._taken_out:
+            mine = np.array([number for number, name in enumerate(self.agents) if name == agent])
+            self._taken_out[agent] = mine, self.there[mine], self.right[mine], self.trials[mine]
+        return self._taken_out[agent]
 
     def by_trial(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray]:
         """Of one pair, for each trial how many items both, only the first, only the second and
