@@ -17,7 +17,8 @@ help:
 setup:
 	@scripts/setup.sh
 
-demo: setup
+demo:
+	@scripts/setup.sh demo
 	@.venv/bin/spanlab demo $(ARGS)
 	@echo "Now yours: .venv/bin/spanlab app opens a page on which you take trials, and machines take the same ones."
 

@@ -22,6 +22,7 @@ _OPTIONS = {
     "trusted-host": "--allow-insecure-host",
     "only-binary": "--only-binary",
     "no-binary": "--no-binary",
+    "constraint": "--constraints",
 }
 #: settings that are on or off
 _FLAGS = {"no-index": "--no-index", "no-cache-dir": "--no-cache", "pre": "--prerelease=allow"}

@@ -4,10 +4,13 @@
 #
 #   PYTHON=/path/to/python3.12 scripts/setup.sh     to choose the Python (3.11 or 3.12)
 #   SPANLAB_NO_UV=1 scripts/setup.sh                to install with pip alone
+#   scripts/setup.sh demo                           only what the demonstration needs: half of the time
 #
 # It may be stopped at any moment, and goes on where it was when it is started again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+extras=dev
+[ "${1:-}" != demo ] || extras=lab,chat,networks,web
 
 # Runs a command, and says every so often how far it is; what the command says is shown only when it fails (and never with mute=1).
 quietly() {
@@ -121,7 +124,7 @@ with_uv() {
   fi
   # certificates of the system, as pip uses them
   if ! mute=1 quietly env UV_NATIVE_TLS=true ${variables[@]+"${variables[@]}"} "$uv" pip install --python .venv/bin/python --no-progress \
-    ${arguments[@]+"${arguments[@]}"} -c constraints.txt -e '.[dev]'; then
+    ${arguments[@]+"${arguments[@]}"} -c constraints.txt -e ".[$extras]"; then
     say "uv could not install them; trying pip"
     return 1
   fi
@@ -131,9 +134,13 @@ with_uv() {
 }
 
 python_packages() {
-  local key stamp=.venv/.set-up
+  local key stamped stamp=.venv/.set-up
   key="$(cat pyproject.toml constraints.txt scripts/setup.sh | cksum) $PWD ${PYTHON:-}"
-  if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$key" ] && .venv/bin/python -c '' 2>/dev/null; then return 0; fi
+  # a whole set-up is enough for the demonstration, too
+  stamped="$(cat "$stamp" 2>/dev/null || true)"
+  if [ -x .venv/bin/python ] && { [ "$stamped" = "dev $key" ] || [ "$stamped" = "$extras $key" ]; } && .venv/bin/python -c '' 2>/dev/null; then
+    return 0
+  fi
 
   if [ -e .venv ] && ! { suits .venv/bin/python && .venv/bin/python -m pip --version >/dev/null 2>&1; }; then
     say "the environment in .venv does not work any more; making it anew"
@@ -147,7 +154,8 @@ python_packages() {
   fi
   .venv/bin/python scripts/installed.py mend >&2 # what a kill has left half done
   say "installing the packages (the first time: some minutes, 3 GB, or 7 GB where torch comes with CUDA) ..."
-  with_uv || quietly .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
+  # Python compiles what is used when it is used; all of it would take a minute.
+  with_uv || quietly .venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[$extras]" ||
     fail "the packages could not be installed; see pip's message above (most often: no network)"
   # soundfile brings the library that it loads, but for systems that it does not know, and where a mirror has only its package for those
   .venv/bin/python -c 'import soundfile' 2>/dev/null || { [ "$(uname -s)" = Linux ] && apt_install libsndfile1 && .venv/bin/python -c 'import soundfile'; } ||
@@ -156,10 +164,10 @@ python_packages() {
   .venv/bin/python -c 'from spanlab.agents.chat.servers.scripted import install; install()' ||
     say "going on without the scripted chat server; the demonstration will try again"
   # what checks the participant's page: types and accessibility
-  .venv/bin/python scripts/page_tools.py install >&2 || say "going on without the tools that check the page in browsers (make lint says so, and what installs them)"
+  [ $extras != dev ] || .venv/bin/python scripts/page_tools.py install >&2 || say "going on without the tools that check the page in browsers (make lint says so, and what installs them)"
   mkdir -p .venv/typing
   ln -sfn ../.. .venv/typing/spanlab # see [tool.pyright] in pyproject.toml
-  printf '%s' "$key" >"$stamp"
+  printf '%s %s' "$extras" "$key" >"$stamp"
   say "done"
 }
 

@@ -61,6 +61,27 @@ def test_no_network(copy: Path) -> None:
     assert not (copy / ".venv" / ".set-up").exists()
 
 
+def test_the_demonstration_needs_less_than_the_tests(copy: Path) -> None:
+    """What the demonstration needs is installed alone, and the rest when it is asked for; a whole
+    set-up is enough for both."""
+    python = copy / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\necho "$@" >>{copy}/calls\n', encoding="utf-8")
+    python.chmod(0o755)
+
+    def installed_by(*asked: str) -> list[str]:
+        (copy / "calls").write_text("", encoding="utf-8")
+        environment = {**os.environ, "SPANLAB_NO_UV": "1"}
+        subprocess.run(["bash", "scripts/setup.sh", *asked], cwd=copy, env=environment, capture_output=True, check=True)
+        calls = (copy / "calls").read_text(encoding="utf-8").splitlines()
+        return [call.split()[-1] for call in calls if "pip install" in call]
+
+    assert installed_by("demo") == [".[lab,chat,networks,web]"]
+    assert installed_by("demo") == []
+    assert installed_by() == [".[dev]"]
+    assert installed_by() == installed_by("demo") == []
+
+
 def test_help_names_every_target(copy: Path) -> None:
     targets = {
         line.split(":")[0]
@@ -103,6 +124,7 @@ def test_what_pip_is_told_is_told_to_uv() -> None:
         "freeze.timeout='10'",
         "global.no-index='false'",
         "global.proxy='http://proxy:3128'",
+        "global.constraint='/etc/pip/constraints.txt'",
     ]
     variables, arguments = pip_settings.for_uv(pip_settings.settings(listed))
     assert variables == {
@@ -127,11 +149,13 @@ def test_what_pip_is_told_is_told_to_uv() -> None:
             str(Path("~/mine").expanduser()),
             "--allow-insecure-host",
             "mirror.example",
+            "--constraints",
+            "/etc/pip/constraints.txt",
         ),
         *("--index-strategy", "unsafe-best-match"),
     ]
     assert pip_settings.for_uv({}) == ({}, [])
-    for name in ("client-cert", "constraint", "require-hashes", "platform"):
+    for name in ("client-cert", "require-hashes", "platform"):
         with pytest.raises(pip_settings.Untold, match=name):
             pip_settings.for_uv({name: "x"})
 
