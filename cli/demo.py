@@ -6,12 +6,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from html import escape
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..agents.base import Agent
 from ..agents.observers import make_observer
@@ -26,6 +27,9 @@ from ..sessions.chosen_trials import ChosenTrials
 from ..sessions.conduct import remove_unused
 from ..sessions.key_mapping import KeySetting, key_request
 from ..sessions.people import SessionSeed
+
+if TYPE_CHECKING:
+    from ..agents.chat.servers.scripted import ScriptedServer
 
 SEED = 7
 #: how many times as fast as people the simulated participant answers
@@ -111,14 +115,13 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
     with ExitStack() as stack:
         output = stack.enter_context(_fresh(output))
         machines = _machine_sessions(everything)
-        chat: list[ScriptedServer] = []
+        waiting = None
         if "chat" in parts:
-            with _stage("starting a scripted chat server (fakellm) on this machine"):
-                chat.append(
-                    stack.enter_context(
-                        ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))])
-                    )
-                )
+            server = ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))])
+            waiting = _started_meanwhile(server, stack)
+            if me:  # nothing is installed while a person is at work
+                with _stage("installing a scripted chat server (fakellm) on this machine"):
+                    wait([waiting])
         data, like = output / "data", ""
         if at_page is not None:
             with _stage(
@@ -140,6 +143,7 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
                 }
                 request = Request(SEED, participant="me" if me else "", design="demo", practice=me, extra=extra)
                 like = _take(begin(data, vsr, person, plan, request), person, tell).name
+        chat = _started(waiting) if waiting else []
         for agent in (
             IdealAgent(),
             CapacityAgent(),
@@ -171,6 +175,32 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
         f" {report.resolve()}"
     )
     return report
+
+
+def _started_meanwhile(server: ScriptedServer, stack: ExitStack) -> Future[ScriptedServer]:
+    """Install and start a server while others are at work; it ends with the stack."""
+    pool = ThreadPoolExecutor(1, "chat-server")
+    started: Future[ScriptedServer] = pool.submit(server.__enter__)
+    pool.shutdown(wait=False)
+
+    def end(*raised: Any) -> None:
+        if started.exception() is None:
+            server.__exit__(*raised)
+
+    stack.push(end)
+    return started
+
+
+def _started(waiting: Future[ScriptedServer]) -> list[ScriptedServer]:
+    """The server when it has started; none, and a line that says why, where it could not be."""
+    with _stage("a scripted chat server (fakellm) on this machine"):
+        wait([waiting])
+    if error := waiting.exception():
+        if not isinstance(error, SpanLabError):
+            raise error
+        print(f"· without {PARTS['chat'][1]}: {error}", flush=True)
+        return []
+    return [waiting.result()]
 
 
 def _real(folder: Path) -> bool:

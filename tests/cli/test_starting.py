@@ -6,13 +6,17 @@ import os
 import subprocess
 import sys
 import tomllib
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Run, complaint
 
 from spanlab import replay
+from spanlab.cli import demo
 from spanlab.cli.demo import result_in_words
+from spanlab.core.errors import SpanLabError
 
 
 def install(site: Path, package: Path) -> None:
@@ -116,3 +120,39 @@ def test_the_result_of_the_demonstration_is_at_the_set_sizes_that_people_had(tmp
     )
     alike = replay("smu", agent="ideal", trials=8, levels={"set_size": [1, 2, 3, 4]}, data=tmp_path, say=lambda _: None)
     assert result_in_words([alike.folder]) == ["Spatial Memory Updating, correct: published people 86%, ideal 100%."]
+
+
+class Server:
+    """A chat server that starts, or cannot be installed."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.fault, self.events = fault, list[str]()
+
+    def __enter__(self) -> Server:
+        if self.fault:
+            raise self.fault
+        self.events.append("started")
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.events.append("ended")
+
+
+def test_the_chat_server_of_the_demonstration_starts_while_others_are_at_work_and_ends_with_them() -> None:
+    server: Any = Server()
+    with ExitStack() as stack:
+        waiting = demo._started_meanwhile(server, stack)
+        assert demo._started(waiting) == [server]
+        assert server.events == ["started"]
+    assert server.events == ["started", "ended"]
+
+
+def test_without_a_chat_server_the_demonstration_goes_on_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    server: Any = Server(SpanLabError("it could not be installed; connect to the network"))
+    with ExitStack() as stack:
+        assert demo._started(demo._started_meanwhile(server, stack)) == []
+    assert "without the chat model: it could not be installed; connect to the network" in capsys.readouterr().out
+    assert server.events == []
+    broken: Any = Server(ValueError("a fault of ours"))
+    with ExitStack() as stack, pytest.raises(ValueError, match="a fault of ours"):
+        demo._started(demo._started_meanwhile(broken, stack))

@@ -15,6 +15,7 @@ import tempfile
 import time
 import venv
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -65,10 +66,13 @@ def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: 
             f"cannot write to {home.parent} ({error.strerror}); set XDG_CACHE_HOME to a folder that can be written"
         ) from None
     try:
-        venv.EnvBuilder(with_pip=True, symlinks=sys.platform != "win32").create(aside)
+        lent = find_spec("pip") is not None  # to put another pip into it would take most of the time
+        venv.EnvBuilder(with_pip=not lent, symlinks=sys.platform != "win32").create(aside)
         constraints = aside / "constraints.txt"
         constraints.write_text("".join(f"{pin}\n" for pin in pins), encoding="utf-8")
-        pip = [str(python_of(aside)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [sys.executable, "-m", "pip", "--python"] if lent else []
+        pip += [str(python_of(aside)), *([] if lent else ["-m", "pip"])]
+        pip += ["install", "--quiet", "--disable-pip-version-check"]
         done = subprocess.run(
             [*pip, "--constraint", str(constraints), *packages], capture_output=True, text=True, check=False
         )
