@@ -44,4 +44,5 @@ def test_every_number_fits_the_page(tmp_path: Path, width: int) -> None:
     sent = re.search(r'data-sent="\[(.*?)\]"', done.stdout)
     assert sent, done.stderr[-1000:]
     over = [int(number) for number in sent[1].split(",")]
-    assert len(over) == len(cards) and max(over) <= 0, over
+    assert len(over) == len(cards)
+    assert max(over) <= 0, over
