@@ -1,4 +1,5 @@
 from .analysing import DATA_HELP as DATA_HELP
+from .analysing import AcceptUnreadOption as AcceptUnreadOption
 from .analysing import MapOption as MapOption
 from .analysing import MarginOption as MarginOption
 from .analysing import PilotOption as PilotOption

@@ -9,7 +9,7 @@ import typer
 
 from spanlab.api import read_rules
 from spanlab.cli import ExcludeOption, progress_bar
-from spanlab.cli.commands import DATA_HELP, PilotOption, PracticeOption, caution, print_table
+from spanlab.cli.commands import DATA_HELP, AcceptUnreadOption, PilotOption, PracticeOption, caution, print_table
 from spanlab.core import SpanLabError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def fit(
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
+    accept_unread: AcceptUnreadOption = False,
     save: Annotated[
         bool,
         typer.Option(
@@ -75,7 +76,11 @@ def fit(
         everybody = published()
     else:
         loaded = load(
-            [Path(path) for path in data], rules=read_rules(exclude), include_practice=practice, include_pilot=pilot
+            [Path(path) for path in data],
+            rules=read_rules(exclude),
+            include_practice=practice,
+            include_pilot=pilot,
+            accept_unread=accept_unread,
         )
         caution(loaded)
         everybody, notes = answerers(loaded)

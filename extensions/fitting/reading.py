@@ -12,6 +12,7 @@ import numpy as np
 from spanlab.analysis.data import plural
 from spanlab.analysis.effects import question_of
 from spanlab.analysis.nback import published_blocks
+from spanlab.analysis.stats import testable
 from spanlab.core import SpanLabError, kind_named
 from spanlab.sessions import same_trials
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 #: In place of data: the answers of language models that the N-back study published.
 PUBLISHED = "published:nback"
+#: So many agents are named with what was left out of their answers; more are counted together.
+_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class Answerer:
 
 
 def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
-    """Everybody whose answers are of a kind that models can be fitted to.
+    """Everybody whose answers are of a kind that models can be fitted to, without sessions of chat
+    models of which more than 20 % of the replies could not be read.
 
     Returns
     -------
@@ -60,15 +64,14 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
     everybody: list[Answerer] = []
     notes: list[str] = []
     for paradigm, part in data.scored.parts.items():
-        items = part.items
+        items = testable(part).items
         answered = (
             items["outcome"].eq("answered").to_numpy() if "outcome" in items.columns else np.ones(len(items), bool)
         )
         if not answered.all():
-            notes.append(
-                f"{paradigm}: {plural(int((~answered).sum()), 'omitted or invalid answer')} left out: the models"
-                " describe answers."
-            )
+            notes.append(f"{_left_out(items, answered, paradigm)} left out: the models describe answers.")
+        if not answered.any():
+            continue
         try:
             everybody += _of_paradigm(items[answered], paradigm, data.sessions, notes)
         except SpanLabError as error:
@@ -76,6 +79,15 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
     if not everybody:
         raise SpanLabError("no answers that a model can be fitted to. " + " ".join(notes))
     return everybody, notes
+
+
+def _left_out(items: pd.DataFrame, answered: np.ndarray, paradigm: str) -> str:
+    """Return how many answers of a paradigm are omitted or invalid, and whose they are."""
+    lost = (~answered).astype(int)
+    by_name = items.assign(_lost=lost).groupby(items["agent"].astype(str), sort=True)["_lost"].agg(["sum", "size"])
+    shares = [f"{row['sum']} of {row['size']} of {name}" for name, row in by_name.iterrows() if row["sum"]]
+    whose = f" ({', '.join(shares)})" if len(shares) <= _NAMED else ""
+    return f"{paradigm}: {plural(int(lost.sum()), 'omitted or invalid answer')}{whose}"
 
 
 def _of_paradigm(

@@ -37,3 +37,22 @@ def test_people_and_machines_of_one_table_are_answerers_by_their_names(tmp_path:
         "network:n": False,
     }
     assert notes == []
+
+
+def test_a_model_whose_replies_could_hardly_be_read_is_not_fitted(tmp_path: Path) -> None:
+    """What is fitted is compared: as everywhere, not above 20 % unread without --accept-unread."""
+    parts = []
+    for name, many in (("chat:read", 8), ("chat:unread", 2)):
+        answers = table(change_detection(2), 20, agent=name, kind="chat", paradigm="cd", seed=many)
+        answers.loc[answers.index % many == 0, ["outcome", "answer", "correct"]] = ["invalid", None, False]
+        parts.append(answers)
+    together(*parts).to_csv(tmp_path / "answers.csv", index=False)
+    everybody, notes = answerers(load([tmp_path / "answers.csv"]))
+    assert [answerer.name for answerer in everybody] == ["chat:read"]
+    lost = sum(parts[0]["outcome"] == "invalid")
+    assert notes == [
+        f"cd: {lost} omitted or invalid answers ({lost} of {len(parts[0])} of chat:read) left out: the models describe"
+        " answers."
+    ]
+    everybody, _ = answerers(load([tmp_path / "answers.csv"], accept_unread=True))
+    assert [answerer.name for answerer in everybody] == ["chat:read", "chat:unread"]
