@@ -10,11 +10,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
-from spanlab.core import SpanLabError, write_json
+from spanlab.core import AgentKind, SpanLabError, kind_named, write_json
 from spanlab.sessions.record import read_session, read_table
 
-_VERSION = 1
+_VERSION = 2
 #: data folders have sessions so deep (studies keep theirs deeper than others)
 _DEPTH = 5
 
@@ -32,6 +33,8 @@ class SessionLine:
     seed : of the session
     planned, done : number of trials, practice left out
     right, items : scored items that were right, and all
+    unread : replies of a chat model that could not be read, which count as wrong
+    if_guessed : how many were right if each of them is a guess; None where chance is unknown
     """
 
     path: str
@@ -49,11 +52,29 @@ class SessionLine:
     done: int
     right: int
     items: int
+    unread: int
+    if_guessed: float | None
 
     @property
     def who(self) -> str:
         """The answerer, as lists name them."""
         return self.participant or self.agent
+
+    def share_right(self, beside: str) -> str:
+        """Return the share of right answers in per cent, with that of unread replies and the upper
+        bound beside it.
+
+        Parameters
+        ----------
+        beside : a sentence with ``right``, ``unread`` and ``if_guessed``
+        """
+        if not self.items:
+            return "–"
+        right = f"{100 * self.right / self.items:.0f}"
+        if not self.unread:
+            return f"{right}%"
+        guessed = "–" if self.if_guessed is None else f"{100 * self.if_guessed / self.items:.0f}"
+        return beside.format(right=right, unread=max(1, round(100 * self.unread / self.items)), if_guessed=guessed)
 
     @property
     def finished(self) -> bool:
@@ -186,9 +207,9 @@ def _state(folder: str) -> str:
 def _line(data: Path, path: str, state: str) -> SessionLine:
     folder = data / path
     info = read_session(folder)
-    done, right, items = _progress(folder)
+    progress = _progress(folder, kind_named(info["agent_kind"]))
     plan = info["plan"]
-    planned = sum(not trial.get("practice", False) for trial in plan) if isinstance(plan, list) else done
+    planned = sum(not trial.get("practice", False) for trial in plan) if isinstance(plan, list) else progress["done"]
     return SessionLine(
         path=path,
         state=state,
@@ -202,15 +223,23 @@ def _line(data: Path, path: str, state: str) -> SessionLine:
         like=info["like"],
         seed=info["seed"],
         planned=planned,
-        done=done,
-        right=right,
-        items=items,
+        **progress,
     )
 
 
-def _progress(folder: Path) -> tuple[int, int, int]:
-    """Finished trials, items that were right, and all items, practice left out."""
-    table = read_table(folder, ["trial", "practice", "correct", "correct_answer"]).to_pandas()
+def _progress(folder: Path, kind: AgentKind) -> dict[str, Any]:
+    """Return how far a session is and how right its answers are, practice left out: ``done``,
+    ``right``, ``items``, ``unread`` and ``if_guessed`` of a :class:`SessionLine`."""
+    columns = ["trial", "practice", "correct", "correct_answer", "outcome", "chance"]
+    table = read_table(folder, columns).to_pandas()
     table = table[~table["practice"].astype(bool)]
-    correct = table.loc[table["correct_answer"].notna(), "correct"].dropna()
-    return int(table["trial"].nunique()), int(correct.sum()), len(correct)
+    scored = table[table["correct_answer"].notna() & table["correct"].notna()]
+    lost = scored[scored["outcome"].eq("invalid") & (kind.converses or kind.role == "script")]
+    right, guesses = int(scored["correct"].sum()), float(lost["chance"].astype(float).sum(skipna=False))
+    return {
+        "done": int(table["trial"].nunique()),
+        "right": right,
+        "items": len(scored),
+        "unread": len(lost),
+        "if_guessed": None if guesses != guesses else right + guesses,
+    }

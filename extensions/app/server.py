@@ -261,7 +261,7 @@ class AppPages:
         await run_in_threadpool(self._end_served, jobs, lines)
         return JSONResponse(
             {
-                "sessions": [_as_json(line) for line in lines[:_ON_PAGE]],
+                "sessions": [_as_json(line, self._texts["right_beside"]) for line in lines[:_ON_PAGE]],
                 "jobs": [
                     {
                         "name": job.name,
@@ -458,15 +458,14 @@ async def _listens(address: str) -> bool:
     return True
 
 
-def _as_json(line: SessionLine) -> Mapping[str, Any]:
+def _as_json(line: SessionLine, beside: str) -> Mapping[str, Any]:
     return {
         "path": line.path,
         "who": line.who,
         "person": bool(line.participant),
         "done": line.done,
         "planned": line.planned,
-        "right": line.right,
-        "items": line.items,
+        "right": line.share_right(beside),
         "session": line.session,
     }
 

@@ -98,6 +98,18 @@ def test_a_trial_that_is_played_has_no_answer_and_is_nobody_s(client: TestClient
     assert client.get("/paradigms/vsr/play", params={"list_length": "4a"}).status_code == 422
 
 
+def test_replies_that_could_not_be_read_stand_beside_what_is_right(client: TestClient, folder: Path) -> None:
+    """24 of 24 replies: 0 % right, which says nothing of memory; half of them if guessed."""
+    unread = "nback_verbal-chat-scripted-s33"
+    shutil.copytree(GOLDEN.parent / "sessions" / "finished" / unread, folder / unread)
+    shown = "0% (100% unread; 50% if guessed)"
+    assert shown in client.get("/sessions").text
+    (line,) = client.get("/paradigms/nback_verbal/live").json()["sessions"]
+    assert line["right"] == shown
+    (read,) = client.get("/paradigms/vsr/live").json()["sessions"]
+    assert read["right"] == "50%"
+
+
 def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient, folder: Path) -> None:
     address = f"/sessions/{CHAT}/trials/2"
     assert client.get(address).status_code == 200
