@@ -37,6 +37,8 @@ _MANY_LINES = 32
 #: Of more models than this in one paradigm, each is a point without an interval, and all are on one
 #: line.
 _MOST_LINES = 8
+#: So many answerers whose replies could not be read are named in the caption.
+_MOST_NAMED = 6
 #: Means that differ by less are the same in the picture.
 _SEEN = 0.005
 #: Columns that tell whose answers and which trials these are, and no condition.
@@ -93,7 +95,8 @@ class OverviewRow:
 
 @dataclass(frozen=True)
 class OverviewPicture:
-    """The picture, the meaning of its bands, the answerers in it, and its table."""
+    """The picture, the meaning of its bands, the answerers in it, its table, and whose replies could
+    not be read."""
 
     rows: tuple[OverviewRow, ...]
     looks: tuple[Mapping[str, Any], ...]
@@ -101,6 +104,7 @@ class OverviewPicture:
     line: bool
     dense: bool
     table: PageTable
+    unread: str
 
     @property
     def marks(self) -> list[Mapping[str, Any]]:
@@ -196,7 +200,22 @@ def overview(
         line=any(line.people is not None for line in everybody),
         dense=dense,
         table=_table(frame, folder.table("overview", frame)),
+        unread=_unread_in_caption(frame, titles),
     )
+
+
+def _unread_in_caption(frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Return what the caption says of unread replies, with both bounds; empty where there are none."""
+    rows = frame[frame["unread"] > 0].to_dict("records") if "unread" in frame.columns else []
+    if not rows:
+        return ""
+    parts = [
+        f"{row['agent']} in {titles[row['paradigm']]}: "
+        + bounds_in_words(row["unread"], row["correct"], row["if_guessed"])
+        for row in rows[:_MOST_NAMED]
+    ]
+    more = [f"{len(rows) - _MOST_NAMED} more are in the numbers below"] if len(rows) > _MOST_NAMED else []
+    return f"Replies that could not be read count as wrong. {'; '.join([*parts, *more])}."
 
 
 def _over_common(

@@ -3,6 +3,7 @@ bounds, and too many of them keep a cell out of tests."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,10 @@ def test_sentences_and_tables_of_a_page_have_the_share_and_bounds(tmp_path: Path
     file = tmp_path / "answers.csv"
     chat("a", 0.1).to_csv(file, index=False)
     page = compare([file], tmp_path / "page").read_text("utf-8")
+    caption = re.search(r'<p class="remarks">Share of correct answers[^<]*', page)
+    assert caption is not None, "the picture at a glance"
+    bounds = r"10% of its replies could not be read: \d+% right if all of them are wrong, \d+% if they are guesses\."
+    assert re.search(rf"count as wrong\. a in [^:]+: {bounds}", caption[0])
     assert "10% of its replies could not be read:" in page
     assert "if they are guesses" in page
     assert "correct if unread" in page
