@@ -199,7 +199,7 @@ function watching(paradigm) {
       who.textContent = session.who;
       link.href = `/sessions/${session.path.split("/").map(encodeURIComponent).join("/")}/trials/1`;
       link.textContent = session.session;
-      row.append(who, cell(`${session.done} / ${session.planned}`, "number"), cell(session.right, "number"), cell(session.done ? link : session.session));
+      row.append(who, cell(`${session.done} / ${session.planned}`, "number"), cell(session.right, "number beside"), cell(session.done ? link : session.session));
       return row;
     }));
     progress.hidden = !sessions.length;
