@@ -123,6 +123,8 @@ def inside(browser: Chromium) -> Tab:
 
 
 MARK = "#vsr_serial_position path[role=link]"
+#: One of the first picture.
+AT_A_GLANCE = ".glance g[role=link]"
 #: rules that look at a frame as if it were a whole page; the report's own page is checked with its
 #: own tests
 OF_FRAMES = {
@@ -171,7 +173,7 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
                     assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
                     assert frame.complaints == []
         tab.screen(1280, 900)
-        for hand in ("mouse", "keyboard"):
+        for hand, mark in (("mouse", MARK), ("keyboard", MARK), ("keyboard", AT_A_GLANCE)):
             tab.open(base + "/reports")
             tab.until("location.pathname === '/reports'")
             tab.open(base + "/reports/all#vsr_serial_position")
@@ -204,14 +206,15 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
                     assert mine is not None
                     tab.click(outer[0] + mine[0], outer[1] + mine[1])
                 else:
-                    frame.evaluate(f"document.querySelector('{MARK}').focus()")
+                    frame.evaluate(f"document.querySelector('{mark}').focus()")
                     enter(tab)
             tab.until(
                 "location.pathname === '/reports/all/points' && document.querySelectorAll('tbody a').length > 0", 60
             )
             assert faults(tab, axe) == []
             tab.evaluate("history.back()")
-            tab.until("location.hash === '#vsr_serial_position'", 60)
+            figure = "overview" if mark == AT_A_GLANCE else "vsr_serial_position"
+            tab.until(f"location.hash === '#{figure}'", 60)
         assert tab.complaints == []
 
 
