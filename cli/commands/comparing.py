@@ -97,7 +97,7 @@ def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Pat
 @contextmanager
 def _rare_collection() -> Iterator[None]:
     """Let Python look for circles of unused objects only rarely. A report makes millions of small
-    objects with hardly a circle among them, and looking took a tenth of its time."""
+    objects with hardly a circle among them."""
     usual = gc.get_threshold()
     gc.set_threshold(100_000, 50, 50)
     try:
