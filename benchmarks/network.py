@@ -162,8 +162,8 @@ def compare(architecture: str, units: int, training_data: TrainingData, turns: i
                 times[key].append(value)
     print(
         f"{name}: of {trials} trials, {len(batches[0].frames)} of {trials * STEPS} frames differ; parts of them:"
-        f" {batches[0].patches.places}"
-    )  # type: ignore[union-attr]
+        f" {batches[0].patches.places}"  # type: ignore[union-attr]
+    )
     for verb, factor in (("learn", 3), ("look", 1)):
         ours, plain = times[verb], times[f"plain {verb}"]
         reached = [factor * work / own / top for own, top in zip(ours, times["peak"], strict=True)]

@@ -155,8 +155,11 @@ def asked(question: AskedDisplay, language: str, size: tuple[int, int], letter: 
     canvas = round(size[1] * _CANVAS) // 2 * 2
     image.paste(picture(question.stimulus.scene(), canvas), ((size[0] - canvas) // 2, (size[1] - canvas) // 2))
     view = SurfaceView(
-        SimpleNamespace(size=size), PastedPictures(image), canvas, letter_beside(letter, size[1], canvas)
-    )  # type: ignore[arg-type]
+        SimpleNamespace(size=size),
+        PastedPictures(image),  # type: ignore[arg-type]
+        canvas,
+        letter_beside(letter, size[1], canvas),
+    )
     view.language = language
     view.draw(AnswerSheet(question.ask, 0.0), 1, (-size[0], -size[1]), 0.0)
     return image

@@ -185,9 +185,9 @@ class TypedText(ResponseKind):
         response, expected = "" if answer in (None, UNKNOWN) else str(answer).lower(), str(correct).lower()
         return [
             ItemScore(
-                answer=answer,
-                correct_answer=correct,
+                answer=answer,  # type: ignore[arg-type]
+                correct_answer=correct,  # type: ignore[arg-type]
                 correct=response == expected,
                 edit_distance=edit_distance(response, expected),
             )
-        ]  # type: ignore[arg-type]
+        ]

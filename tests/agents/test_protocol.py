@@ -138,9 +138,9 @@ class Giving(Saying):
         (None, r"the agent did not answer in step \d+"),
         (Response({1}), r"the agent answered \{1\} \(set\) in step \d+; allowed is a whole number from 0 to 8"),  # type: ignore[arg-type]
         (
-            Response(1, outcome="right"),
+            Response(1, outcome="right"),  # type: ignore[arg-type]
             r"the agent gave the outcome 'right' \(str\) in step \d+; there are answered, omitted, invalid",
-        ),  # type: ignore[arg-type]
+        ),
         (Response(1, rt_ms="fast"), r"the reaction time 'fast' \(str\)"),  # type: ignore[arg-type]
         (Response(1, notes=["late"]), r"the agent gave notes \['late'\] \(list\)"),  # type: ignore[arg-type]
         (Response(1, raw={1}), "what the agent gave cannot be recorded"),

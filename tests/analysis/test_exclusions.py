@@ -22,8 +22,13 @@ OF_ANSWERS = {name: measure for name, measure in MEASURES.items() if name != "sc
 
 def person(name: str, share: float, **options: object) -> pd.DataFrame:
     return responses(
-        lambda *_: share, agent="participant", kind="participant", participant=name, seed=len(name), **options
-    )  # type: ignore[arg-type]
+        lambda *_: share,
+        agent="participant",
+        kind="participant",
+        participant=name,
+        seed=len(name),
+        **options,  # type: ignore[arg-type]
+    )
 
 
 def rule(leave_out: str, where: str, **more: object) -> Rule:

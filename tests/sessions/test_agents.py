@@ -264,8 +264,9 @@ class InBatches(Saying, BatchAgent):
 
     def __init__(self, name: str, batch_size: int) -> None:
         super().__init__(
-            lambda percept, number: Response(0 if isinstance(percept.ask.kind.options, int) else "x"), name
-        )  # type: ignore[union-attr]
+            lambda percept, number: Response(0 if isinstance(percept.ask.kind.options, int) else "x"),  # type: ignore[union-attr]
+            name,
+        )
         self.batch_size = batch_size
         self.batches: list[int] = []
 

@@ -138,11 +138,11 @@ def test_silence_may_be_an_answer_and_feedback_tells_how_it_went(tmp_path: Path,
     assert (table["feedback_shown"] == table["correct"].map({True: "right", False: "wrong"})).all()
     # What the agent saw of it is what the record says it was shown.
     seen = [
-        percept.displays[0].stimulus.text
+        percept.displays[0].stimulus.text  # type: ignore[attr-defined]
         for _, percepts in agent.seen
         for percept in percepts
         if percept.phase == "feedback"
-    ]  # type: ignore[attr-defined]
+    ]
     assert seen == list(table["feedback_shown"])
     assert set(table["planned_ms"]) == {100.0}
     assert set(table["factor_hand"]) == {'"left"', '"right"'}

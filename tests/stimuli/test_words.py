@@ -169,8 +169,8 @@ def read_report_wheel(words: str) -> dict:
     read: dict = (
         {"wheel": "plain"}
         if words.startswith("A plain wheel")
-        else {"wheel": "colours", "turned": int(re.search(r"is (\d+) degrees", words)[1])}
-    )  # type: ignore[index]
+        else {"wheel": "colours", "turned": int(re.search(r"is (\d+) degrees", words)[1])}  # type: ignore[index]
+    )
     read |= {"outline": "circle" if "circle outlines" in words else "square", "size": 12}  # type: ignore[index]
     if found := re.search(r"from the middle at ([\d, ]+)", words):
         read["filled"] = [int(place) - 1 for place in found[1].split(", ")]

@@ -69,8 +69,11 @@ def read_address(text: str) -> Address:
     if kind in ("serial", "parallel") and not where:
         raise SpanLabError(f"which {kind} port? Write {_EXAMPLES}")
     return Address(
-        cast(Kind, kind), where or (STREAM if kind == "lsl" else ""), baud, **_settings(text, kind, settings)
-    )  # type: ignore[arg-type]
+        cast(Kind, kind),
+        where or (STREAM if kind == "lsl" else ""),
+        baud,
+        **_settings(text, kind, settings),  # type: ignore[arg-type]
+    )
 
 
 def port_and_baud(where: str, text: str) -> tuple[str, int]:

@@ -100,8 +100,13 @@ def test_unlabelled_matches_are_told_and_scored_by_the_label(tmp_path: Path, run
 def test_export_then_import_gives_the_same_blocks(tmp_path: Path, name: str, generator: str) -> None:
     paradigm = load_paradigm(name)
     written = export_blocks(
-        paradigm, tmp_path / "sets", 3, length=30 if name == "nback_verbal" else 24, generator=generator, seed=4
-    )  # type: ignore[arg-type]
+        paradigm,
+        tmp_path / "sets",
+        3,
+        length=30 if name == "nback_verbal" else 24,
+        generator=generator,  # type: ignore[arg-type]
+        seed=4,
+    )
     sizes = paradigm.factors["grid"].levels if "grid" in paradigm.factors else [None]
     assert [path.name for path in written] == [name_of(name, size) for size in sizes]
     assert set(written.values()) == {9}

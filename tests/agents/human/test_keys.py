@@ -114,9 +114,10 @@ def test_whatever_the_keys_the_answers_stay_what_they_are(swapped: bool, name: s
                 assert set(means(kind)) == set(means(other))
                 assert set(means(kind).values()) == set(means(other).values())
                 assert other.allows(step.truth.answer)
-                assert other.score(step.truth.answer, step.truth.answer) == kind.score(
-                    step.truth.answer, step.truth.answer
-                )  # type: ignore[arg-type]
+                assert other.score(step.truth.answer, step.truth.answer) == kind.score(  # type: ignore[arg-type]
+                    step.truth.answer,
+                    step.truth.answer,  # type: ignore[arg-type]
+                )
 
 
 def test_every_other_participant_has_the_sides_swapped() -> None:

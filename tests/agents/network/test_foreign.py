@@ -198,9 +198,9 @@ def test_steps_and_batches_agree_whatever_the_program(tmp_path: Path) -> None:
     assert len({answer for answers in free for answer in answers}) > 1
     export(tmp_path / "fixed.pt2", Sum(), torch.zeros(2, 10, 3, 32, 32), dynamic=({0: FREE[0]},))
     assert (
-        both_ways(make_agent(describe(tmp_path / "fixed.pt2", "steps: 10\ntasks: {vsr: {logits: 0-8}}")), trials)
+        both_ways(make_agent(describe(tmp_path / "fixed.pt2", "steps: 10\ntasks: {vsr: {logits: 0-8}}")), trials)  # type: ignore[arg-type]
         == free
-    )  # type: ignore[arg-type]
+    )
     torch.jit.script(Sum()).save(str(tmp_path / "scripted.pt"))
     scripted = make_agent(describe(tmp_path / "scripted.pt", "tasks: {vsr: {logits: [8, 7, 6, 5, 4, 3, 2, 1, 0]}}"))
     assert both_ways(scripted, trials) == [[8 - answer for answer in answers] for answers in free]  # type: ignore[arg-type]

@@ -339,10 +339,10 @@ def test_pools_hold_what_the_trials_show_and_ask() -> None:
                     continue
                 target = block.targets[0, place]
                 assert (
-                    set(np.flatnonzero(target)) == set(step.truth.answer)
+                    set(np.flatnonzero(target)) == set(step.truth.answer)  # type: ignore[arg-type]
                     if pool.loss == "outputs"
                     else target == step.truth.answer
-                )  # type: ignore[arg-type]
+                )
 
 
 @pytest.fixture(scope="module")

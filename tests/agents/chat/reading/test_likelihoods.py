@@ -49,10 +49,10 @@ def take(folder: Path, base_url: str, **settings: Any) -> Session:
 
 def recorded(session: Session) -> list[dict[str, Any]]:
     return [
-        event["notes"]["likelihoods"]
+        event["notes"]["likelihoods"]  # type: ignore[typeddict-item]
         for event in read_events(session.folder)
         if event["event"] == "step" and "ask" in event
-    ]  # type: ignore[typeddict-item]
+    ]
 
 
 @pytest.mark.slow
