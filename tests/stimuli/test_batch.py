@@ -153,6 +153,7 @@ def test_frames_come_once_with_an_index(eager: None) -> None:
     assert (nothing.shape, index.shape) == ((0, 32, 32, 3), (0,))
 
 
+@pytest.mark.slow
 def test_several_threads_may_render(eager: None) -> None:
     stimuli, frames = pool()
     with ThreadPoolExecutor(4) as threads:

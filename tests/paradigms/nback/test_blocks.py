@@ -165,6 +165,7 @@ def test_unlabelled_matches_come_at_their_rate(name: str) -> None:
     assert abs(sum(found) - 600 * sum(rates)) < 3.29 * math.sqrt(variance)
 
 
+@pytest.mark.slow
 def test_the_published_files_could_be_ours() -> None:
     """Unlabelled matches and accidental lures of the 1050 published files against the published
     generator here."""
