@@ -12,7 +12,7 @@ from typing import Literal
 from ....core.errors import SpanLabError
 from ....core.verdicts import VerdictRule
 from ....paradigms import Answer, ResponseKind
-from ....paradigms.responses import Rating
+from ....paradigms.responses import Rating, SerialOrder
 from ....paradigms.responses.wording import DASH_END, HEAD_END, alike, negated, undressed
 from ..messages import Reply
 from ..options import SignedChoice
@@ -20,7 +20,7 @@ from ..settings import ChatSettings
 from .constrained import loosely, read_constrained
 from .plain import TOKENS as _TOKENS
 from .plain import names_position, plain
-from .stated import as_stated, json_answer, json_object, unfinished, unnumbered
+from .stated import as_stated, json_answer, json_object, unfinished, unlisted, unnumbered
 
 #: How an answer was read: the reply was the answer and nothing else; its first character counted;
 #: it was found within the reply; the reply was JSON of the form that was asked for; another model
@@ -29,7 +29,7 @@ How = Literal["exact", "first_character", "tolerant", "constrained", "model", "u
 
 #: The version of this reading, which is in the record. It is raised with whatever changes what is
 #: read in any reply.
-READER = 3
+READER = 4
 #: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an
 #: answer was asked for.
 LONGEST = 20_000
@@ -72,6 +72,11 @@ _CONCLUSION = re.compile(
 )
 #: A last line after reasons that announces more of them.
 _GOES_ON = re.compile(r"\A\W*(?:so |now )?(?:i (?:will |'ll )?(?:now |then )|let me |let's |next,? i )", re.IGNORECASE)
+#: Where sentences end, numbers with a point or a colon apart, and how a reply ends that breaks off
+#: within a sum or a list.
+_STOP = re.compile(r"[.!?;:](?!\d)")
+_WITHIN = re.compile(r"(?:[+/=×÷,(]|\b(?:plus|minus))\Z", re.IGNORECASE)
+_SHOULD_BE = re.compile(r"\A\W*(?:so )?it (?:should|must) be (?=\W*\d)", re.IGNORECASE)
 #: How far back it is looked whether an announcement is denied, how many heads of a line may be the
 #: answer, and in how many words there are no reasons.
 _BACK, _HEADS, _FEW = 80, 20, 3
@@ -296,16 +301,33 @@ def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
 def _stated(kind: ResponseKind, text: str, reasoning: str) -> str | None:
     """A reply in the words of the question: all of it, or beside reasons the line where the answer
     was asked for; None where that line says nothing."""
+    if labels := kind.written_answers():
+        text = unlisted(text, labels).replace("。", ". ")
     if reasoning == "none":
         return as_stated(text, kind)
     lines = (unnumbered(text) if kind.written_answers() else text).rstrip().split("\n")
     at = -1 if reasoning == "before" else next((number for number, line in enumerate(lines) if line.strip()), 0)
     line = lines[at]
     goes_on = unfinished(line, kind.written_answers()) != line or (_GOES_ON.match(line) and not re.search(r"\d", line))
-    if reasoning == "before" and goes_on:
+    if reasoning == "before" and (goes_on or _breaks_off(kind, line)):
         return None
     lines[at] = as_stated(line, kind)
     return None if line.strip() and not lines[at].strip() else "\n".join(lines)
+
+
+def _breaks_off(kind: ResponseKind, line: str) -> bool:
+    """Return whether a last line breaks off: within a sum or a list, or in a sentence that neither
+    begins nor ends with an answer and announces none."""
+    if _WITHIN.search(line.rstrip()):
+        return True
+    sentence = _STOP.split(line.rstrip(" *_`"))[-1]
+    words = sentence.split()
+    if not sentence[-1:].isalpha() or len(words) <= _FEW or _MARKER.search(sentence):
+        return False
+    if _head(kind, sentence) is not None or (isinstance(kind, SerialOrder) and words[-1] in kind.labels):
+        return False
+    ends = (" ".join(words[-count:]) for count in range(1, _FEW + 1))
+    return all(kind.parse(as_stated(end, kind)) is None for end in ends)
 
 
 def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
@@ -343,7 +365,7 @@ def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None
     if _MARKER.search(line):
         return _marked(kind, line)[-1:] or [None]
     ends = [0, *(end.end() for end in _SENTENCE_END.finditer(line))]
-    sentence = None if negated(line) else _bare(kind, line[ends[-1] :])
+    sentence = None if negated(line) else _bare(kind, _SHOULD_BE.sub("", line[ends[-1] :]))
     concluded = [kind.parse(line[conclusion.start() :]) for conclusion in _CONCLUSION.finditer(line)][-1:]
     called = kind.parse(line[ends[-1] :]) if names_position(line[ends[-1] :]) and not negated(line) else None
     headed = _head(kind, line) if isinstance(kind, Rating) else None  # what follows a rating says how it is meant

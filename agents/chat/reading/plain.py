@@ -131,6 +131,10 @@ _IDIOMS: dict[str, tuple[str, str]] = {
     "same": (r"", _NOUN),
     "different": (r"", _NOUN),
 }
+#: A single word and the answer in brackets behind it, at the head: "Match (m). The letters ..."
+_IN_BRACKETS = re.compile(
+    r"\A\W*(?!(?:not?|nicht|kein\w*|pas|{labels})\b)[^\W\d_]+ \([*\"']*({labels})[*\"']*\)(?=[.:\n]|\Z)"
+)
 
 
 def names_position(sentence: str) -> bool:
@@ -160,7 +164,10 @@ def plain(text: str, kind: ResponseKind) -> str:
             if not sentence.strip().endswith("?") and not _REQUESTS.search(sentence)
         )
     whole = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
-    text = "".join(sentence for sentence in _SENTENCES.findall(text) if _says(sentence, whole))
+    text = "".join(
+        sentence if _says(sentence, whole) else "\n" * ("\n" in sentence) for sentence in _SENTENCES.findall(text)
+    )
+    text = re.sub(_IN_BRACKETS.pattern.replace("{labels}", whole), r"\1", text, count=1, flags=re.IGNORECASE)
     if all(label.isdigit() for label in labels):
         return _positions(text)
     if any("/" in label for label in labels):

@@ -83,6 +83,17 @@ _IN_OTHER_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("symmetrisch", "symétrique", "simétrico", "simétrica", "对称"), "symmetric"),
     **dict.fromkeys(("asymmetrisch", "asymétrique", "asimétrico", "asimétrica", "不对称"), "asymmetric"),
 }
+#: An answer in another language at the head of a reply, before reasons.
+_BEFORE_REASONS = re.compile(
+    r"\A\W*([^\W\d_]+?)[*_`\"']*(?:[.!]\s+|(?:[,:] ?| )(?:weil|denn|parce que|car|porque)(?=\s)|,? ?因为)",
+    re.IGNORECASE,
+)
+#: Rows and columns of a grid of three by three, as places in it are named.
+_ROW_NAMES: Mapping[str, int] = {"top": 0, "upper": 0, "middle": 1, "center": 1, "centre": 1, "bottom": 2, "lower": 2}
+_COLUMN_NAMES: Mapping[str, int] = {"left": 0, "center": 1, "centre": 1, "middle": 1, "right": 2}
+_PLACE_NAME = re.compile(rf"\b({'|'.join(_ROW_NAMES)})[ -]({'|'.join(_COLUMN_NAMES)})\b")
+_PLACES = re.compile(rf"\A\W*{_PLACE_NAME.pattern}(?:, {_PLACE_NAME.pattern})*[*_`]*(?:[.!\n]\s*|\Z)", re.IGNORECASE)
+_STATEMENT = re.compile(r"\A\W*the (?:statement|claim|sentence|equation) (?:is|was) ([a-z]+)(?=[:.])", re.IGNORECASE)
 _DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _DIGIT_ALONE = re.compile(rf"(?:position|place|option|number|pattern) ({'|'.join(_DIGITS)})", re.IGNORECASE)
 _REASON = re.compile(r",? (?:because|since)\b[^.!?\n]*", re.IGNORECASE)
@@ -227,6 +238,8 @@ def as_stated(text: str, kind: ResponseKind) -> str:
     the task."""
     text = _THOUGHT.sub("", _corrected(unnumbered(text) if kind.written_answers() else text))
     text = unfinished(text, kind.written_answers())
+    if isinstance(kind, SerialOrder | Choice) and (kind.layout, kind.options) == ("3x3", 9):
+        text = _places(text)
     if isinstance(kind, SerialOrder):
         return _sequence(text, kind)
     if isinstance(kind, Continuous):
@@ -248,12 +261,45 @@ def as_stated(text: str, kind: ResponseKind) -> str:
         if _NO_RATING.search(text):
             return ""
         return next((str(point) for point, words in kind.labels if words.casefold() == bare), _COUNT.sub(" ", text))
+    if (word := _word_before_reasons(text, labels)) is not None:
+        return word
     if all(label.isdigit() for label in labels):
         digit = _DIGIT_ALONE.fullmatch(bare)
         return str(_DIGITS.index(digit[1]) + 1) if digit else _position(text)
     if (word := _IN_OTHER_WORDS.get(bare)) in labels:
         return str(word)
     return _label(text, labels)
+
+
+def _places(text: str) -> str:
+    """A reply that begins with nothing but names of places in a grid of three by three, with the
+    numbers of these."""
+    head = _PLACES.match(text)
+    if head is None or _PLACE_NAME.search(text[head.end() :].casefold()):
+        return text
+    places = _PLACE_NAME.findall(head[0].casefold())
+    numbers = [str(3 * _ROW_NAMES[row] + _COLUMN_NAMES[column] + 1) for row, column in places]
+    return ", ".join(numbers) + ". " + text[head.end() :]
+
+
+def _word_before_reasons(text: str, labels: tuple[str, ...]) -> str | None:
+    """A reply that begins with an answer in another language, before a full stop or *because*, with
+    the word of the question; None where it does not, or names another answer as well."""
+    if (head := _BEFORE_REASONS.match(text)) is None:
+        return None
+    word = _IN_OTHER_WORDS.get(head[1].casefold())
+    if word not in labels or word in ("yes", "no"):
+        return None
+    rest = text[head.end() :]
+    named = {_IN_OTHER_WORDS.get(other.casefold(), other.casefold()) for other in re.findall(r"[^\W\d_]+", rest)}
+    return f"{word}. {rest}" if not named & ({*labels} - {word}) else None
+
+
+def unlisted(text: str, labels: tuple[str, ...]) -> str:
+    """A text without a list of all answers, each in a line of its own behind a number or a dash."""
+    sign = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    listed = re.compile(rf"(?:^ *(?:\d+[.)]|[-*•]) +[*_`'\"]*(?:{sign})[*_`'\".,;]* *(?:\n|\Z))+", re.MULTILINE)
+    return listed.sub(lambda lines: "\n" if len(lines[0].strip().split("\n")) >= len(labels) else lines[0], text)
 
 
 def _giving(text: str) -> str:
@@ -311,8 +357,8 @@ def _forms(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     dressed = rf"[*_`'\"“”(\[ ]*(?P<label>{sign})[*_`'\"“”)\].!✓✅ ]*"
     return (
         re.compile(
-            r"(?:(?:\bso|\btherefore|\bhence|\bthus|:|→|=>|—|–|\balso|\bdonc)\s*(?:it is |it's |the answer is"
-            rf" )?)(?<![\w]){dressed}\Z",
+            r"(?:(?:\bso|\btherefore|\bhence|\bthus|:|→|=>|—|–|\balso|\bdonc)\s*(?:it is |it's |the answer is |my"
+            rf" (?:best )?(?:guess|answer|choice) is )?)(?<![\w]){dressed}\Z",
             re.IGNORECASE,
         ),
         re.compile(dressed, re.IGNORECASE),
@@ -323,6 +369,8 @@ def _label(text: str, labels: tuple[str, ...]) -> str:
     """A text with words for answers: in other words, at its end as a conclusion, or after a hedge;
     without sentences that say something else."""
     concluded, bare = _forms(labels)
+    if (statement := _STATEMENT.match(text)) and statement[1].lower() in labels:
+        text = statement[1] + text[statement.end() :]
     hedged = _HEDGE.sub("", text, count=1)
     if hedged != text and (match := bare.fullmatch(hedged.strip())):
         return match["label"]

@@ -18,7 +18,7 @@ from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.reading.extraction import Reading, check_extraction, read, split_reasoning
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Answer, ResponseKind, compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice, Rating, SerialOrder
+from spanlab.paradigms.responses import Cells, Choice, Continuous, Rating, SerialOrder
 
 PARADIGMS = list_paradigms()
 MATCH = Choice.model_validate({"options": ["m", "-"]})
@@ -27,6 +27,10 @@ SAME = Choice.model_validate({"options": ["same", "different"]})
 NINE = Choice.model_validate({"options": 9})
 TWELVE = Choice.model_validate({"options": 12})
 SEVEN = Rating.model_validate({"from": 1, "to": 7, "labels": {"1": "guessed", "7": "sure"}})
+GRID = Choice.model_validate({"options": 9, "layout": "3x3"})
+THREE_PLACES = SerialOrder.model_validate({"options": 9, "layout": "3x3", "take": 3})
+TRUTH = Choice.model_validate({"options": ["true", "false"]})
+ANGLE = Continuous.model_validate({"feature": "orientation", "tolerance": 20})
 TWO_CELLS = Cells.model_validate({"grid": 10, "take": 2})
 WHERE = ("none", "before", "after")
 #: Of these, the denial of one is the other.
@@ -391,6 +395,42 @@ def test_words_numbers_and_cells(kind: ResponseKind, reply: str, answer: Answer 
 )
 def test_reasons_and_answers(where: str, reply: str, answer: str | None) -> None:
     assert value_of(SIDES, reply, reasoning=where) == answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "reply", "answer"),
+    [
+        (SAME, "before", "Possible answers:\n1. same\n2. different\n\nPlease choose one.", None),
+        (SAME, "before", "Possible answers:\n- same\n- different", None),
+        (SAME, "before", "Possible answers:\n- same\n- different\n\nAnswer: same", "same"),
+        (SAME, "before", "I compared them one by one.\nSo the arrays are identical", "same"),
+        (SAME, "before", "The arrays look the same, but I have not yet compared", None),
+        (ANGLE, "before", "It is tilted by some degrees, so the total angle is 90 +", None),
+        (ANGLE, "before", "Upright is 90 degrees, and as it leans to one side, I'd move", None),
+        (ANGLE, "before", "It leans to one side, and I would put it at around 45 degrees", 45),
+        (ANGLE, "before", "I thought first of 105, but it leans to the right. It should be 75.", 75),
+        (MATCH, "after", "Match (m). The letters are alike.", "m"),
+        (MATCH, "after", "Not (m). The letters differ.", None),
+        (MATCH, "after", "Maybe (m). The letters differ.", None),
+        (MATCH, "after", "m。因为两个字母相同,都是 H。", "m"),
+        (SIDES, "after", "Rechts. Dort war er.", "right"),
+        (SIDES, "after", "Rechts. Nein, links.", None),
+        (SIDES, "after", "Links, weil dort etwas war.", "left"),
+        (TRUTH, "after", 'The statement is false: A does not precede B in "BA".', "false"),
+        (TRUTH, "after", "The statement is not false: 3 > 2.", None),
+        (GRID, "none", "bottom center", 7),
+        (GRID, "after", "Top left. That's where the square lit up.", 0),
+        (GRID, "after", "Top left. Or bottom right.", None),
+        (GRID, "none", "Top left or bottom right", None),
+        (GRID, "none", "Top left?", None),
+        (NINE, "none", "bottom center", None),  # without a layout, places have no names
+        (THREE_PLACES, "after", "Top center, bottom right, top left.\n\nSo they appeared.", (1, 8, 0)),
+    ],
+)
+def test_answers_at_the_head_and_reasons_that_break_off(
+    kind: ResponseKind, where: str, reply: str, answer: Answer | None
+) -> None:
+    assert value_of(kind, reply, reasoning=where) == answer
 
 
 def test_strict_takes_nothing_but_an_answer() -> None:
