@@ -95,8 +95,8 @@ class OverviewRow:
 
 @dataclass(frozen=True)
 class OverviewPicture:
-    """The picture, the meaning of its bands, the answerers in it, its table, and whose replies could
-    not be read."""
+    """The picture, the meaning of its bands, the answerers in it, its table, and whose replies
+    could not be read."""
 
     rows: tuple[OverviewRow, ...]
     looks: tuple[Mapping[str, Any], ...]
@@ -293,7 +293,8 @@ def stated_answers(scored: Scored, stated: Mapping[str, Any]) -> MarkedAnswers:
 
 
 def _has(column: pd.Series, values: Any) -> np.ndarray:
-    """Which rows have a value, or any of a list; numbers are rounded, as in tables of conditions."""
+    """Mark the rows that have a value, or any of a list; numbers are rounded, as in tables of
+    conditions."""
     wanted = {_rounded(value) for value in (values if isinstance(values, list) else [values])}
     codes, levels = coded(column)
     return np.isin(codes, [code for code, level in enumerate(levels) if _rounded(level) in wanted])

@@ -87,7 +87,7 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
 
 
 def estimate(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine]) -> list[str]:
-    """What a session of each machine is going to take, in sentences; none for machines that cost
+    """Say what a session of each machine is going to take; none for machines that cost
     nothing."""
     like = _session(asked, lines)
     trials = None if like else _number(asked)
@@ -150,7 +150,7 @@ def _free_name(name: str, lines: Sequence[SessionLine]) -> str:
 
 
 def _number(asked: Mapping[str, Any]) -> int | None:
-    """How many trials; None for a whole session.
+    """Return the number of trials; None for a whole session.
 
     Raises
     ------

@@ -82,7 +82,8 @@ class Catalogue:
 
 
 def _network_knows(paradigm: Paradigm) -> bool:
-    """Whether one of the networks that ship was trained on all that a paradigm sets networks."""
+    """Return whether one of the networks that ship was trained on all that a paradigm sets
+    networks."""
     trials = (compile_trial(paradigm, levels, 0) for levels in paradigm.combinations())
     views = [paradigm.network_view(trial.steps[0].truth.levels) for trial in trials]
     return all(view is not None for view in views) and any(

@@ -117,8 +117,8 @@ class Curves:
 
 
 class Kept(Generic[Made]):
-    """What was made last, by what it was made from. One thing is made at a time: drawing takes a
-    whole processor.
+    """The thing that was made last, by what it was made from. One thing is made at a time: drawing
+    takes a whole processor.
 
     Parameters
     ----------

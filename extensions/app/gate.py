@@ -1,4 +1,4 @@
-"""Who may talk to the app: a browser on this computer that was given the token, and no page of
+"""Gate of the app: it lets in a browser on this computer that was given the token, and no page of
 somebody else."""
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Gate:
         return guarded
 
     def _answer(self, request: Request) -> Response | None:
-        """What is answered in the app's place; None for whoever may come in."""
+        """Return what is answered in the app's place; None for whoever may come in."""
         host = request.headers.get("host", "")
         if (request.client is not None and not _loopback(request.client.host)) or not _HERE.fullmatch(host):
             return PlainTextResponse("The app is for this computer alone.", 403)

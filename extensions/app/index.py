@@ -1,4 +1,4 @@
-"""What is recorded in a data folder, in short: read once, kept beside the data, and read again
+"""Index of what is recorded in a data folder: read once, kept beside the data, and read again
 where a session has changed."""
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SessionLine:
 
     @property
     def finished(self) -> bool:
-        """Whether all planned trials are taken."""
+        """True if all planned trials are taken."""
         return self.done >= self.planned
 
 
@@ -96,7 +96,8 @@ class SessionIndex:
         self._file = data / ".app" / "sessions.json"
         self._lock = Lock()
         self._lines = self._kept()
-        #: sessions that cannot be read, by path with their states, and folders that cannot be opened
+        #: sessions that cannot be read, by path with their states, and folders that cannot be
+        #: opened
         self._damaged: dict[str, str] = {}
         self._closed: list[str] = []
 
@@ -181,7 +182,7 @@ def _folders(data: Path, known: Set[str], closed: list[str]) -> Iterator[str]:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be written in a page and in an address; some systems allow others."""
+    """Return whether a name can be written in a page and in an address; some systems allow others."""
     try:
         name.encode()
     except UnicodeEncodeError:

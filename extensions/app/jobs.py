@@ -1,5 +1,5 @@
-"""What the app has started: commands of the command line, each a process of its own with a folder
-in the data folder."""
+"""Jobs that the app has started: commands of the command line, each a process of its own with a
+folder in the data folder."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Jobs:
 
 
 def _state_at_end(folder: Path) -> State | None:
-    """How a job has ended; None where it has not said so."""
+    """Return how a job has ended; None where it has not said so."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         code = json.loads((folder / ENDED).read_text(encoding="utf-8"))["code"]
         return "done" if code == 0 else "stopped" if code in (-signal.SIGINT, 130) else "failed"
@@ -185,7 +185,7 @@ def _state_at_end(folder: Path) -> State | None:
 
 
 def _alive(process: int, folder: str) -> bool:
-    """Whether a process runs, and is the one of this folder where the system tells that."""
+    """Return whether a process runs, and is the one of this folder where the system tells that."""
     with suppress(ChildProcessError):
         os.waitpid(process, os.WNOHANG)
     try:
@@ -199,6 +199,6 @@ def _alive(process: int, folder: str) -> bool:
 
 
 def _ended(process: int) -> bool:
-    """Whether a process has ended, and nobody has asked how."""
+    """Return whether a process has ended, and nobody has asked how."""
     status = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
     return status.rpartition(")")[2].split()[0] in ("Z", "X")

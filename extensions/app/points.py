@@ -62,8 +62,8 @@ class MarkAnswers:
 
 
 def mark_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What tells the mark of a row of a figure's data from all others; nothing for lines and names,
-    which are no marks."""
+    """Return what tells the mark of a row of a figure's data from all others; nothing for lines and
+    names, which are no marks."""
     return {name: row[name] for name in _TELLING.get(str(row.get("role")), ()) if name in row}
 
 

@@ -59,7 +59,7 @@ class Report:
     job: Job
 
     def changed(self, lines: Sequence[SessionLine]) -> bool:
-        """Whether a session has gone on, or is gone, since the report was begun."""
+        """Return whether a session has gone on, or is gone, since the report was begun."""
         return dict(self.sessions) != {line.path: line.state for line in lines if line.path in self.sessions}
 
 
@@ -189,7 +189,7 @@ class Reports:
 
 
 def _figures_of(page: str) -> dict[str, Any]:
-    """What the page of a report draws."""
+    """Return what the page of a report draws."""
     found = _FIGURES.search(page)
     if found is None:
         return {}

@@ -316,7 +316,7 @@ class AppPages:
         return HTMLResponse(page, headers={"content-security-policy": SANDBOX})
 
     async def report_state(self, request: Request) -> Response:
-        """How far a report is."""
+        """Say how far a report is."""
         report = await self._report(request)
         return JSONResponse({"state": report.job.state, "printed": report.job.printed})
 
@@ -339,7 +339,7 @@ class AppPages:
     # -- buttons -----------------------------------------------------------------------------------
 
     async def estimate(self, request: Request) -> Response:
-        """What a session of a machine is going to cost, before it begins."""
+        """Say what a session of a machine is going to cost, before it begins."""
         asked = await _asked(request)
         arguments = await run_in_threadpool(replay_arguments, asked, self.data, self.index.lines())
         said = await run_in_threadpool(estimate, asked, self.data, self.index.lines())
@@ -447,7 +447,7 @@ def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[Se
 
 
 async def _listens(address: str) -> bool:
-    """Whether a page can be opened now."""
+    """Return whether a page can be opened now."""
     if not address:
         return False
     try:
@@ -479,7 +479,7 @@ def _known(request: Request) -> str:
 
 
 async def _asked(request: Request) -> dict[str, Any]:
-    """What a page asks for.
+    """Return what a page asks for.
 
     Raises
     ------

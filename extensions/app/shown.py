@@ -91,7 +91,7 @@ def thumbnail(name: str) -> bytes:
 
 
 def _drawn(stimulus: Stimulus) -> int:
-    """How many pixels of a small picture are not background."""
+    """Count how many pixels of a small picture are not background."""
     return int((render(stimulus.scene()) != np.array(BACKGROUND)).any(axis=2).sum())
 
 
@@ -251,7 +251,8 @@ def _given(ask: Ask, line: Mapping[str, Any]) -> GivenAnswer:
 
 
 def _conversation(folder: Path, kind: str, key: str) -> tuple[tuple[str, str], ...]:
-    """What a chat model read and wrote in a trial: who says it, and the text; none for others."""
+    """Return what a chat model read and wrote in a trial: who says it, and the text; none for
+    others."""
     if not kind_named(kind).converses:
         return ()
     talk = Transcript(folder).talk(key)

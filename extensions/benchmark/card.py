@@ -148,8 +148,8 @@ def _difference_ends(agent: Contrast, other: Contrast | float) -> tuple[float, f
 
 
 def _unread(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] | None:
-    """Who stands beside an agent with which nobody can be compared, since too many of its replies
-    could not be read."""
+    """Return the entry that stands beside an agent with which nobody can be compared, since too
+    many of its replies could not be read."""
     beside = _beside(effect, agent, other)
     return (
         None
@@ -161,7 +161,7 @@ def _unread(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] 
 def effect_entry(
     effect: Effect, agent: Answerer | None, references: Sequence[Answerer], tested: Answerer | None = None
 ) -> dict[str, Any]:
-    """What a card says of one effect.
+    """Return what a card says of one effect.
 
     Parameters
     ----------
@@ -458,8 +458,8 @@ def published_cards(suite: Suite) -> Iterator[dict[str, Any]]:
 
 
 def tally(card: Mapping[str, Any]) -> str:
-    """How many effects are the same, differ, are undecided or have no verdict, against raw answers
-    of people or of published models."""
+    """Say how many effects are the same, differ, are undecided or have no verdict, against raw
+    answers of people or of published models."""
     words = [beside["verdict"] for effect in card["effects"] for beside in effect["against"][:1]]
     same, differ, undecided = (words.count(word) for word in ("same", "differs", "undecided"))
     return (
@@ -486,7 +486,7 @@ def read_card(path: Path) -> dict[str, Any]:
 
 
 def differences(first: Any, second: Any, at: str = "") -> Iterator[str]:
-    """Where two cards differ, in words; numbers that agree to six digits are the same."""
+    """Say where two cards differ, in words; numbers that agree to six digits are the same."""
     if isinstance(first, dict) and isinstance(second, dict):
         for key in first.keys() | second.keys():
             yield from differences(first.get(key), second.get(key), f"{at}.{key}" if at else str(key))

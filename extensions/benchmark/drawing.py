@@ -117,7 +117,7 @@ def _interval(entry: Mapping[str, Any] | None, unit: str = "") -> str:
 
 
 def bounds(effect: Mapping[str, Any]) -> str:
-    """What replies that could not be read leave open about a number of the agent, to follow it;
+    """Say what replies that could not be read leave open about a number of the agent, to follow it;
     empty where all could be read."""
     if not effect.get("unread"):
         return ""

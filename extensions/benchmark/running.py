@@ -24,7 +24,7 @@ _URL = "OPENAI_BASE_URL"
 
 
 class Plan:
-    """What an agent is going to take.
+    """Plan of what an agent is going to take.
 
     Parameters
     ----------

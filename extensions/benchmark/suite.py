@@ -71,7 +71,7 @@ class Effect(_Strict):
 
     @property
     def scale(self) -> float:
-        """How many of the unit a share of 1 is."""
+        """Number of the unit that a share of 1 is."""
         return 1.0 if self.paradigm in NBACK else 100.0
 
 

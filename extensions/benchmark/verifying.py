@@ -18,7 +18,7 @@ _MOST = 12
 
 
 def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path | None = None) -> list[str]:
-    """What a card says otherwise than its record; empty where nothing is.
+    """Find what a card says otherwise than its record; empty where nothing is.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path |
 
 
 def table_problems(folder: Path) -> Iterator[str]:
-    """Where the table of a session says otherwise than its events; large sessions have a table
+    """Find where the table of a session says otherwise than its events; large sessions have a table
     alone."""
     if not (folder / "events.jsonl").exists() or (folder / "parts").exists():
         return

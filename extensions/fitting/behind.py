@@ -1,4 +1,4 @@
-"""Which answers the points of a picture of fits are of, as marks of a report state them."""
+"""Answers behind the points of a picture of fits, as marks of a report state them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def with_answers(spec: Mapping[str, Any], everybody: Sequence[Answerer], items: pd.DataFrame) -> dict[str, Any]:
-    """A picture of fits whose points state their answers: a parameter those that it was fitted to, a
-    point of a curve those that it is the mean of.
+    """A picture of fits whose points state their answers: a parameter those that it was fitted to,
+    a point of a curve those that it is the mean of.
 
     Parameters
     ----------

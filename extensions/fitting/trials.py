@@ -145,7 +145,7 @@ def observed(trials: Trials) -> dict[tuple[str, int], float]:
 
 
 def _values(trials: Trials, line: str) -> np.ndarray:
-    """What a line is the mean of."""
+    """Return what a line is the mean of."""
     if trials.kind == "updating":
         return np.isin(trials.answer, _UPDATING_LINES[line])
     if trials.kind == "report":

@@ -77,7 +77,7 @@ class WordedModel:
         return pooled(self.scores, self.strata)
 
     def answers(self, wordings: Sequence[str]) -> dict[str, Any]:
-        """Which answers the scores in some wordings are of, as marks of a figure state them."""
+        """Answers behind the scores in some wordings, as marks of a figure state them."""
         sessions = [
             name
             for wording, names in zip(self.wordings, self.sessions, strict=True)

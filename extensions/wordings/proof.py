@@ -1,4 +1,4 @@
-"""How often the interval over wordings holds what it says, on simulated models whose wordings
+"""Coverage of the interval over wordings, on simulated models whose wordings
 differ by a known amount.
 
 Run: ``python -m spanlab.extensions.wordings.proof [SETS]``. Answers are right or wrong: a logit
@@ -74,9 +74,9 @@ def mean_in_core(scores: np.ndarray) -> Contrast:
 
 
 def rates(cell: tuple[int, int, int, float, float, float], gap: float, sets: int, seed: int) -> dict[str, float]:
-    """Return how often intervals hold the mean of a model and the difference of two (of the command,
-    of the core's table of differences, and over trials alone), and as ``claims`` how often those of
-    differences leave out 0."""
+    """Return how often intervals hold the mean of a model and the difference of two (of the
+    command, of the core's table of differences, and over trials alone), and as ``claims`` how often
+    those of differences leave out 0."""
     rng = np.random.default_rng(seed)
     spread = float(np.sqrt(cell[3] ** 2 + cell[4] ** 2 + cell[5] ** 2))
     mean = means_of(_BASE, spread, rng)
