@@ -311,7 +311,7 @@ def resume(
     from ...sessions.conduct import agent_again, carry_out, check_shared_out
     from ...sessions.record.reader import has_failed
 
-    session = recorded_by(session)
+    session = folder = recorded_by(session)
     if skip or repeat:
         decide(session, skip, repeat, reason)
     elif reason:
@@ -321,12 +321,12 @@ def resume(
         if ways is not None:
             _resume_study(session, ways, {"triggers": triggers or "", **({} if screen is None else {"screen": screen})})
             return
-        session = _only_unfinished(session)
+        session = _only_unfinished(folder)
     over = complete(session)
     failed = over and has_failed(session)
     if over and not (failed and retry_failed):
         of_others = f"trials of {session} failed, and all others are finished; --retry-failed tries them again"
-        print(f"nothing to do: {of_others if failed else f'every trial of {session} is finished'}")
+        print(f"nothing to do: {of_others if failed else f'every trial of {folder} is finished'}")
         _tell_rest(session)
         return
     opened = reopen(session)
@@ -372,8 +372,8 @@ def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -
 
 
 def _only_unfinished(folder: Path) -> Path:
-    """The only unfinished session in a folder that is none itself; the folder where it has no
-    sessions.
+    """The only unfinished session in a folder that is none itself; of finished ones the first with
+    failed trials, or else the first; the folder where it has no sessions.
 
     Raises
     ------
@@ -381,7 +381,7 @@ def _only_unfinished(folder: Path) -> Path:
         where several are unfinished, with the command for each.
     """
     from ...sessions import complete
-    from ...sessions.record.reader import find_sessions
+    from ...sessions.record.reader import find_sessions, has_failed
 
     try:
         inside = find_sessions([folder])
@@ -397,7 +397,7 @@ def _only_unfinished(folder: Path) -> Path:
                 ]
             )
         )
-    return left[0] if left else inside[0]
+    return left[0] if left else next(filter(has_failed, inside), inside[0])
 
 
 def _tell_rest(session: Path) -> None:

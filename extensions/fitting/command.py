@@ -31,7 +31,9 @@ def fit(
     ],
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", help="a model; may be repeated; by default all that suit the data", metavar="MODEL"),
+        typer.Option(
+            "--model", help="a model; may be repeated; without any, those that suit the data are named", metavar="MODEL"
+        ),
     ] = None,
     paradigm: Annotated[str, typer.Option("--paradigm", help="only this paradigm of the data", metavar="NAME")] = "",
     simulated: Annotated[

@@ -211,9 +211,8 @@ def study(
     notes = [f"{model.name} is left out: {refusal}." for model, refusal in refusals.items() if refusal]
     if not models:
         paradigm = everybody[0].paradigm
-        raise SpanLabError(
-            f"no model for the answers of {paradigm} ({kind}): --model takes {_fitting(everybody)}. {' '.join(notes)}".strip()  # noqa: E501
-        )
+        wrong = f"{'no model for' if names else 'name a model of'} the answers of {paradigm} ({kind})"
+        raise SpanLabError(f"{wrong}: --model takes {_fitting(everybody)}. {' '.join(notes)}".strip())
     total = len(everybody) + simulated * len(models)
     fitted: dict[int, tuple[Fitted, ...]] = {}
     with open_pool(workers) as pool:

@@ -164,6 +164,13 @@ def test_recorded_answers_fit_their_own_trials_only(run: Run, finished: Path, cu
 # -- resume ----------------------------------------------------------------------------------------
 
 
+def test_a_folder_of_finished_sessions_has_nothing_left_to_do(run: Run, finished: Path, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(finished, tmp_path / "both" / name)
+    folder = tmp_path / "both"
+    assert run("resume", folder) == (0, f"nothing to do: every trial of {folder} is finished\n", "")
+
+
 def test_a_finished_session_has_nothing_left_to_do(run: Run, finished: Path) -> None:
     before = {file.name: file.read_bytes() for file in finished.iterdir()}
     assert run("resume", finished) == (0, f"nothing to do: every trial of {finished} is finished\n", "")

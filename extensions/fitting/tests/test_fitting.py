@@ -379,7 +379,10 @@ def test_the_command_prints_fits_and_what_they_mean(run: Run, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "--model takes sdt, sdt-shared, threshold"),
+        (
+            (),
+            "name a model of the answers of nback_verbal (detection): --model takes sdt, sdt-shared, threshold",
+        ),
         (
             ("--model", "slots"),
             "no model for the answers of nback_verbal (detection): --model takes sdt, sdt-shared, threshold",
