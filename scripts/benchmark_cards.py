@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 
 from spanlab.analysis.means import Contrast, contrast
 from spanlab.extensions.benchmark.card import judge, published_cards
@@ -55,16 +57,13 @@ def drawn(
     """Simulated answers to the suite: of one model, trial by trial, or of people, a mean for each
     person and condition."""
     trials, answers = TRIALS[paradigm]
-    odds = {
-        place: math.log(min(max(mean, 0.005), 0.995) / (1 - min(max(mean, 0.005), 0.995)))
-        for place, mean in means.items()
-    }
+    odds = {place: float(logit(np.clip(mean, 0.005, 0.995))) for place, mean in means.items()}
     values: dict[Place, np.ndarray] = {}
     ids: dict[Place, np.ndarray] = {}
     shift = random.normal(0, SPREAD, people)
     for place, centre in odds.items():
         if people:
-            share = 1 / (1 + np.exp(-(centre + shift + random.normal(0, OWN_SPREAD, people))))
+            share = expit(centre + shift + random.normal(0, OWN_SPREAD, people))
             values[place], ids[place] = random.binomial(trials * answers, share) / (trials * answers), np.arange(people)
         else:
             values[place] = random.binomial(answers, means[place], trials) / answers
@@ -77,12 +76,13 @@ def drawn(
     return Answerer("", tuple(by), weighted, {place: float(value.mean()) for place, value in values.items()})
 
 
-def everybody(means: Mapping[Place, float], random: np.random.RandomState) -> dict[Place, float]:
-    """The mean share of many people in each condition, which is what a model like people has."""
-    shift = random.normal(0, math.hypot(SPREAD, OWN_SPREAD), 20_000)
+def everybody(means: Mapping[Place, float]) -> dict[Place, float]:
+    """The mean share of many people in each condition, which is what a model like people has, by
+    Gauss-Hermite quadrature."""
+    nodes, weight = np.polynomial.hermite_e.hermegauss(40)
+    shift = math.hypot(SPREAD, OWN_SPREAD) * nodes
     return {
-        place: float(np.mean(1 / (1 + np.exp(-(math.log(min(mean, 0.995) / (1 - min(mean, 0.995))) + shift)))))
-        for place, mean in means.items()
+        place: float(expit(logit(min(mean, 0.995)) + shift) @ weight / weight.sum()) for place, mean in means.items()
     }
 
 
@@ -92,7 +92,7 @@ def verdicts(effect: Effect, model: str, samples: int, seed: int = 1, people: in
     random = np.random.RandomState(seed)
     by, means = means_of(effect.paradigm)
     places = sorted(means, key=str)
-    centre = everybody(means, random)
+    centre = everybody(means)
     if model == "guesser":
         centre = dict.fromkeys(means, CHANCE[effect.paradigm])
     elif model == "at the margin":
@@ -108,16 +108,27 @@ def verdicts(effect: Effect, model: str, samples: int, seed: int = 1, people: in
 
 
 def at_margin(effect: Effect, by: Sequence[str], centre: Mapping[Place, float]) -> dict[Place, float]:
-    """Means that differ from others by exactly the margin of an effect, moved along its weights."""
+    """Means that differ from others by exactly the margin of an effect: moved along its weights, as
+    far as takes, in the direction in which shares have room for it."""
     from spanlab.extensions.benchmark.measures import weights
 
     places = sorted(centre, key=str)
     weight = weights(effect, by, places)
-    step = effect.margin / effect.scale / float(weight @ weight)
-    return {
-        place: float(np.clip(centre[place] - step * one, 0.001, 0.999))
-        for place, one in zip(places, weight, strict=True)
-    }
+
+    def moved(step: float) -> dict[Place, float]:
+        return {
+            place: float(np.clip(centre[place] + step * one, 0.001, 0.999))
+            for place, one in zip(places, weight, strict=True)
+        }
+
+    def beyond(step: float) -> float:
+        return abs(true_difference(effect, moved(step), centre, by)) - effect.margin
+
+    farthest = 1 / float(np.abs(weight[weight != 0]).min())
+    direction = next((sign for sign in (-farthest, farthest) if beyond(sign) > 0), None)
+    if direction is None:
+        raise ValueError(f"no shares differ by {effect.margin:g} in {effect.name}")
+    return moved(brentq(beyond, 0, direction))
 
 
 def true_difference(
@@ -146,7 +157,7 @@ def rates(suite: Suite, samples: int = 400) -> str:
         like, guesser = (verdicts(effect, model, samples) for model in ("like", "guesser"))
         by, means = means_of(effect.paradigm)
         apart = true_difference(
-            effect, dict.fromkeys(means, CHANCE[effect.paradigm]), everybody(means, np.random.RandomState(1)), by
+            effect, dict.fromkeys(means, CHANCE[effect.paradigm]), everybody(means), by
         )
         shares = [
             f"{count / samples:.0%}" for count in (like["same"], like["differs"], guesser["differs"], guesser["same"])

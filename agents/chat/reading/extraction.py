@@ -29,7 +29,7 @@ How = Literal["exact", "first_character", "tolerant", "constrained", "model", "u
 
 #: The version of this reading, which is in the record. It is raised with whatever changes what is
 #: read in any reply.
-READER = 4
+READER = 5
 #: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an
 #: answer was asked for.
 LONGEST = 20_000
