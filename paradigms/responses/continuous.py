@@ -196,7 +196,7 @@ class Continuous(ResponseKind):
         if _DIGITS.search(text[: number.start()] + text[number.end() :]):
             return None
         value = float(number[1])
-        if not 0 <= value <= self.period:
+        if not 0 <= value < self.period:
             return None
         return self.step * (int(value / self.step + 0.5) % self.count)
 

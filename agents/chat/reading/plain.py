@@ -44,7 +44,7 @@ _DOUBTS = re.compile(
         r"forgot|forgotten|apart from|aside from|except\w*|save for|but for|without|close to|similar|far from|anything"
         r" but|"
         r"nothing but|hope|supposed|somewhere|between|"
-        r"asked|wonder\w*|remember only|only remember|"
+        r"asked|wonder\w*|remember only|only remember|(?:counts? as|(?:is|are) called|means) [^.!?]{1,80}\bwhen|"
         r"fast|beinahe|nahezu|vielleicht|möglicherweise|wahrscheinlich|entweder|ob|falls|wenn|vergessen|außer|bis"
         r" auf|unsicher|"
         r"presque|peut-être|soit|si|sauf|oublié|quizás?|tal vez|casi|acaso|salvo|excepto|olvid\w+|sea|seguro"

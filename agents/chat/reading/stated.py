@@ -44,7 +44,8 @@ _KEYS_OF_KIND: Mapping[type[ResponseKind], tuple[str, ...]] = {
 #: What takes back what was said before it, and what says that something was meant.
 _CORRECTION = re.compile(
     r"(?:[.,;:!?—–]|\.\.\.|…|-)\s*"
-    r"(?:no,? wait|wait,? no|wait|actually|scratch that|correction|oops|sorry,?(?: i (?:meant|mean))?|i (?:mean|meant)|"
+    r"(?:no,? wait|wait,? no|wait|no,? let me (?:say|go with)|no,? make (?:it|that)|hold on|actually|"
+    r"scratch that|correction|oops|sorry,?(?: i (?:meant|mean))?|i (?:mean|meant)|"
     r"nein,? moment|moment,? nein|korrektur|non,? attends|perdón|不对)(?:,? (?:that is|that's|it is|it's|it should be|i"
     r" meant|the answer is))?[,:.!]*\s+",
     re.IGNORECASE,
@@ -186,10 +187,10 @@ _COUNT = re.compile(
 #: Words after which a number may be an answer. After any other it is a bound, a count or a part:
 #: "more than 45", "has 360 degrees", "began with 30".
 _GIVE = re.compile(
-    r"a|about|actually|an|angle|answer|antwort|approx|approximately|are|around|at|bar|be|believe|"
+    r"a|about|actually|an|angle|answer|antwort|approx|approximately|are|around|at|bar|be|believe|beträgt|betrug|"
     r"blue|boxed|but|by|ca|choice|choose|circa|code|color|colour|confidence|couleur|de|degree|"
     r"degrees|die|digits|dirais|el|environ|era|es|est|estimate|etwa|farbe|figure|for|gebe|guess|"
-    r"hmm|hue|is|ist|it|la|le|level|los|me|my|near|nearly|no|nombre|number|numéro|número|of|"
+    r"hmm|hue|is|ist|it|la|le|lautet|lautete|level|los|me|my|near|nearly|no|nombre|number|numéro|número|of|"
     r"ok|okay|only|orientation|plutôt|que|rating|read|recall|red|remember|respuesta|roughly|"
     r"réponse|sage|saw|say|sequence|serait|sería|so|sorry|sure|text|that|the|then|think|to|"
     r"turned|typed|unas|ungefähr|unos|wait|war|was|were|winkel|would|write|wäre|yes|zahl|ziffern|"
@@ -249,7 +250,7 @@ def as_stated(text: str, kind: ResponseKind) -> str:
         bare = text.strip(" .*`\"'")
         if _OPEN_DIGIT.search(bare):
             return ""
-        joined = re.fullmatch(r"\d(?:[ ,\-]+\d)+", bare)
+        joined = re.fullmatch(r"\d(?:[ ,\-]+\d)+|\d{1,3}(?:,\d{3})+", bare)
         if kind.characters != "digits":
             return _COUNT.sub(" ", text)
         return re.sub(r"[ ,\-]", "", bare) if joined else _giving(_COUNT.sub(" ", text))

@@ -67,8 +67,8 @@ class Judged:
 
 def judged(half: str) -> list[Judged]:
     """What the tolerant rule reads in a part of the replies: ``worked_on``, ``held_out`` and
-    ``unseen``, ``fresh``, ``fresh_second``, ``third``, ``fourth``, ``fifth`` or ``sixth`` (all of
-    them looked at since), or ``seventh``, after which nothing was mended."""
+    ``unseen``, ``fresh``, ``fresh_second``, ``third`` to ``eighth`` (all of them looked at
+    since), or ``ninth``, after which nothing was mended."""
     found = []
     for line in (FOLDER / f"{half}.jsonl").read_text("utf-8").splitlines():
         kind, reasoning, answer, text = json.loads(line)
