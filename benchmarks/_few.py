@@ -11,7 +11,6 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from spanlab.analysis.effects.capacity import cowan_k, least_variance, over_unit
 from spanlab.analysis.effects.curves import primacy_recency
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.figures.effect_figure import ComputedEffect
 from spanlab.analysis.means.bootstrap import estimate
 from spanlab.analysis.means.cell_means import Cells, together, unit_sums
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of
@@ -366,7 +366,16 @@ def claims(level: float, trials: int = 16) -> Any:
             part = scored(base.assign(correct=(random.rand(len(base)) < own).astype(float)))
             slopes, limits = trends(shown, part, "cd"), []
             for _, rows in slopes.groupby("agent", sort=True):
-                computed: Any = SimpleNamespace(effect=shown, trends=rows, table=part.items)
+                computed = ComputedEffect(
+                    title="",
+                    caption="",
+                    table=part.items,
+                    shown=rows,
+                    picture=lambda looks: {},
+                    effect=shown,
+                    trends=rows,
+                    between=rows,
+                )
                 _, text = effect_sentence([computed], part)
                 nothing = "not distinguishable from 0" in text
                 limits.append((math.nan, math.nan) if "no interval" in text else (-1.0, 1.0) if nothing else (1.0, 1.0))

@@ -201,7 +201,7 @@ def _refuse_gigabytes(packages: tuple[str, ...]) -> None:
         why = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise SpanLabError(f"{packages[0]} cannot be installed ({why}); connect to the network and try again")
     names = sorted(item["metadata"]["name"] for item in json.loads(done.stdout)["install"])
-    heavy = [name for name in names if name.startswith(("nvidia", "cuda", "triton"))]
+    heavy = [name for name in names if name.startswith(("nvidia", "cuda"))]
     if heavy and "SPANLAB_SERVERS_CUDA" not in os.environ:
         raise SpanLabError(
             f"pip would fetch torch with CUDA, several gigabytes ({len(heavy)} packages such as {heavy[0]}); tell pip"
