@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from nback_answers import write_published
+from report_page import unfolded
 
 from spanlab.agents.oracles import CapacityAgent, Chance
 from spanlab.analysis.data.style import Look
@@ -151,7 +152,11 @@ def test_the_page_draws_every_panel_in_a_browser(report: Path, tmp_path: Path, w
     ]
     logged = ["--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0", "--dump-dom"]
     run = subprocess.run(
-        [browser, *flags, *logged, report.as_uri()], capture_output=True, text=True, timeout=600, check=False
+        [browser, *flags, *logged, unfolded(report, tmp_path).as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert 'data-ready="yes"' in run.stdout
     html = report.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report_page import read
+from report_page import read, unfolded
 
 from spanlab.agents.base import Agent
 from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
@@ -327,18 +327,15 @@ def test_the_page_draws_everything_in_a_browser_without_network_and_without_comp
         "--enable-logging=stderr",
         "--v=0",
     ]
-    page = tmp_path / "unfolded.html"
-    html = report.read_text(encoding="utf-8")
-    page.write_text(html.replace("<details", "<details open"), encoding="utf-8")
     run = subprocess.run(
-        [browser, *flags, *offline, *preference, "--dump-dom", page.as_uri()],
+        [browser, *flags, *offline, *preference, "--dump-dom", unfolded(report, tmp_path).as_uri()],
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
     assert 'data-ready="yes"' in run.stdout
-    assert run.stdout.count('class="marks"') == html.count('class="chart"') >= 8
+    assert run.stdout.count('class="marks"') == report.read_text(encoding="utf-8").count('class="chart"') >= 8
     assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
 
 
