@@ -1,5 +1,5 @@
 """Count the mistakes of the reader of replies on one set of the corpus: ``python scripts/reader.py
-fresh_second``. It prints counts and no reply.
+ninth``. It prints counts and no reply.
 
 The sets ``unseen``, ``fresh`` and ``fresh_second`` were written from the questions alone, each
 before its author looked at the reader, and each was evaluated once. Limits are exact one-sided ones

@@ -22,7 +22,7 @@ def test_what_was_read_as_an_answer_and_was_none_is_no_longer_read(half: str) ->
     assert not [reply for reply in judged(half) if reply.false_accept], told(judged(half))
 
 
-@pytest.mark.parametrize("half", ["worked_on", "held_out", "fresh", "fresh_second", *MENDED])
+@pytest.mark.parametrize("half", ["worked_on", "held_out", "fresh", "fresh_second", *MENDED, "ninth"])
 def test_few_replies_are_read_as_what_they_do_not_say_and_few_answers_are_missed(half: str) -> None:
     found = judged(half)
     assert sum(one.false_accept for one in found) <= 0.02 * len(found), told(found)
