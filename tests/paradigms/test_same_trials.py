@@ -79,7 +79,7 @@ def test_trials_are_the_golden_ones_with_another_numpy(tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     environment = {**os.environ, "HOME": os.environ["REAL_HOME"]}
-    needs = [f"numpy=={OLD_NUMPY}", "pyyaml", "pydantic", "pillow<12"]
+    needs = [f"numpy=={OLD_NUMPY}", "pyyaml", "pydantic", "pillow<12", "lazy_loader"]
     pip = subprocess.run(
         [python, "-m", "pip", "install", "--quiet", *needs], capture_output=True, text=True, env=environment
     )
