@@ -17,6 +17,7 @@ from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
 from ..core.overrides import check_overrides
 from ..paradigms import (
+    STANDARD_KEYS,
     Answer,
     AnswerKeys,
     Display,
@@ -84,7 +85,7 @@ class TrialContext:
     asks: tuple[ResponseKind, ...]
     network: NetworkView | None = None
     seed: int = 0
-    keys: AnswerKeys = field(default_factory=AnswerKeys)
+    keys: AnswerKeys = STANDARD_KEYS
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     sentences: Mapping[str, Sentences] = field(default_factory=dict[str, Sentences])
     block: int = 1

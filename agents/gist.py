@@ -18,8 +18,7 @@ from typing_extensions import override
 from ..core.agent_kinds import OBSERVER, AgentKind
 from ..core.errors import SpanLabError
 from ..core.registry import nearest
-from ..paradigms import Answer, Ask, Percept
-from ..paradigms.network_view import is_model_step
+from ..paradigms import Answer, Ask, Percept, is_model_step
 from ..paradigms.responses import Cells, Choice, Continuous, SerialOrder
 from ..stimuli import Stimulus
 from .base import Agent, AgentOptions, Episode, Response, TrialContext

@@ -21,9 +21,9 @@ from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import between_panels, trends
 from spanlab.analysis.means.cell_means import together, unit_sums
 from spanlab.analysis.means.within_people import within_people
-from spanlab.analysis.stats.equivalence import alike, reliability
+from spanlab.analysis.stats.equivalence import Margin, alike
 from spanlab.analysis.stats.likeness import likeness
-from spanlab.analysis.stats.margins import Margin
+from spanlab.analysis.stats.reliability import reliability
 from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
 from spanlab.analysis.stats.signal_detection import detection
 

@@ -39,8 +39,8 @@ from ..sessions.record.reader import (
 )
 from ..sessions.record.session_info import SessionInfo
 from ..sessions.replaying import taken_trials
+from ..sessions.run_trial import judge
 from ..sessions.session import Session, same_trials
-from ..sessions.trial_log import judge
 
 _TABLES = ("responses.csv", "responses.parquet")
 _INFO = "session.json"

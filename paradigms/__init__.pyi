@@ -24,7 +24,6 @@ from .library import list_paradigms as list_paradigms
 from .network_view import WORM_TASKS as WORM_TASKS
 from .network_view import NetworkArrays as NetworkArrays
 from .network_view import NetworkView as NetworkView
-from .network_view import is_model_step as is_model_step
 from .network_view import network_arrays as network_arrays
 from .paradigm import GENERATORS as GENERATORS
 from .paradigm import Factor as Factor
@@ -34,6 +33,7 @@ from .paradigm import load_paradigm as load_paradigm
 from .paradigm import paradigm_from_data as paradigm_from_data
 from .paradigm import with_streams as with_streams
 from .responses import RESPONSES as RESPONSES
+from .responses import STANDARD_KEYS as STANDARD_KEYS
 from .responses import Answer as Answer
 from .responses import AnswerKeys as AnswerKeys
 from .responses import Dial as Dial
@@ -55,6 +55,7 @@ from .trial import Trial as Trial
 from .trial import Truth as Truth
 from .trial import Verdict as Verdict
 from .trial import WorkedExample as WorkedExample
+from .trial import is_model_step as is_model_step
 from .trials_file import GivenTrial as GivenTrial
 from .word_vectors import WordVectors as WordVectors
 from .word_vectors import random_vectors as random_vectors

@@ -22,14 +22,13 @@ from .language.diagnostics import in_order
 from .language.limits import MAX_WORK, work_done
 from .language.schema import SessionDesign
 from .language.yaml_source import YamlPath
-from .network_view import is_model_step
 from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
 from .preview.example import lacking_in_examples
 from .responses import ResponseKind
 from .responses.keys import key_problem
 from .score_check import probe_trial
 from .translation import illegible
-from .trial import Step, Trial
+from .trial import Step, Trial, is_model_step
 from .triggers import unanswerable
 
 _SEEDS = 3

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..core.errors import SpanLabError
 from .responses import Answer
-from .trial import Ask, Percept, Trial
+from .trial import Ask, Trial, is_model_step
 from .word_vectors import DIMENSIONS, WordVectors, random_vectors
 
 #: The fourteen tasks of the WorM benchmark in its order: the number of a task is the row of the
@@ -63,12 +63,6 @@ class NetworkView(BaseModel):
     def shared_head(self) -> str:
         """The name of the head."""
         return self.head_name or self.task
-
-
-def is_model_step(percept: Percept) -> bool:
-    """Return whether a machine sees this step: all but those that only people get. A question is
-    always seen."""
-    return percept.model_step or percept.ask is not None
 
 
 def classes_of(ask: Ask, answer: Answer) -> int | tuple[int, ...]:

@@ -16,12 +16,12 @@ from .identity import STREAMS, digest
 from .language.component_spec import COUNTERS, ComponentSpec, LevelText, Reader, read_component
 from .language.diagnostics import in_order, listed, show, validated
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
-from .language.extends import locate, resolve
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .language.own_files import find_files, recorded_files, with_files
 from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, Quiz, SessionDesign, Source
 from .language.timeline import Node, read_timeline
 from .language.yaml_source import Document, YamlPath, titled
+from .library import locate, resolve
 from .network_view import NetworkView
 from .samplers import SAMPLERS, Sampler
 from .translation import mistranslated
@@ -297,7 +297,7 @@ def build_paradigm(document: Document) -> Paradigm:
         asking = list(dict.fromkeys(phase for phase in asks if isinstance(phase, str)))
         _check_designs(reader, head, raw_factors, asking)
         _check_questionnaire(reader, head, asking)
-    if isinstance(head, Head):
+    if isinstance(head, Head) and head.translations:
         for path, message in mistranslated(document, head.translations, head.instructions):
             reader.report(path, message)
     if isinstance(head, Head) and head.triggers is not None and timeline is not None:

@@ -183,6 +183,12 @@ class Percept:
         return next((display for display in self.displays if display.for_machines), self.displays[0])
 
 
+def is_model_step(percept: Percept) -> bool:
+    """Return whether a machine sees this step: all but those that only people get. A question is
+    always seen."""
+    return percept.model_step or percept.ask is not None
+
+
 @dataclass(frozen=True, slots=True)
 class WorkedExample:
     """A trial with its right answers, to be shown before others. It is nobody's trial: no session,

@@ -15,11 +15,11 @@ from typing import Any
 from ..agents.base import Agent, ConcurrentAgent, WindowAgent
 from ..core.atomic_files import first_free_folder
 from ..core.errors import SpanLabError, UnwritableError
-from ..paradigms import Generator, Paradigm, PlannedTrial, Trial, plan_practice, resolve_levels
+from ..paradigms import Generator, Paradigm, PlannedTrial, Trial, is_model_step, plan_practice, resolve_levels
 from ..paradigms.compile import one_of_each
 from ..paradigms.design import staircase_rule
-from ..paradigms.language.extends import in_library, own_hash
-from ..paradigms.network_view import is_model_step
+from ..paradigms.language.own_files import own_hash
+from ..paradigms.library import in_library
 from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
 from ..paradigms.score_check import probe_trial
@@ -27,7 +27,7 @@ from ..paradigms.translation import illegible
 from ..paradigms.triggers import read_triggers, unanswerable
 from ..stimuli import Stimulus
 from .agent_checks import settings_hash, settings_of
-from .key_mapping import answer_keys, check_answerable, check_buttons, check_keys
+from .key_mapping import check_answerable, check_buttons, check_keys
 from .record.reader import FORMAT_VERSION
 from .record.session_files import PARTS
 from .sent import sentences_of
@@ -38,6 +38,7 @@ from .session import (
     design_of,
     instructions_for,
     plan_for_record,
+    recorded_keys,
     stairs_of,
     utc_now,
     write_info,
@@ -351,7 +352,7 @@ def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
 def _check_answers(plan: SessionPlan, kinds: Collection[ResponseKind]) -> None:
     """Check that every question can be answered, with the keys of the session."""
     agent, extra = plan.agent, plan.request.extra
-    keys = answer_keys(extra.get("keys"))
+    keys = recorded_keys(extra.get("keys"))
     if "keys" in extra:
         check_keys(keys, kinds, others="study" in extra)
         if isinstance(agent, WindowAgent):

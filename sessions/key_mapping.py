@@ -3,7 +3,7 @@ over participants; and a study's own keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -100,11 +100,6 @@ def key_request(setting: KeySetting, participant: str, number: int | None = None
             f"hash of the identifier '{participant}'",
         )
     return {"sides": setting.sides, "swapped": swapped, "why": why, "own": dict(setting.own)}
-
-
-def answer_keys(record: Mapping[str, Any] | None) -> AnswerKeys:
-    """The keys from the record of a session; those of the paradigm where the record has none."""
-    return AnswerKeys() if record is None else AnswerKeys(bool(record["swapped"]), dict(record["own"]))
 
 
 def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = False) -> None:

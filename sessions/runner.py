@@ -22,13 +22,13 @@ from .record.session_files import PARTS
 from .record.staircase import Staircase
 from .record.transcript_file import read_transcript
 from .record.writer import Recorder, TrialJournal
+from .run_trial import SessionLog
 from .sent import questions_of, recovered, speak_as_recorded, without_sentences
 from .session import Session, utc_now
 from .strategies.batches import in_batches
 from .strategies.concurrently import concurrently, interruptible, practise_and_recall
 from .strategies.one_by_one import After, at_levels, one_by_one
 from .strategies.taker import TrialSource, TrialTaker, note_apparatus
-from .trial_log import SessionLog
 
 #: called after every finished trial with (trials done, trials in all)
 Progress = Callable[[int, int], None]

@@ -23,17 +23,25 @@ from ..core.agent_kinds import kind_named
 from ..core.atomic_files import only_writer, write_json, write_whole
 from ..core.errors import SpanLabError
 from ..core.json_values import as_object
-from ..paradigms import AnswerKeys, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice
+from ..paradigms import (
+    STANDARD_KEYS,
+    AnswerKeys,
+    Paradigm,
+    PlannedTrial,
+    Trial,
+    load_paradigm,
+    paradigm_from_data,
+    plan_practice,
+)
 from ..paradigms.identity import canonical, trial_seed
 from ..paradigms.language.component_spec import filled
 from ..paradigms.language.diagnostics import listed
-from ..paradigms.language.extends import in_library, own_hash
-from ..paradigms.language.own_files import KINDS
+from ..paradigms.language.own_files import KINDS, own_hash
 from ..paradigms.language.schema import SessionDesign
+from ..paradigms.library import in_library
 from ..paradigms.practice_levels import LevelsInUse, levels_in_use
 from ..paradigms.triggers import Triggers, read_triggers
 from ..stimuli.own_files import content_of, remember, suffix_of
-from .key_mapping import answer_keys
 from .record.reader import read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
 from .record.session_files import PARTS, parts_missing
 from .record.session_info import OF_SOME_TRIALS
@@ -111,7 +119,13 @@ class Session:
             if kind_named(self.info["agent_kind"]).at_window
             else {}
         )
-        return replace(answer_keys(self.info.get("keys")), words=words)
+        keys = recorded_keys(self.info.get("keys"))
+        return replace(keys, words=words) if words else keys
+
+
+def recorded_keys(record: Mapping[str, Any] | None) -> AnswerKeys:
+    """The keys from the record of a session; those of the paradigm where the record has none."""
+    return STANDARD_KEYS if record is None else AnswerKeys(bool(record["swapped"]), dict(record["own"]))
 
 
 def instructions_for(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> str:
@@ -137,7 +151,7 @@ def brief(
     language: str,
     trial: Trial,
     seed: int = 0,
-    keys: AnswerKeys | None = None,
+    keys: AnswerKeys = STANDARD_KEYS,
     sentences: Mapping[str, Sentences] | None = None,
 ) -> TrialContext:
     """The context that an agent gets before a trial.
@@ -161,7 +175,7 @@ def brief(
         kinds,
         view,
         seed,
-        keys or AnswerKeys(),
+        keys,
         words,
         sentences or {},
     )

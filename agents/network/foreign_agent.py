@@ -12,8 +12,7 @@ from typing_extensions import override
 
 from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
-from ...paradigms import NetworkView, Percept, Truth
-from ...paradigms.network_view import is_model_step
+from ...paradigms import NetworkView, Percept, Truth, is_model_step
 from ...stimuli import Stimulus
 from ...stimuli.kinds.sounds import refuse_sounds
 from ...stimuli.render.pixels import drawn, network_frame, picture

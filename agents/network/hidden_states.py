@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import SpanLabError
-from ...paradigms import Percept
-from ...paradigms.network_view import is_model_step
+from ...paradigms import Percept, is_model_step
 
 #: the folder of a session's hidden states
 STATES = "states"

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...paradigms import Answer, Ask, NetworkView, Step, Trial
-from ...paradigms.network_view import is_model_step
+from ...paradigms import Answer, Ask, NetworkView, Step, Trial, is_model_step
 from .inputs.frames import NetworkFrames
 from .inputs.words import WordStore
 from .training.evaluation import scored

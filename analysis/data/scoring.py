@@ -330,8 +330,10 @@ def sort_rows(
     if idle.any():
         left_out["idle"] = int(idle.sum())
         table = table[~idle]
-    table, halves, middle = score_halves(table)
-    table, rated = with_confidence(table)
+    halves = middle = rated = 0
+    if table["_unanswerable"].any():
+        table, halves, middle = score_halves(table)
+        table, rated = with_confidence(table)
     left_out |= {
         name: count for name, count in (("confidence", rated), ("halves", halves), ("middle", middle)) if count
     }

@@ -27,7 +27,7 @@ from ..data.scoring import Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..stats.corrections import holm
 from ..stats.effect_sizes import cohens_d
-from ..stats.margins import bayes_factor_of
+from ..stats.equivalence import bayes_factor_of
 from .conditions import conditions_effect
 from .effect import Effect
 

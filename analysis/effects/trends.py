@@ -25,7 +25,7 @@ from ..data.unread import testable, withheld_cells
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells
 from ..means.contrasts import Contrast, contrast_of
-from ..stats.margins import Margin, bayes_factor_of, judged
+from ..stats.equivalence import Margin, bayes_factor_of, judged
 from ..stats.ranks import friedman, kruskal
 from .effect import Effect
 from .evidence import EvidenceOnly

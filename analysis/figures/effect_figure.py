@@ -19,7 +19,7 @@ from ..effects.effect import Effect, ready
 from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
 from ..means.within_people import of_each_person, within_people
-from ..stats.margins import PRIOR, margin_of
+from ..stats.equivalence import PRIOR, margin_of
 from .charts import plain, title_lines
 from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, label_room, label_rows
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars

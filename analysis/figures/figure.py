@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored
 from ..data.style import Look
-from ..stats.margins import Margin
+from ..stats.equivalence import Margin
 from .marked_answers import AnswersOf, no_answers
 
 if TYPE_CHECKING:

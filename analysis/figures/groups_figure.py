@@ -14,7 +14,7 @@ from ...core.errors import SpanLabError
 from ..data.scoring import Scored
 from ..data.style import Look, listed
 from ..effects.groups import GROUP, GROUP_METHOD, between_groups, group_effect, people_in_groups
-from ..stats.margins import PRIOR, judged, margin_of
+from ..stats.equivalence import PRIOR, judged, margin_of
 from .effect_figure import (
     answers_of,
     caption,

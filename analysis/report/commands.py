@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..data.column_map import AS_WRITTEN, OPTION, ColumnMap
-from ..stats.margins import Margin
+from ..stats.equivalence import Margin
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from ..effects.capacity import UNTOLD, informative_sizes, over_sizes
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..means.contrasts import Contrast
-from ..stats.equivalence import Equivalence, equivalence_from
-from ..stats.margins import Margin, margin_of, verdict_in_words
+from ..stats.equivalence import Equivalence, Margin, equivalence_from, margin_of, verdict_in_words
 from .text import ranked, signed
 
 #: More than this many answerers make no sentence; people are still named.

@@ -13,7 +13,7 @@ from ..data.unread import UNREAD_COLUMNS
 from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..figures.effect_figure import ComputedEffect, panel_names
-from ..stats.margins import PRIOR, bayes_in_words
+from ..stats.equivalence import PRIOR, bayes_in_words
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, percent_points, words_of
 from .text import between, percent, ranked

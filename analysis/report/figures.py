@@ -19,7 +19,7 @@ from ..figures.conditions_figure import CONDITIONS, unnamed
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed, DrawnFigure, Wish
 from ..figures.reaction_time_figure import ComputedTimes
-from ..stats.margins import Margin
+from ..stats.equivalence import Margin
 from .commands import ReportCommands
 from .effects import effect_tables
 from .folder import FigureFiles, Folder

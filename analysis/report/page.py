@@ -23,7 +23,7 @@ from ..figures.charts import page_theme, vega_script
 from ..figures.sheet import SHAPES
 from ..model_vs_human.differences import at_common_conditions
 from ..nback.published import REFERENCE
-from ..stats.margins import Margin
+from ..stats.equivalence import Margin
 from .commands import ReportCommands
 from .folder import Folder, names_of_files
 from .lab import exclusion_part, spoilers, timing_part

@@ -20,7 +20,7 @@ from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed
 from ..model_vs_human.differences import Difference, from_people
 from ..stats.against_guessing import against_guessing
-from ..stats.margins import Margin, margin_of
+from ..stats.equivalence import Margin, margin_of
 from . import html_tables as tables
 from .commands import ReportCommands
 from .effect_sentences import effect_sentence

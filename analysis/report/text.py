@@ -22,7 +22,7 @@ from ..means.bootstrap import FEW
 from ..model_vs_human.differences import Difference
 from ..stats.against_guessing import SAME, verdict_of
 from ..stats.agreement import MOST_ANSWERERS
-from ..stats.margins import Margin, verdict_in_words
+from ..stats.equivalence import Margin, verdict_in_words
 
 _WHERE = {"above": "are above it", "not told apart": "are not distinguishable from it", "below": "are below it"}
 

@@ -1,29 +1,30 @@
-"""Conclusions where no difference was found: equivalence by two one-sided tests, Bayes factors of t
-tests, and the reliability of scores.
+"""Conclusions where no difference was found: margins within which a difference counts as none,
+equivalence by two one-sided tests, and Bayes factors of t tests.
 
+* **Margin**: declared in the numbers of a study, such as ``5points`` (percentage points of right
+  answers), ``0.3d'`` or ``20ms``. Without one for what was measured there is no verdict: "not told
+  apart" is not "alike".
 * **Equivalence** (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics 15,
   657-680): a difference is within a margin that was declared when the tests against its both ends
-  reject. Without a margin there is no verdict: "not told apart" is not "alike".
+  reject.
 * **Bayes factor** of a t test (Rouder, Speckman, Sun, Morey & Iverson, 2009, Psychonomic Bulletin &
   Review 16, 225-237): the standardised difference is 0, or Cauchy around 0 with a scale that is
   printed (0.707 when not given).
-* **Reliability**: halves of everybody's trials (odd and even ones in their order), or two sessions,
-  correlated over people; halves are stepped up to the whole by Spearman and Brown's formula. The
-  interval is Fisher's.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
-from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
 from ..means.contrasts import Apart, Contrast
 
@@ -31,29 +32,57 @@ from ..means.contrasts import Apart, Contrast
 SCALE = math.sqrt(2) / 2
 #: Where the Bayes factor's integral is summed up.
 _LOG_G = np.linspace(-12.0, 60.0, 1441)
-RELIABILITY_COLUMNS = ("agent", "score", "kind", "r", "whole", "low", "high", "n_people", "note")
-
+Measured = Literal["points", "d′", "ms"]
+MEASURED: tuple[Measured, ...] = get_args(Measured)
+_UNITS: dict[str, Measured] = {
+    "points": "points",
+    "point": "points",
+    "pp": "points",
+    "%": "points",
+    "d'": "d′",
+    "d′": "d′",
+    "dprime": "d′",
+    "ms": "ms",
+}
+#: What a margin adds to a table of differences: the margin, the 90% interval whose limits are those
+#: of the two tests, their p and what they say.
+MARGIN_COLUMNS = ("margin", "low_90", "high_90", "p_alike", "alike")
+_APART = {
+    "within the margin": "alike within {}",
+    "beyond the margin": "further apart than {}",
+    "undecided": "undecided whether alike within {}",
+}
+_FROM_0 = {
+    "within the margin": "within {} of 0",
+    "beyond the margin": "further than {} from 0",
+    "undecided": "undecided whether within {} of 0",
+}
+PRIOR = (
+    "BF10 is how many times likelier the data are where there is a difference than where there is none: a t test's"
+    f" Bayes factor (JZS), with a Cauchy prior of scale {SCALE:.3f} on the standardised difference."
+)
 VERDICTS = (
     VerdictRule(
-        name="reliability",
+        name="equivalent",
         says=(
-            "Reliability of the share of right answers, over people",
-            "few people: rough",
-            "people do not differ: no correlation",
-            "people had different conditions, which count as differences between them",
-            "a correlation over people needs at least four of them",
+            "alike within …",
+            "further apart than …",
+            "undecided whether alike within …",
+            "within … of 0",
+            "further than … from 0",
+            "undecided whether within … of 0",
+            "alike? (TOST)",
         ),
         rests_on=(
-            "the correlation of odd and even trials over people, stepped up by Spearman and Brown, or of two sessions,"
-            " with Fisher's interval"
+            "two one-sided t tests at 5% against the ends of a margin that was declared beforehand; without a margin"
+            " nothing is said"
         ),
         says_no_when=(
-            "people do not differ (its interval holds 0); below four people there is none, below ten it is called "
-            "rough, and where people had different conditions that is said"
+            "either test does not reject (undecided), or the whole interval lies beyond the margin (further apart)"
         ),
         tests=(
-            "tests/analysis/stats/test_equivalence.py::test_reliability_of_people_who_differ_and_of_people_who_do_not",
-            "tests/analysis/stats/test_equivalence.py::test_people_who_differ_by_their_conditions_alone_are_not_simply_reliable",
+            "tests/analysis/stats/test_equivalence.py::test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared",
+            "tests/analysis/stats/test_equivalence.py::test_equivalence_is_two_one_sided_tests",
         ),
     ),
 )
@@ -153,97 +182,144 @@ def bayes_factor(t: float, n_first: int, n_second: int = 0, *, scale: float = SC
         return float(np.exp(log + (df + 1) / 2 * math.log1p(t**2 / df)).sum() * (_LOG_G[1] - _LOG_G[0]))
 
 
-def reliability(scored: Scored, *, value: str = "correct", level: float = LEVEL) -> pd.DataFrame:
-    """Split-half reliability of people's means of a column in one paradigm, and where people came
-    twice, the correlation of their sessions.
-
-    Returns
-    -------
-    pandas.DataFrame
-        :data:`RELIABILITY_COLUMNS`: ``r`` of the halves or sessions; ``whole`` is stepped up from
-        halves; the interval is that of ``whole``.
-    """
-    rows = []
-    items = scored.items[scored.items["participant"].astype(str).ne("") & scored.items[value].notna()]
-    varied = [
-        name
-        for name in items.columns
-        if name.startswith("factor_") or name in ("set_size", "list_length", "retention_steps")
-    ]
-    for agent, group in items.groupby("agent", sort=True, observed=True):
-        trials = (
-            group.groupby(["participant", "session", "unit_trial"], sort=True, observed=True)[value]
-            .mean()
-            .astype(float)
-            .reset_index()
-        )
-        place = trials.groupby("participant", observed=True).cumcount()
-        halves = trials.assign(part=place % 2).pivot_table(
-            index="participant", columns="part", values=value, aggfunc="mean", observed=True
-        )
-        rows.append({"agent": str(agent), "score": value, "kind": "split half"} | _together(halves, True, level))
-        levels = group.groupby("participant", observed=True)[varied].agg(
-            lambda column: " ".join(sorted(map(str, column.unique())))
-        )
-        if len(levels.drop_duplicates()) > 1:
-            rows[-1]["note"] = "; ".join(
-                filter(
-                    None,
-                    [str(rows[-1]["note"]), "people had different conditions, which count as differences between them"],
-                )
-            )
-        often = trials.groupby("participant", observed=True)["session"].nunique()
-        again = trials[trials["participant"].isin(often[often > 1].index)]
-        if len(again):
-            number = again.groupby("participant", observed=True)["session"].rank(method="dense")
-            twice = again.assign(part=number)[number <= 2].pivot_table(
-                index="participant", columns="part", values=value, aggfunc="mean", observed=True
-            )
-            rows.append({"agent": str(agent), "score": value, "kind": "retest"} | _together(twice, False, level))
-    return pd.DataFrame(rows, columns=[*RELIABILITY_COLUMNS])
-
-
-def _together(table: pd.DataFrame, halves: bool, level: float) -> dict[str, object]:
-    """The correlation of two columns over people."""
-    from scipy.special import ndtri
-
-    both = table.dropna().to_numpy(float)
-    nothing: dict[str, object] = {
-        "r": math.nan,
-        "whole": math.nan,
-        "low": math.nan,
-        "high": math.nan,
-        "n_people": len(both),
-    }
-    if both.shape[1:] != (2,) or len(both) < 4:
-        return nothing | {"note": "a correlation over people needs at least four of them"}
-    if np.ptp(both[:, 0]) == 0 or np.ptp(both[:, 1]) == 0:
-        return nothing | {"note": "people do not differ: no correlation"}
-    r = float(np.corrcoef(both.T)[0, 1])
-    reach = float(ndtri((1 + level) / 2)) / math.sqrt(len(both) - 3)
-    z = math.atanh(min(max(r, -0.999999), 0.999999))
-
-    def stepped(one: float) -> float:
-        return spearman_brown(one) if halves else one
-
-    ends = [stepped(math.tanh(z + sign * reach)) for sign in (-1, 1)]
-    return {
-        "r": r,
-        "whole": stepped(r),
-        "low": ends[0],
-        "high": ends[1],
-        "n_people": len(both),
-        "note": "" if len(both) >= 10 else "few people: rough",
-    }
-
-
-def spearman_brown(r: float, longer: float = 2.0) -> float:
-    """The reliability of a test that is ``longer`` times as long (Spearman and Brown)."""
-    return max(-1.0, longer * r / (1 + (longer - 1) * r)) if r > -1 else -1.0
-
-
 def alike(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, margin: float) -> Equivalence:
     """Test whether two conditions of the same people are alike within a margin: :func:`equivalence`
     of their differences."""
     away = np.asarray(first, float) - np.asarray(second, float)
     return equivalence(float(away.mean()), float(away.std(ddof=1) / math.sqrt(len(away))), len(away) - 1, margin)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A margin: differences up to so much count as none.
+
+    Parameters
+    ----------
+    value : above 0, in the unit
+    unit : percentage points, d′ or milliseconds
+    """
+
+    value: float
+    unit: Measured
+
+    @property
+    def words(self) -> str:
+        return f"{self.value:g} {'point' if self.unit == 'points' and self.value == 1 else self.unit}"
+
+    @property
+    def typed(self) -> str:
+        """The margin as typed on a command line."""
+        return f"{self.value:g}{'dprime' if self.unit == 'd′' else self.unit}"
+
+    @property
+    def scaled(self) -> float:
+        """The margin in the unit of tables, where shares run from 0 to 1."""
+        return self.value / 100 if self.unit == "points" else self.value
+
+    def judge(self, difference: Contrast | Apart) -> Equivalence | None:
+        """Two one-sided tests of a difference; None where it has no interval."""
+        if isinstance(difference, Contrast):
+            if not (difference.se > 0 and difference.df > 0):
+                return None
+            if difference.skewed is None:
+                return equivalence(difference.value, difference.se, difference.df, self.scaled)
+        return None if math.isnan(difference.ends()[0]) else equivalence_of_ends(difference, self.scaled)
+
+
+def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
+    """Margins as they are typed, one for each unit at most.
+
+    Raises
+    ------
+    SpanLabError
+        for a number without a unit, one that is not above 0, and two of one unit.
+    """
+    margins: dict[Measured, Margin] = {}
+    for text in texts:
+        match = re.fullmatch(r"\s*([0-9]*[.,]?[0-9]+)\s*([^\s0-9.,]*)\s*", text)
+        unit = _UNITS.get(match[2].lower()) if match else None
+        if match is None or unit is None:
+            raise SpanLabError(
+                "--margin is a number with its unit, such as 5points (percentage points of right answers), 0.3d' or"
+                f" 20ms, not '{text}'"
+            )
+        margin = Margin(float(match[1].replace(",", ".")), unit)
+        if not margin.value > 0:
+            raise SpanLabError(f"--margin {text}: the margin within which a difference counts as none must be above 0")
+        if unit in margins:
+            raise SpanLabError(
+                f"--margin is given twice in {unit}: a difference counts as none within one margin, which is declared"
+                " beforehand"
+            )
+        margins[unit] = margin
+    return tuple(margins.values())
+
+
+def margin_of(margins: Sequence[Margin], unit: str) -> Margin | None:
+    """The margin that was declared for a measure."""
+    return next((one for one in margins if one.unit == unit), None)
+
+
+def judged(table: pd.DataFrame, margin: Margin | None) -> pd.DataFrame:
+    """A table of differences (``value``, ``se``, ``df``) with :data:`MARGIN_COLUMNS`; as it is
+    without a margin.
+
+    Slopes are not differences, and have no verdict; neither has a measure that is not that of the
+    margin.
+    """
+    if margin is None or not len(table):
+        return table
+    rows = []
+    for row in table.to_dict("records"):
+        apart = row.get("tested")
+        difference = (
+            apart
+            if isinstance(apart, Apart | Contrast)
+            else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
+        )
+        other = str(row.get("contrast", "")).startswith("slope") or row.get("measure", margin.unit) not in (
+            margin.unit,
+            "correct",
+        )
+        rows.append(_columns(None if other else margin.judge(difference), margin))
+    return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})
+
+
+def _columns(verdict: Equivalence | None, margin: Margin) -> dict[str, Any]:
+    if verdict is None:
+        return dict(zip(MARGIN_COLUMNS, (math.nan, math.nan, math.nan, math.nan, ""), strict=True))
+    return dict(
+        zip(
+            MARGIN_COLUMNS,
+            (margin.scaled, verdict.low, verdict.high, verdict.p, verdict_in_words(verdict, margin)),
+            strict=True,
+        )
+    )
+
+
+def verdict_in_words(verdict: Equivalence, margin: Margin, from_0: bool = False) -> str:
+    """``alike within 5 points``, to follow a difference in a sentence; ``within 5 points of 0``, to
+    follow an effect."""
+    return (_FROM_0 if from_0 else _APART)[verdict.verdict].format(margin.words)
+
+
+def bayes_in_words(factor: float) -> str:
+    """``12.3``, ``1/8.1`` or a dash."""
+    if factor != factor:
+        return "–"
+    inverse, size = factor < 1, max(factor, 1 / factor) if factor > 0 else math.inf
+    text = f"{size:.2g}" if size < 10 else f"{size:.0f}" if size < 1000 else "> 1,000"
+    return text if not inverse else f"1/{text}" if size < 1000 else "< 1/1,000"
+
+
+def bayes_factor_of(t: float, sizes: Sequence[int]) -> float:
+    """The Bayes factor of a t value: of units that are in all conditions, or of two independent
+    groups of them; NaN for any other pattern.
+
+    Parameters
+    ----------
+    sizes : how many units are in all conditions; or how many in each of two groups
+    """
+    if t != t or not math.isfinite(t) or not 1 <= len(sizes) <= 2 or min(sizes) < 2:
+        return math.nan
+    return bayes_factor(t, *sizes)

@@ -25,7 +25,7 @@ from ..effects.conditions import question_of
 from ..means.cell_means import Cells, place_of, together, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
 from .agreement import MOST_ANSWERERS
-from .margins import MARGIN_COLUMNS, Margin, bayes_factor_of, judged, margin_of
+from .equivalence import MARGIN_COLUMNS, Margin, bayes_factor_of, judged, margin_of
 
 if TYPE_CHECKING:
     from ..effects.sensitivity import Sensitivity

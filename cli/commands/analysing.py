@@ -154,7 +154,7 @@ def figure(
     from ...analysis.figure_catalogue import FIGURES, figure_named, wish_for
     from ...analysis.figures.charts import save_as
     from ...analysis.figures.sheet import sheet_for
-    from ...analysis.stats.margins import read_margins
+    from ...analysis.stats.equivalence import read_margins
 
     if list_:
         _list_figures(FIGURES)

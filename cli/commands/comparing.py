@@ -55,7 +55,7 @@ def compare(
     with _rare_collection():
         from ...analysis.data.column_map import read_map
         from ...analysis.report.page import Options
-        from ...analysis.stats.margins import read_margins
+        from ...analysis.stats.equivalence import read_margins
 
     if inside := next((path for path in data if path.resolve() == output.resolve()), None):
         raise SpanLabError(

@@ -71,12 +71,12 @@ def stats(
     from ...analysis.data.loading import load
     from ...analysis.data.unread import unread_shares
     from ...analysis.stats.against_guessing import against_guessing
-    from ...analysis.stats.equivalence import reliability
+    from ...analysis.stats.equivalence import read_margins
     from ...analysis.stats.likeness import likeness
-    from ...analysis.stats.margins import read_margins
     from ...analysis.stats.mixed_contrasts import contrasts, terms
     from ...analysis.stats.mixed_model import mixed_model
     from ...analysis.stats.r_export import write_r, write_r_of_sensitivity
+    from ...analysis.stats.reliability import reliability
     from ...analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
     from ...core.registry import nearest
 
@@ -291,7 +291,7 @@ def _print_sensitivity(table: pd.DataFrame) -> None:
 def _print_likeness(differences: pd.DataFrame) -> None:
     """Differences in the numbers of the study, with what they say of equivalence."""
     from ...analysis.data.numbers import limits, with_sign
-    from ...analysis.stats.margins import PRIOR, bayes_in_words
+    from ...analysis.stats.equivalence import PRIOR, bayes_in_words
 
     declared = "alike" in differences.columns
     print("Differences in percentage points and d′ (t tests; p values are not corrected)\n")

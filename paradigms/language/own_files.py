@@ -18,8 +18,10 @@ from ...core.registry import nearest
 from ...stimuli.image_files import ImageFacts
 from ...stimuli.own_files import FileFacts, name_problem
 from ...stimuli.sound_files import SoundFacts
+from ..identity import digest
+from ..library import MAX_EXTENDS, beside, in_library, locate
 from .expressions import varies
-from .yaml_source import YamlPath
+from .yaml_source import YamlPath, read
 
 KINDS: tuple[type[FileFacts], ...] = (ImageFacts, SoundFacts)
 #: so many files of a kind may a paradigm have
@@ -133,7 +135,29 @@ class _Search:
             self._report(path, f"'{name}': {error}")
 
 
-def file_hashes(data: Any, folder: Path) -> dict[str, Any]:
+def own_hash(source: str | Path) -> str:
+    """A hash of what a user has written of a paradigm: its file and those of the user's own that it
+    extends, without what the library says.
+
+    Raises
+    ------
+    SpanLabError
+        when a file cannot be read.
+    """
+    contents: list[Any] = []
+    folder, files = locate(source).parent, dict[str, Any]()
+    while not (isinstance(source, str) and in_library(source)) and len(contents) <= MAX_EXTENDS:
+        path = locate(source)
+        data = read(path).data
+        contents.append(data)
+        files |= _file_hashes(data, folder)
+        if not isinstance(data, dict) or not isinstance(data.get("extends"), str):
+            break
+        source = beside(path, data["extends"])
+    return digest([*contents, files] if files else contents)
+
+
+def _file_hashes(data: Any, folder: Path) -> dict[str, Any]:
     """The files of a paradigm's own content with their hashes, for a hash of all that a user has
     made.
 

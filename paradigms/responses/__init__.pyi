@@ -10,6 +10,7 @@ from .base import Surface as Surface
 from .cells import Cells as Cells
 from .choice import Choice as Choice
 from .continuous import Continuous as Continuous
+from .keys import STANDARD_KEYS as STANDARD_KEYS
 from .keys import AnswerKeys as AnswerKeys
 from .keys import is_button as is_button
 from .keys import key_label as key_label

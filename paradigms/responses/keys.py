@@ -172,3 +172,7 @@ class AnswerKeys:
     swapped: bool = False
     custom: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+#: the keys that a paradigm declares
+STANDARD_KEYS = AnswerKeys()

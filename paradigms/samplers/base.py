@@ -108,8 +108,3 @@ def misfit(value: Any, like: Any, path: str = "") -> str | None:
 def _brief(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def ints(values: np.ndarray) -> list[int]:
-    """A numpy array of whole numbers as plain ints, fit for JSON and for hashing."""
-    return values.tolist()

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from ...stimuli.directions import STEPS
 from ..language.diagnostics import listed, show
-from .base import SAMPLERS, Sampler, ints
+from .base import SAMPLERS, Sampler
 
 ANSWERS = ("different", "same")
 #: rows and columns of the lattice
@@ -123,7 +123,7 @@ class IntegrationFigure(Sampler):
         path, occupied = list(path), {*path, *(avoid or ())}
         length = len(path) + steps
         row, column = path[-1]
-        for way in ints(random.randint(8, size=_TRIES)):
+        for way in random.randint(8, size=_TRIES).tolist():
             point = (row + _MOVES[way][0], column + _MOVES[way][1])
             if point in occupied or not (0 <= point[0] < SIDE and 0 <= point[1] < SIDE):
                 continue

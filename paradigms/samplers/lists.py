@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from ..identity import canonical
 from ..language.diagnostics import listed, show
-from .base import SAMPLERS, Sampler, ints
+from .base import SAMPLERS, Sampler
 
 #: Something to draw from: a number n stands for 0 ... n-1.
 Pool = Annotated[int, Field(ge=1, le=100_000)] | list[Any]
@@ -105,7 +105,7 @@ class Several(Sampler):
 
     def draw(self, random: np.random.RandomState) -> list[Any]:
         pool = members(self.of)
-        return [pool[n] for n in ints(random.randint(len(pool), size=self.count))] if self.count else []
+        return [pool[n] for n in random.randint(len(pool), size=self.count).tolist()] if self.count else []
 
     def check(self, value: Any) -> None:
         check_members(value, self.count, members(self.of))

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ..language.diagnostics import show
-from .base import SAMPLERS, Sampler, ints
+from .base import SAMPLERS, Sampler
 
 Pattern = list[Annotated[int, Field(ge=0)]]
 
@@ -41,7 +41,7 @@ class MatrixPatterns(Sampler):
 
     def draw(self, random: np.random.RandomState) -> list[list[int]]:
         while True:
-            patterns = [sorted(ints(random.permutation(self.grid**2)[: self.filled])) for _ in range(self.count)]
+            patterns = [sorted(random.permutation(self.grid**2)[: self.filled].tolist()) for _ in range(self.count)]
             if len({tuple(pattern) for pattern in patterns}) == self.count:
                 return patterns
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from ...stimuli.directions import STEPS
 from ..language.diagnostics import listed, show
-from .base import SAMPLERS, Sampler, ints
+from .base import SAMPLERS, Sampler
 from .patterns import MatrixPatterns, PatternDistractors
 
 _OPTIONS = 8
@@ -132,8 +132,8 @@ def _equidistant(random: np.random.RandomState) -> _Item:
     are filled in all and two that are white in all, on sixteen cells in random order: every pattern
     is equally likely to be the item, and so is each of its variations to be a given distractor.
     """
-    cells = ints(random.permutation(_GRID**2))
-    sets = ints(random.permutation(11)[:_OPTIONS])
+    cells = random.permutation(_GRID**2).tolist()
+    sets = random.permutation(11)[:_OPTIONS].tolist()
     options = [sorted([*cells[11:14], *(cells[(square + shift) % 11] for square in (1, 3, 4, 5, 9))]) for shift in sets]
     slot = int(random.randint(_OPTIONS))
     return {"memory": options[slot], "options": options, "slot": slot}
@@ -164,7 +164,7 @@ class SpanDistractors(Sampler):
         if self.domain == "spatial":
             figures = [self._figures.draw(random) for _ in range(self.count)]
             return [{"answer": figure["answer"], "cells": figure["cells"]} for figure in figures]
-        answers = [("red", "blue")[n] for n in ints(random.randint(2, size=self.count))]
+        answers = [("red", "blue")[n] for n in random.randint(2, size=self.count).tolist()]
         return [
             {"answer": answer, "colour": SHADES[answer][int(random.randint(len(SHADES[answer])))]} for answer in answers
         ]
@@ -202,7 +202,7 @@ def mirrored_cells(
     """
     columns = grid // 2
     area = grid * columns
-    left = ints(random.randint(area, size=count // 2) if repeats else random.permutation(area)[: count // 2])
+    left = (random.randint(area, size=count // 2) if repeats else random.permutation(area)[: count // 2]).tolist()
     unmoved = [left[n] for n in random.permutation(len(left))[unpaired // 2 :]]
     others = [place for place in range(area) if place not in left]
     added = [others[n] for n in random.permutation(len(others))[: unpaired // 2]]

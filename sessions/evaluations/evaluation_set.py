@@ -29,8 +29,8 @@ from ...core.json_values import as_levels, as_list, as_object
 from ...core.worker_pool import SerialPool
 from ...paradigms.identity import canonical, digest
 from ...paradigms.language.diagnostics import in_order, show, validated
-from ...paradigms.language.extends import in_library
 from ...paradigms.language.yaml_source import Document, YamlPath, read
+from ...paradigms.library import in_library
 from ..agent_checks import settings_of
 from ..beginning import begin
 from ..chosen_trials import ChosenTrials, choose_trials

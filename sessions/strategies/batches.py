@@ -9,7 +9,7 @@ from typing import Any
 from ...agents.base import BatchAgent
 from ...paradigms import Percept, PlannedTrial
 from ..agent_checks import answers_of
-from ..trial_log import SessionLog
+from ..run_trial import SessionLog
 from .taker import TrialSource, TrialTaker
 
 #: takes the percepts of a trial, and the hidden states with which it was answered

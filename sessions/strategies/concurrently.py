@@ -15,7 +15,7 @@ from ...core.event_loop import ENDING, catching
 from ...paradigms import PlannedTrial
 from ..before_trials import MachinePractice
 from ..record.reader import trial_key
-from ..trial_log import Judged
+from ..run_trial import Judged
 from .taker import TrialTaker
 
 _Trial = TypeVar("_Trial")

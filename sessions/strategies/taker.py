@@ -17,9 +17,8 @@ from ..agent_checks import check_episode, for_record
 from ..before_trials import Recalled, UnseenTrials, walk, with_examples
 from ..record.reader import SessionState, trial_key
 from ..record.writer import Recorder, TrialJournal
-from ..run_trial import Cues, WindowCues, run_trial
+from ..run_trial import Cues, Judged, SessionLog, WindowCues, run_trial
 from ..session import Session, brief, write_info
-from ..trial_log import Judged, SessionLog
 
 #: after so many failed trials, and none that succeeded, no more are tried; or after as many as were
 #: under way at once, since a refusal comes before an answer

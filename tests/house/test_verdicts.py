@@ -24,7 +24,7 @@ from verdict_words import EXPLANATIONS, Page, undeclared
 
 from spanlab.analysis.report import folder
 from spanlab.analysis.report.page import Options, compare
-from spanlab.analysis.stats.margins import read_margins
+from spanlab.analysis.stats.equivalence import read_margins
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = [rule for _, rule in declared()]

@@ -20,7 +20,7 @@ from written_anew import STORED
 PLACES = {
     "sessions/record/events.py": "    chance: Annotated[",
     "sessions/record/columns.py": '    *("practice", "pilot",',
-    "sessions/trial_log.py": '                "chance": step.truth.chance,',
+    "sessions/run_trial.py": '                "chance": step.truth.chance,',
 }
 
 

@@ -11,9 +11,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ....core.errors import SpanLabError
-from ....paradigms import Answer, Ask, NetworkView, Paradigm, PlannedTrial, Trial, compile_trial, plan_dataset
+from ....paradigms import (
+    Answer,
+    Ask,
+    NetworkView,
+    Paradigm,
+    PlannedTrial,
+    Trial,
+    compile_trial,
+    is_model_step,
+    plan_dataset,
+)
 from ....paradigms.identity import stream
-from ....paradigms.network_view import Labels, Loss, NetworkArrays, is_model_step, labels_of, network_arrays
+from ....paradigms.network_view import Labels, Loss, NetworkArrays, labels_of, network_arrays
 from .words import Store
 
 Split = Literal["train", "validation", "test"]

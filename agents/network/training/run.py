@@ -21,9 +21,9 @@ import torch
 
 from ....core.errors import SpanLabError
 from ....core.verdicts import VerdictRule
-from ....paradigms import plan_dataset
+from ....paradigms import is_model_step, plan_dataset
 from ....paradigms.identity import stream
-from ....paradigms.network_view import classes_of, is_model_step
+from ....paradigms.network_view import classes_of
 from ....stimuli import CANVAS
 from ..checkpoints_io import card, checkpoint
 from ..checkpoints_io.files import remove_leftovers

@@ -36,7 +36,6 @@ from spanlab.paradigms.responses.text import TypedText
 from spanlab.sessions import Request, begin
 from spanlab.sessions.key_mapping import (
     KeySetting,
-    answer_keys,
     check_answerable,
     check_buttons,
     check_keys,
@@ -44,6 +43,7 @@ from spanlab.sessions.key_mapping import (
     key_setting,
 )
 from spanlab.sessions.record.reader import read_responses, read_session
+from spanlab.sessions.session import recorded_keys
 
 SAME = Choice.model_validate({"options": ["same", "different"], "keys": ["f", "j"]})
 MATCH = Choice.model_validate({"options": ["m", "-"], "keys": ["m", "minus"]})
@@ -179,7 +179,7 @@ def test_the_record_keeps_the_keys(tmp_path: Path) -> None:
     noted = key_request(key_setting("swapped", ["same=s"]), "p1")
     session = begin(tmp_path, paradigm, IdealAgent(), plan, Request(extra={"keys": noted}))
     assert read_session(session.folder)["keys"] == noted
-    assert session.answer_keys == answer_keys(noted) == AnswerKeys(True, {"same": "s"})
+    assert session.answer_keys == recorded_keys(noted) == AnswerKeys(True, {"same": "s"})
     with pytest.raises(SpanLabError, match="not an answer to any question"):
         begin(
             tmp_path,

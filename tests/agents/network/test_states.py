@@ -17,9 +17,8 @@ from spanlab.agents.network import NetworkAgent  # noqa: E402
 from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.hidden_states import read_states  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.paradigms import load_paradigm, plan_session  # noqa: E402
+from spanlab.paradigms import is_model_step, load_paradigm, plan_session  # noqa: E402
 from spanlab.paradigms.language.schema import SessionDesign  # noqa: E402
-from spanlab.paradigms.network_view import is_model_step  # noqa: E402
 from spanlab.sessions import Request, Runner, Session, begin, read_responses  # noqa: E402
 from spanlab.sessions.large_run import parts_for  # noqa: E402
 from spanlab.stimuli.render.fast.batch import network_frames  # noqa: E402

@@ -16,9 +16,18 @@ from observed import Trial, along, switching, table, together
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.means.contrasts import contrast
 from spanlab.analysis.report.page import Options, compare
-from spanlab.analysis.stats.equivalence import alike, bayes_factor, equivalence, reliability, spearman_brown
+from spanlab.analysis.stats.equivalence import (
+    Margin,
+    alike,
+    bayes_factor,
+    bayes_factor_of,
+    bayes_in_words,
+    equivalence,
+    read_margins,
+    verdict_in_words,
+)
 from spanlab.analysis.stats.likeness import likeness
-from spanlab.analysis.stats.margins import Margin, bayes_factor_of, bayes_in_words, read_margins, verdict_in_words
+from spanlab.analysis.stats.reliability import reliability, spearman_brown
 from spanlab.core.errors import SpanLabError
 
 

@@ -21,7 +21,7 @@ from spanlab.analysis.effects.groups import between_groups, group_effect, people
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.report import folder as report_folder
-from spanlab.analysis.stats.margins import read_margins
+from spanlab.analysis.stats.equivalence import read_margins
 from spanlab.analysis.stats.mixed_contrasts import contrasts
 from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError

@@ -25,7 +25,7 @@ from spanlab.analysis.means.bootstrap import estimate
 from spanlab.analysis.means.cell_means import Cells
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of
 from spanlab.analysis.model_vs_human.scores import _limits_of_ratio as limits_of_ratio
-from spanlab.analysis.stats.margins import Margin
+from spanlab.analysis.stats.equivalence import Margin
 
 Random = np.random.RandomState
 SETS = 800

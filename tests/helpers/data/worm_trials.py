@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from spanlab.extensions.replication.worm.names import DATA_SETS, TRIALS, DataSet
-from spanlab.paradigms import Step, Trial
-from spanlab.paradigms.network_view import is_model_step
+from spanlab.paradigms import Step, Trial, is_model_step
 
 #: data sets by a short name of theirs
 SETS: dict[str, DataSet] = {data_set.stem: data_set for data_set in DATA_SETS}

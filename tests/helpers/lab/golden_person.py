@@ -14,7 +14,7 @@ import numpy as np
 from lab_journey import Traveller, watch
 
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.sessions import trial_log
+from spanlab.sessions.run_trial import SessionLog, TrialLog
 
 
 class Person(Traveller):
@@ -49,13 +49,13 @@ class Person(Traveller):
 
 def count(person: Person) -> None:
     """Let the person know how many ordinary trials are finished."""
-    finish = trial_log.SessionLog.finish
+    finish = SessionLog.finish
 
-    def finished(self: trial_log.SessionLog, log: trial_log.TrialLog, steps: int) -> None:
+    def finished(self: SessionLog, log: TrialLog, steps: int) -> None:
         finish(self, log, steps)
         person.done += not log.key.startswith("p")
 
-    trial_log.SessionLog.finish = finished  # type: ignore[method-assign]
+    SessionLog.finish = finished  # type: ignore[method-assign]
 
 
 def main(leave_after: int, arguments: list[str]) -> None:
