@@ -13,6 +13,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .agents.network.training.run import TrainingResult
     from .analysis.data.exclusions import Rule
     from .analysis.figures.figure import Bars, DrawnFigure
+    from .core.worker_pool import WorkerPool
     from .paradigms import Generator, Trial
     from .sessions.result import SessionResult
 
@@ -60,6 +62,15 @@ def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
             raise SpanLabError(text) from None
 
     return called
+
+
+def _pool(workers: int | None, scheduler: str | None) -> AbstractContextManager[WorkerPool | None]:
+    """Those who share the work of a command; None where this process works alone."""
+    if workers is None and scheduler is None:
+        return nullcontext()
+    from .core.worker_pool import open_pool
+
+    return open_pool(workers, scheduler)
 
 
 @_for_python
@@ -137,7 +148,6 @@ def replay(
     >>> result.responses.groupby("list_length")["correct"].mean().tolist()
     [1.0, 1.0]
     """
-    from .core.worker_pool import open_pool
     from .sessions.chosen_trials import choose_trials
     from .sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
     from .sessions.result import SessionResult
@@ -176,7 +186,7 @@ def replay(
         (name for name, value in (("workers", workers), ("scheduler", scheduler)) if value is not None), ""
     )
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
-    with open_pool(workers, scheduler) as pool:
+    with _pool(workers, scheduler) as pool:
         ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, pool)
     return SessionResult(session.folder, span)
 
@@ -337,7 +347,6 @@ def resume(
     True
     """
     from .agents.registry import check_options
-    from .core.worker_pool import open_pool
     from .sessions import complete, reopen
     from .sessions.conduct import Watcher, agent_again, carry_out, check_shared_out, say_on_stderr
     from .sessions.record.reader import has_failed
@@ -354,7 +363,7 @@ def resume(
     before = opened.info.get("care", {})
     waits = {"batch": "wait"} if before.get("batch") else {}  # also where it was left before
     opened, agent = agent_again(opened, {"care": {**before, **waits, **(care or {})}, "price": price}, watcher.say)
-    with open_pool(workers, scheduler) as pool:
+    with _pool(workers, scheduler) as pool:
         return SessionResult(folder, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
 
 

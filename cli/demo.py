@@ -401,8 +401,7 @@ def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, w
 def _drawn(name: str, paradigm: str, sessions: Sequence[Path], widths_mm: Mapping[str, float]) -> str:
     """A figure as SVG for each kind of screen, so wide that its letters keep their size on the
     page; empty where these sessions do not have it."""
-    from ..analysis.figures.charts import draw
-    from ..analysis.figures.sheet import Sheet
+    from ..analysis.figures.charts import Sheet, draw
     from ..api import figure
     from ..sessions.record.reader import read_session
 

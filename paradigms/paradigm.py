@@ -14,7 +14,7 @@ from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..core.registry import nearest
 from .identity import STREAMS, digest
 from .language.component_spec import COUNTERS, ComponentSpec, LevelText, Reader, read_component
-from .language.diagnostics import in_order, listed, show, validated
+from .language.diagnostics import in_order, listed, show
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .language.own_files import find_files, recorded_files, with_files
@@ -256,9 +256,7 @@ def build_paradigm(document: Document) -> Paradigm:
         )
     reader.files = recorded_files(data) if document.folder is None else find_files(data, document.folder, reader.report)
     data = with_files(data, reader.files)
-    head, errors = validated(Head, data)
-    for path, message in errors:
-        reader.report(path, message)
+    head = reader.validated(Head, data)
     factors = data.get("factors")
     raw_factors: dict[Any, Any] = factors if isinstance(factors, dict) else {}
     variables = set(raw_factors) | {"generator"}

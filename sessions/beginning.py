@@ -15,6 +15,7 @@ from typing import Any
 from ..agents.base import Agent, ConcurrentAgent, WindowAgent
 from ..core.atomic_files import first_free_folder
 from ..core.errors import SpanLabError, UnwritableError
+from ..core.locale import texts_for_people
 from ..paradigms import Generator, Paradigm, PlannedTrial, Trial, is_model_step, plan_practice, resolve_levels
 from ..paradigms.compile import one_of_each
 from ..paradigms.design import staircase_rule
@@ -30,8 +31,10 @@ from .agent_checks import settings_hash, settings_of
 from .key_mapping import check_answerable, check_buttons, check_keys
 from .record.reader import FORMAT_VERSION
 from .record.session_files import PARTS
-from .sent import sentences_of
 from .session import (
+    PAGES,
+    QUESTIONS,
+    SENTENCES,
     Session,
     brief,
     copy_files,
@@ -39,6 +42,7 @@ from .session import (
     instructions_for,
     plan_for_record,
     recorded_keys,
+    sentences_for_people,
     stairs_of,
     utc_now,
     write_info,
@@ -171,7 +175,7 @@ def begin(
         **_session_entries(planned, instructions, now()),
         **request.extra,
         **_levels_entries(planned),
-        **sentences_of(agent, paradigm, planned.asked, request.generator, request.language),
+        **_sentences_of(agent, paradigm, planned.asked, request.generator, request.language),
         **_score_fields(kinds),
         **({} if planned.rule is None else {"adaptive": planned.rule}),
         **({"quiz": paradigm.quiz.to_record()} if paradigm.quiz is not None and agent.kind.at_window else {}),
@@ -265,6 +269,34 @@ def _score_fields(kinds: Collection[ResponseKind]) -> dict[str, Any]:
     """The entry about the values that some kinds of questions add to their scores."""
     declared = {name: asdict(score) for kind in kinds for name, score in kind.score_fields.items()}
     return {"score_fields": declared} if declared else {}
+
+
+def _sentences_of(
+    agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, language: str
+) -> dict[str, Any]:
+    """The sentences that an agent reads besides the paradigm's instructions, for the record: pages
+    and legends of people, legends and questions of chat models.
+
+    Returns
+    -------
+    nothing for agents that do not read
+    """
+    if agent.kind.at_window:
+        return sentences_for_people(language)
+    if not agent.kind.reads:
+        return {}
+    kinds: dict[ResponseKind, None] = {}
+    for planned in plan:
+        kinds |= dict.fromkeys(
+            step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None
+        )
+    return {
+        SENTENCES: {
+            QUESTIONS: dict(agent.sentences(kinds)),
+            # a machine that practises is told what people read on the pages around practice
+            **({PAGES: texts_for_people(language)} if practises(agent) else {}),
+        }
+    }
 
 
 def practises(agent: Agent) -> bool:

@@ -35,8 +35,7 @@ from .chosen_trials import ChosenTrials
 from .large_run import parts_for
 from .record.events import Event
 from .record.reader import failed_trials, finished_trials, is_practice, read_events, read_session
-from .record.session_files import PARTS
-from .record.transcript_file import read_transcript, replies_by_trial
+from .record.session_files import PARTS, read_transcript, replies_by_trial
 from .runner import Progress, Runner
 from .session import FOLDERS, Session, brief, write_info
 
@@ -398,7 +397,7 @@ def replay_sessions(
     agents: Sequence[Agent],
     requests: Sequence[Request],
     watcher: Watcher,
-    pool: WorkerPool,
+    pool: WorkerPool | None,
 ) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
     """Run a session with each agent in turn, with the same trials.
 

@@ -28,10 +28,9 @@ from .record.events import Event
 from .record.reader import ResponseTable, packed, response_rows, response_table
 from .record.session_files import PARTS, part_path, parts_missing
 from .run_trial import SessionLog
-from .sent import questions_of
-from .session import Session, stored_paradigm
+from .session import Session, questions_of, stored_paradigm
 from .strategies.batches import run_batch
-from .strategies.taker import TrialSource
+from .strategies.one_by_one import TrialSource
 
 #: trials in a part
 PART = 1000

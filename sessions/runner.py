@@ -18,17 +18,15 @@ from .before_trials import apart_for
 from .large_run import ShardWorker, take_parts
 from .record.events import Event, Resumed, SessionStart
 from .record.reader import NO_TRIAL, SessionState, read_events, staircase_of, write_responses
-from .record.session_files import PARTS
+from .record.session_files import PARTS, read_transcript
 from .record.staircase import Staircase
-from .record.transcript_file import read_transcript
 from .record.writer import Recorder, TrialJournal
 from .run_trial import SessionLog
-from .sent import questions_of, recovered, speak_as_recorded, without_sentences
-from .session import Session, utc_now
+from .sent import recovered, without_sentences
+from .session import Session, questions_of, speak_as_recorded, utc_now
 from .strategies.batches import in_batches
 from .strategies.concurrently import concurrently, interruptible, practise_and_recall
-from .strategies.one_by_one import After, at_levels, one_by_one
-from .strategies.taker import TrialSource, TrialTaker, note_apparatus
+from .strategies.one_by_one import After, TrialSource, TrialTaker, at_levels, note_apparatus, one_by_one
 
 #: called after every finished trial with (trials done, trials in all)
 Progress = Callable[[int, int], None]

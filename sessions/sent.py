@@ -1,70 +1,17 @@
-"""The sentences of a session beside those of its paradigm: kept in its record, so that it goes on
-with the words with which it began."""
+"""The sentences of sessions whose record is too old to hold them, recovered from transcripts."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.base import Agent, ConcurrentAgent, Sentences
+from ..agents.base import Agent, Sentences
 from ..core.agent_kinds import kind_named
-from ..core.locale import kept, texts_for_people
 from ..paradigms import Paradigm, PlannedTrial, ResponseKind
 from .record.reader import trial_key
-from .record.transcript_file import is_reply
-
-SENTENCES = "sentences"
-_PAGES, _QUESTIONS = "pages", "questions"
-
-
-def sentences_of(
-    agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, language: str
-) -> dict[str, Any]:
-    """The sentences that an agent reads besides the paradigm's instructions, for the record: pages
-    and legends of people, legends and questions of chat models.
-
-    Returns
-    -------
-    nothing for agents that do not read
-    """
-    if agent.kind.at_window:
-        return sentences_for_people(language)
-    if not agent.kind.reads:
-        return {}
-    kinds: dict[ResponseKind, None] = {}
-    for planned in plan:
-        kinds |= dict.fromkeys(
-            step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None
-        )
-    # a machine that practises is told what people read on the pages around practice
-    practises = isinstance(agent, ConcurrentAgent) and agent.practises
-    return {
-        SENTENCES: {
-            _QUESTIONS: dict(agent.sentences(kinds)),
-            **({_PAGES: texts_for_people(language)} if practises else {}),
-        }
-    }
-
-
-def sentences_for_people(language: str) -> dict[str, Any]:
-    """The sentences that a participant reads besides the texts of a paradigm or a study, for the
-    record."""
-    return {SENTENCES: {_PAGES: texts_for_people(language)}}
-
-
-@contextmanager
-def speak_as_recorded(info: Mapping[str, Any]) -> Generator[None]:
-    """Use the sentences with which the session (or the session of a study) began."""
-    pages = info.get(SENTENCES, {}).get(_PAGES)
-    with kept(info["language"], pages) if pages else nullcontext():
-        yield
-
-
-def questions_of(info: Mapping[str, Any]) -> Mapping[str, Sentences]:
-    """The sentences about each kind of question for a chat model, from the record."""
-    return info.get(SENTENCES, {}).get(_QUESTIONS, {})
+from .record.session_files import is_reply
+from .session import SENTENCES
 
 
 def without_sentences(info: Mapping[str, Any]) -> bool:

@@ -10,7 +10,8 @@ import base64
 import binascii
 import hashlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from ..core.agent_kinds import kind_named
 from ..core.atomic_files import only_writer, write_json, write_whole
 from ..core.errors import SpanLabError
 from ..core.json_values import as_object
+from ..core.locale import kept, texts_for_people
 from ..paradigms import (
     STANDARD_KEYS,
     AnswerKeys,
@@ -45,6 +47,10 @@ from ..stimuli.own_files import content_of, remember, suffix_of
 from .record.reader import read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
 from .record.session_files import PARTS, parts_missing
 from .record.session_info import OF_SOME_TRIALS
+
+#: the entry of ``session.json`` on the sentences beside those of the paradigm, so that a session goes on with the
+#: words with which it began: those of pages and legends, and those about a machine's questions
+SENTENCES, PAGES, QUESTIONS = "sentences", "pages", "questions"
 
 
 def utc_now() -> str:
@@ -180,6 +186,25 @@ def brief(
         sentences or {},
     )
     return replace(context, prompts=prompts, questionnaire=paradigm.is_questionnaire)
+
+
+def sentences_for_people(language: str) -> dict[str, Any]:
+    """The sentences that a participant reads besides the texts of a paradigm or a study, for the
+    record."""
+    return {SENTENCES: {PAGES: texts_for_people(language)}}
+
+
+@contextmanager
+def speak_as_recorded(info: Mapping[str, Any]) -> Generator[None]:
+    """Use the sentences with which the session (or the session of a study) began."""
+    pages = info.get(SENTENCES, {}).get(PAGES)
+    with kept(info["language"], pages) if pages else nullcontext():
+        yield
+
+
+def questions_of(info: Mapping[str, Any]) -> Mapping[str, Sentences]:
+    """The sentences about each kind of question for a chat model, from the record."""
+    return info.get(SENTENCES, {}).get(QUESTIONS, {})
 
 
 def design_of(paradigm: Paradigm, name: str) -> SessionDesign:

@@ -549,7 +549,7 @@ def facts_of(
         changing="{=" in written and several,
         protocol=_protocol(session),
         context=_context(session),
-        browser=str(browser_of(session) or ""),
+        browser=str(browser_of(session) or "") if kind_named(str(session.get("agent_kind") or "")).at_window else "",
         former=former_network(as_object(session.get("agent_settings"))),
         model=json.dumps([link.get(name) for name in ("set", "settings")] + [session.get("agent")]) if link else "",
         wording=str(link.get("wording") or ""),

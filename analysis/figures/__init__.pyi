@@ -1,7 +1,9 @@
 from . import prospects as prospects
+from .charts import Sheet as Sheet
 from .charts import declared as declared
 from .charts import draw as draw
 from .charts import plain as plain
+from .charts import recoloured as recoloured
 from .charts import save_as as save_as
 from .charts import title_lines as title_lines
 from .figure import DrawnFigure as DrawnFigure
@@ -9,8 +11,6 @@ from .figure import Wish as Wish
 from .groups_figure import GROUPS as GROUPS
 from .nback_chart import nback_rows as nback_rows
 from .roc_figure import ROC as ROC
-from .sheet import Sheet as Sheet
-from .sheet import recoloured as recoloured
 from .worm import NUMBERS as NUMBERS
 from .worm import OTHERS as OTHERS
 from .worm import PAPER_FIGURES as PAPER_FIGURES

@@ -1,25 +1,114 @@
 """Charts, declared once in Vega-Lite: the same declaration is drawn by the browser (interactive,
-light and dark) and written as SVG and PDF."""
+light and dark) and written into files. There heading and legend are set around it, as wide as a
+column of a journal, in a theme, with letters on its panels.
+"""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from xml.sax.saxutils import escape, quoteattr
 
-from ...core.atomic_files import user_cache, write_whole
 from ...core.errors import SpanLabError
 from ..data.style import Look
-from .sheet import PLAIN, PX, Sheet, composed, fitted, in_dark, legend_of, lettered, size_of
 
 #: The Vega-Lite that figures are written in.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 #: Font stack of figures; nothing is fetched.
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
+#: Themes of files.
+THEMES = ("light", "dark")
+#: Pixels of a millimetre, as browsers and printers take them.
+PX = 96 / 25.4
+#: Columns of journals, in mm, as examples; other widths are as good.
+NARROWEST, WIDEST = 40.0, 400.0
+#: The longest side of a drawing, in px.
+LARGEST = 30_000.0
+#: Outlines of the figures' point shapes, for legends.
+SHAPES = {
+    "circle": "M-4.4 0a4.4 4.4 0 1 0 8.8 0a4.4 4.4 0 1 0-8.8 0Z",
+    "square": "M-3.6-3.6H3.6V3.6H-3.6Z",
+    "diamond": "M0-5.2L4.2 0L0 5.2L-4.2 0Z",
+    "triangle-up": "M0-4.6L4.6 3.6H-4.6Z",
+    "triangle-down": "M0 4.6L-4.6-3.6H4.6Z",
+    "triangle-right": "M4.8 0L-3.6 4.6V-4.6Z",
+    "triangle-left": "M-4.8 0L3.6-4.6V4.6Z",
+    "cross": "M-1.5-4.2H1.5V-1.5H4.2V1.5H1.5V4.2H-1.5V1.5H-4.2V-1.5H-1.5Z",
+    "wedge": "M0-4.5L-1.2 2.2H1.2Z",
+    "stroke": "M-4.5-1.2H4.5V1.2H-4.5Z",
+}
+#: Names stand at the ends of lines in panels that are higher than this, in px, or twice as wide.
+_LEAST_NAMED = 140.0
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#: Widths of letters from the space to ~ in thousandths of the font size: those of Helvetica, which
+#: Arial and Liberation Sans share.
+_WIDTH_TABLE = """
+278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556
+556 278 278 584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667 556 833 722 778 667 778
+722 667 611 722 667 944 667 667 611 278 278 278 469 556 333 556 556 500 556 556 278 556 556 222 222
+500 222 833 556 556 556 556 333 500 278 556 500 722 500 500 500 334 260 334 584
+"""
+_WIDTHS = [int(width) for width in _WIDTH_TABLE.split()]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Layout of a figure in a file.
+
+    Parameters
+    ----------
+    width_mm : as wide as this, with text at its size; as wide as the chart comes out when not given
+    theme : ``light`` or ``dark``
+    heading : whether title and caption stand above the chart
+    letters : whether panels have letters
+    dpi : dots per inch of pictures made of dots
+    """
+
+    width_mm: float | None = None
+    theme: Literal["light", "dark"] = "light"
+    heading: bool = True
+    letters: bool = False
+    dpi: int = 300
+
+
+#: How files look unless somebody asks for something else.
+PLAIN = Sheet()
+
+
+def sheet_for(
+    width: str = "",
+    theme: str = "light",
+    heading: bool = True,
+    letters: bool = False,
+    dpi: int = 300,
+    option: str = "--",
+) -> Sheet:
+    """Check the options for how a figure looks.
+
+    Raises
+    ------
+    SpanLabError
+        for widths that are none, for themes that are not there, and for a number of dots that no
+        picture has.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(mm|cm|in)", width.strip()) if width else None
+    if width and match is None:
+        raise SpanLabError(
+            f"{option}width is a number and its unit, such as 88mm (one column) or 180mm (two), not '{width}'"
+        )
+    mm = None if match is None else float(match[1]) * {"mm": 1.0, "cm": 10.0, "in": 25.4}[match[2]]
+    if mm is not None and not NARROWEST <= mm <= WIDEST:
+        raise SpanLabError(f"{option}width is between {NARROWEST:.0f}mm and {WIDEST:.0f}mm, not {width}")
+    if theme != "light" and theme != "dark":
+        raise SpanLabError(f"{option}theme is {' or '.join(THEMES)}, not '{theme}'")
+    if not 50 <= dpi <= 1200:
+        raise SpanLabError(f"{option}dpi is between 50 and 1200, not {dpi}")
+    return Sheet(mm, theme, heading, letters, dpi)
 
 
 def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None, paper: str) -> dict[str, Any]:
@@ -186,31 +275,6 @@ def vegalite_version() -> str:
     return ([version for version in known if version.split(".")[0] == major] or known)[-1]
 
 
-@functools.cache
-def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element. Bundling takes longer
-    than drawing several figures and always gives the same result, so the bundle of these versions
-    is kept in the user's cache; a damaged one is made again."""
-    from importlib.metadata import version
-
-    import vl_convert as vlc
-
-    kept = user_cache() / f"vega-{version('vl-convert-python')}-{vegalite_version()}.js"
-    with suppress(OSError, UnicodeDecodeError):
-        stamp, _, script = kept.read_bytes().partition(b"\n")
-        if stamp == _stamp(script):
-            return script.decode()
-    bundle = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
-    script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    with suppress(SpanLabError):  # without a cache it takes its time again
-        write_whole(kept, _stamp(script.encode()) + b"\n" + script.encode(), folders="all", together=True)
-    return script
-
-
-def _stamp(script: bytes) -> bytes:
-    return b"// " + hashlib.sha256(script).hexdigest().encode()
-
-
 def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]:
     """Write a declared chart as ``<stem>.svg`` and ``<stem>.pdf``, in the print theme; needs no
     browser and no network.
@@ -319,3 +383,222 @@ def _with_plain_legend(drawing: dict[str, Any], agents: Sequence[Look]) -> dict[
             "fillOpacity": {"signal": f"indexof({hollow}, datum.value) < 0 ? 1 : 0"}
         }
     return drawing
+
+
+def text_width(text: str, size: float) -> float:
+    """About how wide a text is in px."""
+    return (
+        size
+        / 1000
+        * sum(_WIDTHS[ord(one) - 32] if 32 <= ord(one) < 127 else 1000 if ord(one) > 0x2E7F else 600 for one in text)
+    )
+
+
+def wrapped(text: str, size: float, width: float) -> list[str]:
+    """A text in lines that are no wider than ``width`` px."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and text_width(f"{lines[-1]} {word}", size) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def lettered(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A declaration whose panels have letters: A, B, C ..."""
+    if "facet" in spec:
+        names = {name: f"{_LETTERS[at % 26]}\u2002{name}" for at, name in enumerate(spec["facet"]["sort"])}
+        rows = [{**row, "panel": names.get(row.get("panel"), row.get("panel"))} for row in spec["data"]["values"]]
+        return {**spec, "facet": {**spec["facet"], "sort": list(names.values())}, "data": {"values": rows}}
+    if "concat" in spec:
+        panels = []
+        for at, panel in enumerate(spec["concat"]):
+            heading = panel.get("title") or {"text": "", "anchor": "start", "frame": "group"}
+            heading = (
+                heading if isinstance(heading, Mapping) else {"text": heading, "anchor": "start", "frame": "group"}
+            )
+            panels.append(
+                {
+                    **panel,
+                    "title": {
+                        **heading,
+                        "text": f"{_LETTERS[at % 26]}\u2002{str(heading.get('text', '')).strip()}".rstrip(),
+                    },
+                }
+            )
+        return {**spec, "concat": panels}
+    return dict(spec)
+
+
+def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
+    """A declaration whose panels fit side by side into ``width`` px: as many in a row as stay
+    legible."""
+    axis, gap = 54.0, 16.0
+    if "facet" in spec:
+        panels = list(spec["facet"]["sort"])
+        least = min(width - axis, max(100.0, max((text_width(name, 12) for name in panels), default=0.0)))
+        most = max(1, min(len(panels), int((width - axis + gap) // (least + gap))))
+        rows = -(-len(panels) // most)
+        columns = -(-len(panels) // rows)
+        wide = min(300.0, (width - axis - gap * (columns - 1)) / columns)
+        high = min(150.0, max(96.0, wide * 0.8))
+        return {
+            **_named(spec, high > _LEAST_NAMED),
+            "columns": columns,
+            "spec": {**spec["spec"], "width": wide, "height": high},
+        }
+    if "concat" in spec:
+        between, every = 46.0, spec.get("columns") or len(spec["concat"])
+        columns = max(1, min(every, int((width + between) // (100 + between))))
+        while every % columns:
+            columns -= 1
+        wide = (width - between * columns) / columns
+        panels = [{**panel, "width": wide, "height": min(150.0, max(96.0, wide * 0.8))} for panel in spec["concat"]]
+        return {**spec, "concat": panels, "columns": columns, "spacing": {**spec.get("spacing", {}), "column": between}}
+    if "layer" in spec or "mark" in spec:
+        wide = width - axis
+        return {**_named(spec, wide > 2 * _LEAST_NAMED), "width": wide, "height": max(120.0, min(wide * 0.57, 300.0))}
+    return dict(spec)
+
+
+def _named(spec: Mapping[str, Any], named: bool) -> dict[str, Any]:
+    """A declaration with names at the ends of lines where there is room for them; the legend below
+    has them in any case."""
+    params = [{**one, "value": named} if one.get("name") == "labels" else one for one in spec.get("params", ())]
+    return {**spec, "params": params} if params else dict(spec)
+
+
+def in_dark(spec: Mapping[str, Any], agents: Sequence[Look]) -> dict[str, Any]:
+    """A declaration whose colours of answerers are those on black."""
+    return recoloured(spec, {look.light: look.dark for look in agents})
+
+
+def recoloured(spec: Mapping[str, Any], colours: Mapping[str, str]) -> dict[str, Any]:
+    """A declaration with other colours, by those that it has; its rows stay as they are."""
+
+    def changed(part: Any) -> Any:
+        if isinstance(part, Mapping):
+            return {key: changed(value) for key, value in part.items()}
+        return (
+            [changed(one) for one in part]
+            if isinstance(part, list)
+            else colours.get(part, part)
+            if isinstance(part, str)
+            else part
+        )
+
+    return {key: value if key == "data" else changed(value) for key, value in spec.items()}
+
+
+def legend_of(spec: Mapping[str, Any], agents: Sequence[Look]) -> list[Look]:
+    """The answerers in the legend of a declaration, people first; empty where it has no legend, or
+    one of something else."""
+    rows = [row for row in spec.get("data", {}).get("values", ()) if isinstance(row, Mapping)]
+    there = {row["agent"] for row in rows if "agent" in row}
+    thin = {row["agent"] for row in rows if row.get("crowd")}
+    if not there <= {look.label for look in agents} or not _has_legend(spec):
+        return []
+    off = {name for one in spec.get("params", ()) if one.get("name") == "hidden" for name in one.get("value") or ()}
+    return [look for look in reversed(agents) if look.label in there - off - thin]
+
+
+def _has_legend(part: Any) -> bool:
+    if isinstance(part, Mapping):
+        return any(
+            (key == "legend" and isinstance(value, Mapping)) or (key != "data" and _has_legend(value))
+            for key, value in part.items()
+        )
+    return isinstance(part, list) and any(map(_has_legend, part))
+
+
+def size_of(svg: str) -> tuple[float, float]:
+    """Width and height of a drawn chart, in px.
+
+    Raises
+    ------
+    SpanLabError
+        when it has none, or is so large (:data:`LARGEST`) that converting it would take all memory.
+    """
+    head = svg.partition(">")[0]
+    sides = [float(match[1]) for name in ("width", "height") if (match := re.search(rf' {name}="([^"]+)"', head))]
+    if len(sides) < 2 or not all(0 < side <= LARGEST for side in sides):
+        drawn = " by ".join(f"{side:.3g}" for side in sides) or "of no size"
+        raise SpanLabError(f"the drawing came out {drawn} px; at most {LARGEST:,.0f} px a side can be written")
+    return sides[0], sides[1]
+
+
+def composed(
+    svg: str, title: Mapping[str, Any] | str | None, legend: Sequence[Look], sheet: Sheet, theme: Mapping[str, Any]
+) -> str:
+    """A drawn chart with its heading above and its legend below, as one picture.
+
+    Parameters
+    ----------
+    svg : the chart, without either
+    title : of the declaration: ``text`` and ``subtitle``
+    legend : whom it names
+    theme : the configuration that the chart was drawn with
+    """
+    wide, high = size_of(svg)
+    body = svg.partition(">")[2]
+    pad = 6.0
+    least = wide if sheet.width_mm is None else sheet.width_mm * PX
+    whole = max(wide, least) if sheet.width_mm else max(wide, 420.0)
+    look, ink, soft = theme["title"], theme["title"]["color"], theme["title"]["subtitleColor"]
+    parts: list[str] = []
+    top = pad
+    if sheet.heading and title:
+        words = title if isinstance(title, Mapping) else {"text": title}
+        small = sheet.width_mm is not None and sheet.width_mm < 120
+        size, below = (12.0, 9.0) if small else (look["fontSize"], look["subtitleFontSize"])
+        subtitle = words.get("subtitle") or []
+        for line in wrapped(str(words.get("text", "")), size * 1.06, whole - 2 * pad):
+            top += size * 1.2
+            parts.append(_text(line, pad, top - 3, size, ink, look["font"], "bold"))
+        for line in wrapped(" ".join([subtitle] if isinstance(subtitle, str) else subtitle), below, whole - 2 * pad):
+            top += below * 1.3
+            parts.append(_text(line, pad, top - 2, below, soft, look["font"]))
+        top += 8
+    parts.append(
+        f'<g transform="translate({(whole - wide) / 2 if sheet.width_mm else 0:.2f},{top:.2f})">{body.rpartition("</svg>")[0]}</g>'  # noqa: E501
+    )
+    top += high
+    x, row = pad, 16.0
+    for one in legend:
+        size = 9.5 if sheet.width_mm is not None and sheet.width_mm < 120 else 11.5
+        need = 36 + text_width(one.label, size) + 14
+        if x > pad and x + need > whole - pad + 14:
+            x, top = pad, top + row
+        colour = one.dark if sheet.theme == "dark" else one.light
+        fill = theme["background"] if one.hollow else colour
+        dash = f' stroke-dasharray="{one.dash[0]} {one.dash[1]}"' if one.dash[0] > 1 else ""
+        parts.append(
+            f'<g transform="translate({x:.2f},{top + 8:.2f})"><path d="M0 0H28" stroke="{colour}"'
+            f' stroke-width="{one.width}"{dash}/>'
+            f'<path d="{SHAPES.get(one.shape, SHAPES["circle"])}" transform="translate(14 0)" stroke="{colour}"'
+            f' stroke-width="1.4" fill="{fill}"/>'
+            f"{_text(one.label, 34, size * 0.35, size, ink, look['font'])}</g>"
+        )
+        x += need
+    tall = top + (row if legend else 0) + pad
+    factor = least / whole if sheet.width_mm else 1.0
+    unit = (
+        [f"{sheet.width_mm:g}mm", f"{tall * factor / PX:.3f}mm"]
+        if sheet.width_mm is not None
+        else [f"{whole:g}", f"{tall:g}"]
+    )
+    ground = theme["background"]
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="marks"'
+        f' version="1.1" width="{unit[0]}" height="{unit[1]}" viewBox="0 0 {whole:g} {tall:g}"><rect width="{whole:g}"'
+        f' height="{tall:g}" fill="{ground}"/>{"".join(parts)}</svg>'
+    )
+
+
+def _text(words: str, x: float, y: float, size: float, colour: str, font: str, weight: str = "") -> str:
+    heavy = f' font-weight="{weight}"' if weight else ""
+    return (
+        f'<text x="{x:.2f}" y="{y:.2f}" font-family={quoteattr(font)} font-size="{size:g}px"{heavy}'
+        f' fill="{colour}">{escape(words)}</text>'
+    )

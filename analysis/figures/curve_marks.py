@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..data.coding import records
 from ..data.style import Look, crowd, unasked
-from .sheet import text_width
+from .charts import text_width
 
 #: Width and height of a panel, in px.
 PANEL = (190, 150)

@@ -3,24 +3,25 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 from ...core.agent_kinds import PARTICIPANT
-from ...core.atomic_files import write_whole
+from ...core.atomic_files import user_cache, write_whole
 from ...core.errors import SpanLabError
 from ..data.column_map import AS_WRITTEN, ColumnMap
 from ..data.exclusions import Rule
 from ..data.loading import Data, load, tables_and_folders
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, looks
-from ..figures.charts import page_theme, vega_script
-from ..figures.sheet import SHAPES
+from ..figures.charts import SHAPES, page_theme, vegalite_version
 from ..model_vs_human.differences import at_common_conditions
 from ..nback.published import REFERENCE
 from ..stats.equivalence import Margin
@@ -303,3 +304,28 @@ def _version() -> str:
         return version("spanlab")
     except PackageNotFoundError:
         return ""
+
+
+@functools.cache
+def vega_script() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element. Bundling takes longer
+    than drawing several figures and always gives the same result, so the bundle of these versions
+    is kept in the user's cache; a damaged one is made again."""
+    from importlib.metadata import version
+
+    import vl_convert as vlc
+
+    kept = user_cache() / f"vega-{version('vl-convert-python')}-{vegalite_version()}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        stamp, _, script = kept.read_bytes().partition(b"\n")
+        if stamp == _checksum(script):
+            return script.decode()
+    bundle = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
+    script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    with suppress(SpanLabError):  # without a cache it takes its time again
+        write_whole(kept, _checksum(script.encode()) + b"\n" + script.encode(), folders="all", together=True)
+    return script
+
+
+def _checksum(script: bytes) -> bytes:
+    return b"// " + hashlib.sha256(script).hexdigest().encode()

@@ -152,8 +152,7 @@ def figure(
 ) -> None:
     """Draw one figure from any data, or print its table if no file is named."""
     from ...analysis.figure_catalogue import FIGURES, figure_named, wish_for
-    from ...analysis.figures.charts import save_as
-    from ...analysis.figures.sheet import sheet_for
+    from ...analysis.figures.charts import save_as, sheet_for
     from ...analysis.stats.equivalence import read_margins
 
     if list_:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
 from ...core.registry import Component, Registry, nearest
@@ -92,6 +92,7 @@ def filled(text: str, levels: Mapping[str, Any], where: str) -> str:
 
 
 C = TypeVar("C", bound=Component)
+M = TypeVar("M", bound=BaseModel)
 
 #: names that every loop binds beside its own variables: the count from 0 and from 1
 COUNTERS = ("index", "number")
@@ -124,6 +125,15 @@ class Reader:
         if len(self.problems) > MAX_PROBLEMS:
             more = Problem(self.document.name, "", f"more than {MAX_PROBLEMS} problems; correct these first")
             raise ParadigmError([*in_order(self.problems)[:MAX_PROBLEMS], more])
+
+    def validated(self, model: type[M], value: Any) -> M | None:
+        """The model built from a value of the document's top; None after reporting what is wrong."""
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            for path, message in sentences(error, model, value):
+                self.report(path, message)
+            return None
 
     def reporter(self, path: YamlPath) -> Callable[[YamlPath, str], None]:
         """Report below ``path``."""
@@ -288,6 +298,11 @@ class ComponentSpec(Generic[C]):
                 {key: _PENDING if key in dynamic else value for key, value in parameters.items()}
             )
         except ValidationError as error:
+            if all(
+                item["type"] != "extra_forbidden" and item["loc"][:1] and item["loc"][0] in dynamic
+                for item in error.errors(include_url=False, include_context=False, include_input=False)
+            ):
+                return
             for below, message in sentences(error, self.cls, parameters):
                 if not (below and below[0] in dynamic and "unknown key" not in message):
                     self._reader.report(self._path + below, message)

@@ -38,8 +38,7 @@ from ...paradigms.identity import canonical, digest
 from ..agent_checks import settings_hash, settings_of
 from ..conduct import Watcher
 from ..record.reader import is_practice, read_events, trials_left
-from ..record.session_files import PARTS
-from ..record.transcript_file import read_transcript, replies_by_trial
+from ..record.session_files import PARTS, read_transcript, replies_by_trial
 from ..record.writer import Recorder, TrialJournal
 from ..replaying import TakenTrial, said_after, taken_trials
 from ..session import brief, same_trials, utc_now

@@ -1,6 +1,7 @@
 from .columns import COLUMNS as COLUMNS
 from .columns import FURTHER as FURTHER
 from .columns import OWN_COLUMNS as OWN_COLUMNS
+from .columns import Column as Column
 from .columns import response_rows as response_rows
 from .events import Event as Event
 from .events import Notes as Notes
@@ -9,7 +10,6 @@ from .events import Score as Score
 from .events import ShownDisplay as ShownDisplay
 from .further_events import event_meaning as event_meaning
 from .marking import CLOSED as CLOSED
-from .marking import Column as Column
 from .marking import Holds as Holds
 from .marking import InTable as InTable
 from .marking import fields_of as fields_of

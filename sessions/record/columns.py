@@ -7,16 +7,17 @@ Some columns say which displays had a time to last, and how they were shown.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from typing_extensions import TypedDict
 
 from .events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
 from .further_events import OWN_EVENTS, event_cells
-from .marking import Cell, Holds, InTable, columns_of, fields_of
+from .marking import Cell, ColumnType, Holds, InTable, fields_of
 from .session_files import finished_trials
 from .session_info import SessionInfo, in_browser
 
@@ -25,6 +26,9 @@ RELOADED = "reloaded"
 #: An answer is followed by the end of its display within so many refreshes, where it ends the
 #: display; and what late frames and a late press took.
 _REFRESHES_AFTER_ANSWER = 3
+
+
+_TYPES: Mapping[type, ColumnType] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +242,7 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
     of each trial and attempt the values, None where nothing had a time to last, or nobody watched
     """
     apparatus: Mapping[str, Any] = session.get("apparatus") or {}
-    watched, at_page = apparatus.get("focus") == "watched", in_browser(session)
+    watched = apparatus.get("focus") == "watched"
     timings: dict[tuple[str, int], TrialTiming] = {}
     reloads: Counter[str] = Counter()
     for event in events:
@@ -253,7 +257,7 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
                 trial_unfocused_ms=0.0 if watched else None,
                 trial_implausible=None,
                 trial_cuts=attempt - 1,
-                trial_reloads=reloads[trial] if at_page else None,
+                trial_reloads=reloads[trial] if in_browser(session) else None,
             )
             timing = timings.setdefault((trial, attempt), new)
             notes = _notes_of(event)
@@ -299,6 +303,90 @@ def _joined(before: str | None, reasons: Iterable[str]) -> str:
 
 def _away(times: Any) -> float:
     return sum(float(absence.get("for_ms") or 0.0) for absence in times or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the response table.
+
+    ``measured`` columns hold what the machine or the person happened to take (times, frames,
+    latency); all others are the same in every run of the same session. Columns of type ``json``
+    hold a scalar of any type as JSON text (answers may be numbers or words). ``loaded`` ones are
+    read by the analysis.
+    """
+
+    name: str
+    type: ColumnType
+    meaning: str
+    unit: str = ""
+    measured: bool = False
+    loaded: bool = False
+
+
+def _column_type(type_: Any) -> ColumnType:
+    if get_origin(type_) is Literal:
+        return "string"
+    types: set[ColumnType] = {
+        _TYPES.get(member, "json") for member in get_args(type_) or (type_,) if member is not NoneType
+    }
+    return types.pop() if len(types) == 1 else "json"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSource:
+    """The columns that come from one model: how its part of a row is made."""
+
+    cells: tuple[tuple[str, str, Callable[[Any], Cell] | None, Cell], ...]
+
+    def fill(self, record: Mapping[str, Any]) -> dict[str, Cell]:
+        """Its part of a row."""
+        row: dict[str, Cell] = {}
+        for name, field, cell, missing in self.cells:
+            value = record.get(field, missing)
+            if cell is not None:
+                value = missing if record.get(field) is None else cell(value)
+            row[name] = value
+        return row
+
+
+def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Column, ...], tuple[ColumnSource, ...]]:
+    """The response table, and for each model what it gives to a row.
+
+    A field that two models share is a column of the first.
+
+    Parameters
+    ----------
+    order : the names of all columns
+
+    Raises
+    ------
+    TypeError
+        when a column has no place in the order, or a name in the order is no column.
+    """
+    columns: dict[str, Column] = {}
+    sources: list[ColumnSource] = []
+    for model in models:
+        cells: list[tuple[str, str, Callable[[Any], Cell] | None, Cell]] = []
+        for field in fields_of(model):
+            marks, holds = field.in_table, field.holds
+            if marks is None or (name := marks.name or field.name) in columns:
+                continue
+            columns[name] = Column(
+                name,
+                marks.type or _column_type(field.type),
+                marks.meaning or holds.meaning,
+                holds.unit,
+                holds.measured,
+                marks.loaded,
+            )
+            cells.append((name, field.name, marks.cell, marks.missing))
+        sources.append(ColumnSource(tuple(cells)))
+    if columns.keys() != set(order) or len(order) != len(columns):
+        raise TypeError(
+            "columns without a place in the order, or in it without a field:"
+            f" {', '.join(sorted(columns.keys() ^ set(order))) or 'one of them twice'}"
+        )
+    return tuple(columns[name] for name in order), tuple(sources)
 
 
 #: The declared columns in their order: the session, the trial and its question, the item, the

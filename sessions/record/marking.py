@@ -7,10 +7,9 @@ costs nothing where a trial is timed, and no byte of a file depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from types import NoneType
 from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict
@@ -21,8 +20,6 @@ Cell = str | int | float | None
 
 #: Models that are to have no other keys than theirs, and those of which others may say more.
 CLOSED, OPEN = ConfigDict(extra="forbid", strict=True), ConfigDict(extra="allow", strict=True)
-
-_TYPES: Mapping[type, ColumnType] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +76,6 @@ class Field:
     in_table: InTable | None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the response table.
-
-    ``measured`` columns hold what the machine or the person happened to take (times, frames,
-    latency); all others are the same in every run of the same session. Columns of type ``json``
-    hold a scalar of any type as JSON text (answers may be numbers or words). ``loaded`` ones are
-    read by the analysis.
-    """
-
-    name: str
-    type: ColumnType
-    meaning: str
-    unit: str = ""
-    measured: bool = False
-    loaded: bool = False
-
-
 @cache
 def fields_of(model: type) -> tuple[Field, ...]:
     """The fields of a model, in the order in which they are declared."""
@@ -127,69 +106,3 @@ def inner_models(type_: Any) -> Iterator[type]:
         yield type_
     for inner in get_args(type_):
         yield from inner_models(inner)
-
-
-def _column_type(type_: Any) -> ColumnType:
-    if get_origin(type_) is Literal:
-        return "string"
-    types: set[ColumnType] = {
-        _TYPES.get(member, "json") for member in get_args(type_) or (type_,) if member is not NoneType
-    }
-    return types.pop() if len(types) == 1 else "json"
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnSource:
-    """The columns that come from one model: how its part of a row is made."""
-
-    cells: tuple[tuple[str, str, Callable[[Any], Cell] | None, Cell], ...]
-
-    def fill(self, record: Mapping[str, Any]) -> dict[str, Cell]:
-        """Its part of a row."""
-        row: dict[str, Cell] = {}
-        for name, field, cell, missing in self.cells:
-            value = record.get(field, missing)
-            if cell is not None:
-                value = missing if record.get(field) is None else cell(value)
-            row[name] = value
-        return row
-
-
-def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Column, ...], tuple[ColumnSource, ...]]:
-    """The response table, and for each model what it gives to a row.
-
-    A field that two models share is a column of the first.
-
-    Parameters
-    ----------
-    order : the names of all columns
-
-    Raises
-    ------
-    TypeError
-        when a column has no place in the order, or a name in the order is no column.
-    """
-    columns: dict[str, Column] = {}
-    sources: list[ColumnSource] = []
-    for model in models:
-        cells: list[tuple[str, str, Callable[[Any], Cell] | None, Cell]] = []
-        for field in fields_of(model):
-            marks, holds = field.in_table, field.holds
-            if marks is None or (name := marks.name or field.name) in columns:
-                continue
-            columns[name] = Column(
-                name,
-                marks.type or _column_type(field.type),
-                marks.meaning or holds.meaning,
-                holds.unit,
-                holds.measured,
-                marks.loaded,
-            )
-            cells.append((name, field.name, marks.cell, marks.missing))
-        sources.append(ColumnSource(tuple(cells)))
-    if columns.keys() != set(order) or len(order) != len(columns):
-        raise TypeError(
-            "columns without a place in the order, or in it without a field:"
-            f" {', '.join(sorted(columns.keys() ^ set(order))) or 'one of them twice'}"
-        )
-    return tuple(columns[name] for name in order), tuple(sources)

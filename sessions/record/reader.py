@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
-from .columns import COLUMNS, TRIAL_TIMING, response_rows, trial_timing
+from .columns import COLUMNS, TRIAL_TIMING, Column, response_rows, trial_timing
 from .events import Event, TrialStart
-from .marking import Cell, Column
+from .marking import Cell
 from .session_files import (
     FORMAT_VERSION,
     PARTS,
@@ -49,6 +49,7 @@ from .session_files import (
     planned_trials,
     read_events,
     read_session,
+    replies_by_trial,
     seed_independent,
     sessions_below,
     staircase_of,
@@ -58,7 +59,6 @@ from .session_files import (
     trials_left,
     trials_taken,
 )
-from .transcript_file import replies_by_trial
 
 if TYPE_CHECKING:
     import pandas

@@ -1,4 +1,5 @@
-"""Reading ``session.json`` and ``events.jsonl``, and how far a session has come according to them.
+"""Reading ``session.json``, ``events.jsonl`` and ``transcripts.jsonl``, and how far a session has come
+according to them.
 
 The models declare what a file must hold; this is checked before anything relies on it, so that
 damage is reported in a sentence.
@@ -16,6 +17,7 @@ from typing import Any, cast, get_args
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator
 
+from ...core.atomic_files import read_lines
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from .events import AskedStep, Event, Score, TrialStart
@@ -24,6 +26,7 @@ from .marking import fields_of, inner_models
 from .quiz import quiz_of
 from .session_info import CompactPlan, PlanEntry, SessionInfo
 from .staircase import Staircase, StaircaseRule
+from .transcript_file import TRANSCRIPTS, Content, ReplyLine, SentLine, SentMessage
 
 #: The version of this format. Readers accept this one and all older ones. Sessions whose trials
 #: come from the second version of random streams need 3; of those with the first, large ones (whose
@@ -403,3 +406,51 @@ def _sentence(error: ErrorDetails, keys: frozenset[str]) -> str:
     if key is None:
         return "keys with values are missing"
     return f"'{key}' has the wrong form"
+
+
+def _transcript_damage(line: Mapping[str, Any]) -> str | None:
+    """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
+    without_reply = any(line.get(end) is True for end in ("begun", "gone", "refused", "lost", "unsent"))
+    if damage := misfit(SentLine if without_reply else ReplyLine, line):
+        return damage
+    return None if without_reply else misfit(list[SentMessage], line["sent"]) or misfit(Content, line["reply"])
+
+
+def read_transcript(folder: str | Path) -> list[dict[str, Any]]:
+    """The lines of ``transcripts.jsonl``, in order; none when the session has no such file. A last
+    line that was cut off by a kill is left out.
+
+    Raises
+    ------
+    SpanLabError
+        when any other line is damaged.
+    """
+    path = Path(folder) / TRANSCRIPTS
+    lines = read_lines(path)
+    for number, line in enumerate(lines, start=1):
+        if damage := _transcript_damage(line):
+            raise SpanLabError(
+                f"{path}:{number} is damaged ({damage}); restore the file from a copy, or remove this line and those of"
+                " its trial after it"
+            )
+    return lines
+
+
+def is_reply(line: Mapping[str, Any]) -> bool:
+    """Return whether a line keeps a reply."""
+    return "reply" in line
+
+
+def replies_by_trial(
+    events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]
+) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the saved requests and replies of every trial, in order. Sessions of older versions
+    have them among the events."""
+    replies: dict[str, list[Mapping[str, Any]]] = {}
+    for event in events:
+        if event["event"] == "reply":
+            replies.setdefault(event["trial"], []).append(event["reply"])
+    for line in lines:
+        if is_reply(line):
+            replies.setdefault(line["trial"], []).append(line)
+    return replies

@@ -11,18 +11,13 @@ paid for; ``in_doubt`` where the request itself may not have reached the server)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
 from pydantic import with_config
 from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
-from ...core.atomic_files import read_lines
-from ...core.errors import SpanLabError
 from .events import TrialKey
 from .marking import OPEN, Holds
-from .session_files import misfit
 
 TRANSCRIPTS = "transcripts.jsonl"
 
@@ -95,13 +90,13 @@ class _MessagePart(TypedDict):
 
 
 @with_config(OPEN)
-class _SentMessage(TypedDict):
+class SentMessage(TypedDict):
     role: str
     parts: list[_MessagePart]
 
 
 @with_config(OPEN)
-class _Content(TypedDict):
+class Content(TypedDict):
     """what readers count on in a reply"""
 
     content: str
@@ -124,51 +119,3 @@ class _Content(TypedDict):
     echoed_of: NotRequired[int]
     echoed: NotRequired[list[Any] | None]
     batch: NotRequired[str]
-
-
-def transcript_damage(line: Mapping[str, Any]) -> str | None:
-    """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
-    without_reply = any(line.get(end) is True for end in ("begun", "gone", "refused", "lost", "unsent"))
-    if damage := misfit(SentLine if without_reply else ReplyLine, line):
-        return damage
-    return None if without_reply else misfit(list[_SentMessage], line["sent"]) or misfit(_Content, line["reply"])
-
-
-def read_transcript(folder: str | Path) -> list[dict[str, Any]]:
-    """The lines of ``transcripts.jsonl``, in order; none when the session has no such file. A last
-    line that was cut off by a kill is left out.
-
-    Raises
-    ------
-    SpanLabError
-        when any other line is damaged.
-    """
-    path = Path(folder) / TRANSCRIPTS
-    lines = read_lines(path)
-    for number, line in enumerate(lines, start=1):
-        if damage := transcript_damage(line):
-            raise SpanLabError(
-                f"{path}:{number} is damaged ({damage}); restore the file from a copy, or remove this line and those of"
-                " its trial after it"
-            )
-    return lines
-
-
-def is_reply(line: Mapping[str, Any]) -> bool:
-    """Return whether a line keeps a reply."""
-    return "reply" in line
-
-
-def replies_by_trial(
-    events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]
-) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the saved requests and replies of every trial, in order. Sessions of older versions
-    have them among the events."""
-    replies: dict[str, list[Mapping[str, Any]]] = {}
-    for event in events:
-        if event["event"] == "reply":
-            replies.setdefault(event["trial"], []).append(event["reply"])
-    for line in lines:
-        if is_reply(line):
-            replies.setdefault(line["trial"], []).append(line)
-    return replies

@@ -10,7 +10,7 @@ from ...agents.base import BatchAgent
 from ...paradigms import Percept, PlannedTrial
 from ..agent_checks import answers_of
 from ..run_trial import SessionLog
-from .taker import TrialSource, TrialTaker
+from .one_by_one import TrialSource, TrialTaker
 
 #: takes the percepts of a trial, and the hidden states with which it was answered
 AddStates = Callable[[Sequence[Percept], Any], None]

@@ -16,7 +16,7 @@ from ...paradigms import PlannedTrial
 from ..before_trials import MachinePractice
 from ..record.reader import trial_key
 from ..run_trial import Judged
-from .taker import TrialTaker
+from .one_by_one import TrialTaker
 
 _Trial = TypeVar("_Trial")
 

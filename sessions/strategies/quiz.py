@@ -10,8 +10,7 @@ from ...paradigms import PlannedTrial
 from ..participant_flow import ParticipantFlow
 from ..record.quiz import QuizState, quiz_of
 from ..record.reader import trial_key
-from .one_by_one import one_by_one
-from .taker import TrialTaker
+from .one_by_one import TrialTaker, one_by_one
 
 
 async def take_quiz(taker: TrialTaker, flow: ParticipantFlow, tell: Callable[[], None]) -> QuizState:

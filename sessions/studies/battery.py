@@ -19,8 +19,7 @@ from ..beginning import Request, begin, try_out
 from ..key_mapping import check_keys
 from ..people import DRAWN, seeds_taken, session_names
 from ..runner import Progress, Runner
-from ..sent import speak_as_recorded
-from ..session import Session, complete, reopen, utc_now
+from ..session import Session, complete, reopen, speak_as_recorded, utc_now
 from .groups import NOT_PASSED, REFUSED
 from .online import EndingName
 from .participants import in_group, leave

@@ -16,8 +16,7 @@ from ...core.locale import sentence
 from ...core.registry import nearest
 from ...paradigms.identity import digest
 from ..record.reader import read_session
-from ..sent import sentences_for_people
-from ..session import utc_now
+from ..session import sentences_for_people, utc_now
 from .fields import read_typed
 from .groups import StudyFullError, assigner, group_counts
 from .participants import (

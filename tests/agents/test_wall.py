@@ -41,7 +41,7 @@ from spanlab.paradigms import (
 )
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner
-from spanlab.sessions.strategies.taker import TrialSource, TrialTaker
+from spanlab.sessions.strategies.one_by_one import TrialSource, TrialTaker
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render.pixels import render
 
@@ -86,11 +86,11 @@ def test_episodes_that_are_no_oracles_do_not_look_at_the_truth() -> None:
 def test_the_runner_hands_the_truth_over_in_one_line_and_to_oracles_alone() -> None:
     from spanlab.agents import base
     from spanlab.sessions import agent_checks, before_trials, run_trial, runner
-    from spanlab.sessions.strategies import batches, concurrently, one_by_one, quiz, taker
+    from spanlab.sessions.strategies import batches, concurrently, one_by_one, quiz
 
     lines = [line.strip() for line in inspect.getsource(run_trial).splitlines() if ".truth" in line]
     assert lines == ["response = await (episode.step(percept, step.truth) if oracle else episode.step(percept))"]
-    others = [base, agent_checks, runner, batches, concurrently, one_by_one, quiz, taker]
+    others = [base, agent_checks, runner, batches, concurrently, one_by_one, quiz]
     calls = [
         ast.unparse(node)
         for module in (before_trials, *others)

@@ -14,9 +14,9 @@ from written_anew import STORED
 from spanlab.analysis.data.loading import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms.language.timeline import LIST_COLUMNS, WHOLE_COLUMNS
-from spanlab.sessions.record.columns import COLUMNS, ORDER, OWN_COLUMNS, TrialTiming
+from spanlab.sessions.record.columns import COLUMNS, ORDER, OWN_COLUMNS, TrialTiming, columns_of
 from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
-from spanlab.sessions.record.marking import Holds, InTable, columns_of, fields_of
+from spanlab.sessions.record.marking import Holds, InTable, fields_of
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.session_files import event_damage, session_damage
 from spanlab.sessions.record.session_info import CompactPlan, Keys, Parts, PlanEntry, SessionInfo, StaircasePlan

@@ -21,7 +21,8 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record.reader import read_events, response_table
-from spanlab.sessions.record.transcript_file import TRANSCRIPTS, read_transcript
+from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.transcript_file import TRANSCRIPTS
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 VSR = load_paradigm("vsr")

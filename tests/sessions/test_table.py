@@ -17,7 +17,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, compile_trial, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Request, Runner, begin, read_responses, read_session, reopen
-from spanlab.sessions.record.marking import Column
+from spanlab.sessions.record.columns import Column
 from spanlab.sessions.record.reader import read_events, read_table
 
 SFR, SMU, VSR = (load_paradigm(name) for name in ("sfr", "smu", "vsr"))

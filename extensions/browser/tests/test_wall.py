@@ -21,7 +21,7 @@ from spanlab.paradigms import PlannedTrial, Step, Trial, Truth, load_paradigm, p
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.strategies.taker import TrialSource
+from spanlab.sessions.strategies.one_by_one import TrialSource
 
 
 class Pictured(BrowserParticipant):

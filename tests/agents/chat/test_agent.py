@@ -26,7 +26,7 @@ from spanlab.agents.chat.servers.scripted import ScriptedServer, demonstration_r
 from spanlab.agents.interruptions import Unobtainable
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
-from spanlab.sessions.record.transcript_file import read_transcript, replies_by_trial
+from spanlab.sessions.record.session_files import read_transcript, replies_by_trial
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 KEY = "sk-" + "test" * 3 + "-1234567890"

@@ -27,7 +27,7 @@ from spanlab.sessions import Request as Wanted
 from spanlab.sessions import begin, read_session
 from spanlab.sessions.conduct import SessionOutlook, estimate_session
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.transcript_file import read_transcript
+from spanlab.sessions.record.session_files import read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 VSR, CD = load_paradigm("vsr"), load_paradigm("cd")

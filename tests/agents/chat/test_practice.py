@@ -23,7 +23,7 @@ from spanlab.sessions import Request as Wanted
 from spanlab.sessions import begin, read_responses, read_session
 from spanlab.sessions.before_trials import UnseenTrials, list_of
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.transcript_file import read_transcript
+from spanlab.sessions.record.session_files import read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 CD, NBACK, VSR = load_paradigm("cd"), load_paradigm("nback_verbal_feedback"), load_paradigm("vsr")

@@ -28,7 +28,8 @@ from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Runner, begin, find_sessions, read_responses, read_session, reopen
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.transcript_file import TRANSCRIPTS, read_transcript
+from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.transcript_file import TRANSCRIPTS
 
 VSR = load_paradigm("vsr")
 PLAN = plan_session(VSR, seed=4, trials=16, design=SessionDesign())

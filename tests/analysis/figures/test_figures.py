@@ -17,10 +17,9 @@ from analysis_tables import mixed, responses
 
 from spanlab.analysis.data.style import looks
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.charts import draw, for_page, page_theme, save
+from spanlab.analysis.figures.charts import draw, for_page, page_theme, save, size_of
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of
 from spanlab.analysis.figures.histogram_panels import heading_of
-from spanlab.analysis.figures.sheet import size_of
 from spanlab.core.errors import SpanLabError
 
 SVG = "{http://www.w3.org/2000/svg}"

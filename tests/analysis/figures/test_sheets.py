@@ -16,9 +16,8 @@ from command_line import command_line
 
 from spanlab.analysis.data.scoring import WHO, score_table
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.charts import draw
+from spanlab.analysis.figures.charts import Sheet, draw, sheet_for, text_width, wrapped
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
-from spanlab.analysis.figures.sheet import Sheet, sheet_for, text_width, wrapped
 from spanlab.analysis.means.within_people import of_each_person, within_people
 from spanlab.core.errors import SpanLabError
 

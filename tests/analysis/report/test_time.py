@@ -15,9 +15,10 @@ import pytest
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.data.style import looks
 from spanlab.analysis.effects.reaction_times import reaction_times, timed_questions
-from spanlab.analysis.figures.charts import draw, vega_script
+from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.curve_marks import whole_axis
 from spanlab.analysis.figures.reaction_time_figure import _chart
+from spanlab.analysis.report.page import vega_script
 
 
 def people(times: list[float]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spanlab.paradigms import PlannedTrial, Step, Trial, Truth
-from spanlab.sessions.strategies.taker import TrialSource
+from spanlab.sessions.strategies.one_by_one import TrialSource
 
 
 def forged(trial: Trial) -> Trial:

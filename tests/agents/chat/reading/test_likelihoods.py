@@ -26,7 +26,7 @@ from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, find_sessions, read_responses, reopen
 from spanlab.sessions.conduct import SessionOutlook
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.transcript_file import is_reply, read_transcript
+from spanlab.sessions.record.session_files import is_reply, read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 VSR = load_paradigm("vsr")

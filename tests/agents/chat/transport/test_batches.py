@@ -27,7 +27,7 @@ from spanlab.agents.chat.transport.batch_store import BatchStore
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import Runner, read_responses, read_session
 from spanlab.sessions.record.reader import failed_trials, read_events
-from spanlab.sessions.record.transcript_file import is_reply, read_transcript
+from spanlab.sessions.record.session_files import is_reply, read_transcript
 from spanlab.sessions.session import reopen
 from spanlab.sessions.transcripts.transcript import Transcript
 
