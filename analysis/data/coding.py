@@ -1,10 +1,10 @@
-"""Columns of long tables, read once for each distinct value: codes, numbers and decoded JSON
-scalars."""
+"""Columns of long tables, read once for each distinct value: codes, numbers, texts, yes and no, and
+decoded JSON scalars."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -237,3 +237,47 @@ def plain_value(value: object) -> Any:
     except ValueError:
         return value
     return value if isinstance(decoded_value, (list, dict)) else decoded_value
+
+
+def as_text(column: pd.Series) -> pd.Series:
+    """A column as text, nothing where it is missing; texts that are kept once (categories) stay so."""
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype == "str":
+        if not column.isna().any():
+            return column
+        return (column if "" in column.cat.categories else column.cat.add_categories("")).fillna("")
+    return _each(column, lambda value: "" if _missing(value) else str(value), str)
+
+
+def booleans(column: pd.Series) -> pd.Series:
+    """Yes and no in any spelling that a file may hold, as 1.0, 0.0 and NaN."""
+    if column.dtype == bool:
+        return column.astype(float)
+    words = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+    return _each(column, lambda value: words.get(str(value).strip().lower(), np.nan), float)
+
+
+def absent(column: pd.Series) -> pd.Series:
+    """Return where a column of JSON scalars holds null, decoded or as text."""
+    return _each(
+        column, lambda value: _missing(value) or (isinstance(value, str) and value.strip() in ("", "null")), bool
+    )
+
+
+def _missing(value: object) -> bool:
+    return value is None or value != value
+
+
+def _each(column: pd.Series, function: Callable[[object], object], kind: type) -> pd.Series:
+    """A function of every value of a column, computed once for each distinct value: long tables
+    repeat few of them."""
+    if not len(column):
+        return pd.Series(np.empty(0, object), index=column.index).astype(kind)
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:  # lists and the like
+        return column.map(function).astype(kind)
+    # missing values have code -1: the last one
+    return pd.Series(
+        pd.array([*map(function, distinct), function(None)], dtype=kind).take(codes % (len(distinct) + 1)),
+        index=column.index,
+    )

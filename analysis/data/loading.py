@@ -14,15 +14,15 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 
-from ...core.agent_kinds import NETWORK
+from ...core.agent_kinds import NETWORK, PARTICIPANT
 from ...core.errors import SpanLabError
+from ...core.json_values import NOTHING
 from ...sessions.record.columns import FURTHER
 from ...sessions.record.reader import COLUMNS as RECORDED
 from ...sessions.record.reader import read_session
 from .coding import decoded
 from .column_map import AS_WRITTEN, ColumnMap, hint, unread
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
-from .oddities import refuse_nameless
 from .people_table import read_people, with_people
 from .scoring import NEEDED, Scored, score_table
 from .sessions import SessionFacts, SpanFacts, gather
@@ -246,7 +246,7 @@ def read_arrow(
             f"{file} is not a response table: it has no column {', '.join(missing)} (see 'The record' in the"
             f" documentation){likely}"
         )
-    refuse_nameless(file, table, likely)
+    _refuse_nameless(file, table, likely)
     return table
 
 
@@ -368,3 +368,70 @@ def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
     for (paradigm, how), agents in sorted(agents_of.items()):
         notes[paradigm] = (*notes.get(paradigm, ()), f"{paradigm}: answers of {', '.join(sorted(agents))} were {how}.")
     return notes
+
+
+def _refuse_nameless(file: Path, table: pyarrow.Table, hint: str = "") -> None:
+    """Refuse a table in which people cannot be told apart: without a column of participants, or
+    with rows of people that name nobody.
+
+    Parameters
+    ----------
+    hint : how to name a column otherwise, where one of the table looks like the one that lacks
+
+    Raises
+    ------
+    SpanLabError
+        with what to write.
+    """
+    answerers = _answerers(table)
+    persons = [one for one in answerers if one.kind == PARTICIPANT.name]
+    unsaid = [one for one in answerers if not one.kind]
+    if "participant" not in table.column_names:
+        if persons or unsaid:
+            raise SpanLabError(
+                f"{file} has no column participant: several people would count as one. Add it, with an identifier for"
+                " each person and nothing for machines; a table of machines alone needs a column agent_kind (network,"
+                f" chat ...) instead{hint}"
+            )
+        return
+    named = any(not one.nobody for one in unsaid)
+    nameless = [
+        one
+        for one in answerers
+        if one.nobody and (one.kind == PARTICIPANT.name or (not one.kind and (named or one.participant)))
+    ]
+    if nameless:
+        written = sorted({one.participant for one in nameless} - {""})
+        found = f" ({', '.join(map(repr, written[:3]))})" if written else ""
+        raise SpanLabError(
+            f"{file}: {sum(one.rows for one in nameless):,} rows name nobody: participant is empty, or a word that"
+            f" means missing, such as NA, null or None{found}. Write an identifier for each person (P01 ...), and"
+            " network, chat ... in agent_kind where the answers are a machine's"
+        )
+
+
+@dataclass(frozen=True)
+class _Answerer:
+    """Rows of a table with the same kind and participant."""
+
+    kind: str
+    participant: str
+    rows: int
+
+    @property
+    def nobody(self) -> bool:
+        """True if the participant is no identifier."""
+        return self.participant.strip().casefold() in NOTHING
+
+
+def _answerers(table: pyarrow.Table) -> list[_Answerer]:
+    """Return who answers in the rows that have an agent."""
+    rows = table.filter(table.column("agent").is_valid())
+    names = [name for name in ("agent_kind", "participant") if name in rows.column_names]
+    columns = {name: rows.column(name).cast(pyarrow.string()) for name in names} | {
+        "all": pyarrow.repeat("", rows.num_rows)
+    }
+    groups = pyarrow.table(columns).group_by([*columns]).aggregate([([], "count_all")]).to_pylist()
+    return [
+        _Answerer(group.get("agent_kind") or "", group.get("participant") or "", group["count_all"]) for group in groups
+    ]

@@ -1,5 +1,5 @@
 """From the response table to scored items: columns get their types, rows are sorted into items and
-intrusions, and everything left out is counted and reported.
+intrusions. Everything that is left out is counted and reported, and so is what looks like a mistake and is used.
 
 Nothing here depends on who answered.
 """
@@ -7,18 +7,20 @@ Nothing here depends on who answered.
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from ...core.agent_kinds import PARTICIPANT
+from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
-from .coding import NO, YES, apart, coded, groups, packed
-from .oddities import ANSWERED, Oddities, contradiction, oddities_of
+from .coding import absent, apart, as_text, booleans, coded, groups, packed
 from .ratings import score_halves, with_confidence
 
 _TEXT = (
@@ -93,6 +95,18 @@ VERDICTS = (
 )
 
 
+#: Columns that say what was answered to an item: rows of one item that differ in one of them
+#: contradict each other.
+_ANSWERED = ("answer", "correct_answer", "correct", "outcome", "rt_ms")
+#: Reaction times of people below this many ms are not possible; as seconds they are usual.
+_QUICK_MS = 10.0
+#: A person whose reaction times are so often below it has them in seconds.
+_MOSTLY = 0.9
+_NAMES = 6
+
+_Result = TypeVar("_Result")
+
+
 @dataclass(frozen=True)
 class Scored:
     """A response table ready to be averaged.
@@ -119,6 +133,12 @@ class Scored:
     def known(self) -> dict[Any, Any]:
         """Results that were computed from these items before, kept for later calls."""
         return {}
+
+    def once(self, key: Any, compute: Callable[[], _Result]) -> _Result:
+        """A result that is computed from these items when it is first asked for."""
+        if key not in self.known:
+            self.known[key] = compute()
+        return self.known[key]
 
     @functools.cached_property
     def blocks(self) -> bool:
@@ -214,6 +234,87 @@ def has_blocks(items: pd.DataFrame) -> bool:
 
 
 @dataclass(frozen=True)
+class Oddities:
+    """Likely mistakes in a table that were used as they are. Those of several parts of a table can
+    be added.
+
+    Parameters
+    ----------
+    rows, kindless : rows with an answerer, and those of them that do not say of what kind it is
+    right : rows that are marked as omitted or invalid, and as correct
+    people : identifiers of participants
+    timed, quick : reaction times of each answerer, and those of them that would be too quick for
+        anybody in ms
+    """
+
+    rows: int = 0
+    kindless: int = 0
+    right: int = 0
+    people: frozenset[str] = frozenset()
+    timed: Mapping[str, int] = field(default_factory=dict)
+    quick: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: Oddities) -> Oddities:
+        return Oddities(
+            self.rows + other.rows,
+            self.kindless + other.kindless,
+            self.right + other.right,
+            self.people | other.people,
+            Counter(self.timed) + Counter(other.timed),
+            Counter(self.quick) + Counter(other.quick),
+        )
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what is odd, what was made of it, and what to write in its place."""
+        return (*self._kinds(), *self._people(), *self._answers(), *self._times())
+
+    def _kinds(self) -> Iterator[str]:
+        if self.kindless:
+            of = "No row says" if self.kindless == self.rows else f"{self.kindless:,} of {self.rows:,} rows do not say"
+            yield (
+                f"{of} what kind of agent answered (agent_kind): these answers count as those of a machine. "
+                f"Write {PARTICIPANT.name} for people, and network, chat or a name of your own for machines."
+            )
+
+    def _people(self) -> Iterator[str]:
+        alike: dict[str, list[str]] = {}
+        for name in sorted(self.people):
+            alike.setdefault(_key(name), []).append(name)
+        several = [names for names in alike.values() if len(names) > 1]
+        if several:
+            written = "; ".join(" and ".join(map(repr, names)) for names in several[:_NAMES])
+            more = f" and {len(several) - _NAMES} more" if len(several) > _NAMES else ""
+            yield (
+                f"Identifiers of participants are nearly alike and count as different people: {written}{more}. Write"
+                " each person's identifier in one way."
+            )
+
+    def _answers(self) -> Iterator[str]:
+        if self.right:
+            rows, are, they = (
+                ("1 row", "is", "it counts") if self.right == 1 else (f"{self.right:,} rows", "are", "they count")
+            )
+            yield (
+                f"{rows} {are} marked as omitted or invalid and yet as correct: {they} as wrong. Write the outcome"
+                " answered where an answer was given."
+            )
+
+    def _times(self) -> Iterator[str]:
+        who = [name for name, count in sorted(self.quick.items()) if count >= _MOSTLY * self.timed[name]]
+        if who:
+            listed = ", ".join(who[:_NAMES]) + (f" and {len(who) - _NAMES} more" if len(who) > _NAMES else "")
+            yield (
+                f"Reaction times (rt_ms) of {listed} are below {_QUICK_MS:g} ms, as if they were in seconds. They are"
+                " used as they are: write milliseconds."
+            )
+
+
+def _key(name: str) -> str:
+    """The same for identifiers that differ in case, spaces, hyphens and leading zeros alone."""
+    return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\s_\-–.]+", "", name.casefold()))
+
+
+@dataclass(frozen=True)
 class LeftOut:
     """Counts of what was left out of a table, or of a part of one, and why. Counts of several parts
     can be added.
@@ -305,7 +406,7 @@ def sort_rows(
     rows, columns = len(responses), frozenset(map(str, responses.columns))
     table = _typed(responses, left_out)
     del responses
-    oddities = oddities_of(table)
+    oddities = _oddities_of(table)
     for name, wanted in (("practice", include_practice), ("pilot", include_pilot)):
         marked = table[name]
         if marked.any():
@@ -378,10 +479,10 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     if "rt_ms" in table.columns:
         table["rt_ms"] = _numbers(table["rt_ms"], "rt_ms", left_out, 0)
     for name in YES_NO[1:]:
-        table[name] = _boolean(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
-    table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
+        table[name] = booleans(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
+    table["correct"] = booleans(table["correct"]) if "correct" in table.columns else np.nan
     unasked = (
-        _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
+        absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
     )
     table["_unanswerable"] = unasked & table["correct"].isna()
     table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()
@@ -411,50 +512,6 @@ def _numbers(
     return numbers.where(fits)
 
 
-def as_text(column: pd.Series) -> pd.Series:
-    """A column as text, nothing where it is missing; texts that are kept once (categories) stay so."""
-    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype == "str":
-        if not column.isna().any():
-            return column
-        return (column if "" in column.cat.categories else column.cat.add_categories("")).fillna("")
-    return _each(column, lambda value: "" if _missing(value) else str(value), str)
-
-
-def _boolean(column: pd.Series) -> pd.Series:
-    """Yes and no in any spelling that a file may hold, as 1.0, 0.0 and NaN."""
-    if column.dtype == bool:
-        return column.astype(float)
-    words = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
-    return _each(column, lambda value: words.get(str(value).strip().lower(), np.nan), float)
-
-
-def _absent(column: pd.Series) -> pd.Series:
-    """Return where a column of JSON scalars holds null, decoded or as text."""
-    return _each(
-        column, lambda value: _missing(value) or (isinstance(value, str) and value.strip() in ("", "null")), bool
-    )
-
-
-def _missing(value: object) -> bool:
-    return value is None or value != value
-
-
-def _each(column: pd.Series, function: Callable[[object], object], kind: type) -> pd.Series:
-    """A function of every value of a column, computed once for each distinct value: long tables
-    repeat few of them."""
-    if not len(column):
-        return pd.Series(np.empty(0, object), index=column.index).astype(kind)
-    try:
-        codes, distinct = pd.factorize(column)
-    except TypeError:  # lists and the like
-        return column.map(function).astype(kind)
-    # missing values have code -1: the last one
-    return pd.Series(
-        pd.array([*map(function, distinct), function(None)], dtype=kind).take(codes % (len(distinct) + 1)),
-        index=column.index,
-    )
-
-
 def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     """Each item of each trial once: the same row read twice is dropped.
 
@@ -474,12 +531,12 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
         item = packed([item + 1, codes], [int(item.max()) + 2, size], sort=False)
     if not (pd.Series(item).duplicated().to_numpy() & numbered).any():
         return table
-    work = pd.DataFrame({"item": item} | {name: apart(table[name])[0] for name in ANSWERED if name in table.columns})
+    work = pd.DataFrame({"item": item} | {name: apart(table[name])[0] for name in _ANSWERED if name in table.columns})
     again = work.duplicated().to_numpy() & numbered
     clash = work[~again].duplicated("item").to_numpy() & numbered[~again]
     if clash.any():
         other = int(np.flatnonzero(~again)[clash][0])
-        raise contradiction(table.iloc[int(np.argmax(item == item[other]))], table.iloc[other], int(clash.sum()))
+        raise _contradiction(table.iloc[int(np.argmax(item == item[other]))], table.iloc[other], int(clash.sum()))
     if again.any():
         left_out["twice"] = int(again.sum())
     return table[~again]
@@ -488,3 +545,59 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
 def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:
     """Rows counted from 0, without what only sorting needed."""
     return table.drop(columns=["_intrusion", "_unanswerable"]).reset_index(drop=True)
+
+
+def _oddities_of(table: pd.DataFrame) -> Oddities:
+    """Find what looks like a mistake in a table whose columns have their types."""
+    known = (table["agent"] != "").to_numpy() & (table["paradigm"] != "").to_numpy()
+    kindless = known & (table["agent_kind"] == "").to_numpy()
+    failed = table["outcome"].isin(["omitted", "invalid"]).to_numpy()
+    persons = table[known & ((table["agent_kind"] == PARTICIPANT.name).to_numpy() | kindless)]
+    people = frozenset(map(str, persons["participant"].unique())) - {""}
+    timed, quick = _times_of(persons) if "rt_ms" in table.columns else ({}, {})
+    right = int((failed & (table["correct"] == 1).to_numpy()).sum())
+    return Oddities(int(known.sum()), int(kindless.sum()), right, people, timed, quick)
+
+
+def _times_of(table: pd.DataFrame) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Return how many reaction times each answerer has, and how many of them would be too quick; of
+    those only who have such."""
+    times = table["rt_ms"].to_numpy(float)
+    quick = (times > 0) & (times < _QUICK_MS)
+    if not quick.any():
+        return {}, {}
+    who = table["participant"].astype(str).where(table["participant"].astype(str) != "", table["agent"].astype(str))
+    have = who[quick].value_counts()
+    return {str(name): int(count) for name, count in who[np.isfinite(times)].value_counts().items()}, {
+        str(name): int(count) for name, count in have.items()
+    }
+
+
+def _contradiction(first: pd.Series, other: pd.Series, rows: int) -> SpanLabError:
+    """The error that two rows give the same item two answers.
+
+    Parameters
+    ----------
+    first, other : two rows of one item
+    rows : how many rows contradict an earlier one
+    """
+    who = "participant" if _plain(first["participant"]) else "agent"
+    where = [
+        f"{name} {_plain(first[name])}"
+        for name in ("paradigm", who, "session", "trial", "step", "ask")
+        if _plain(first.get(name))
+    ]
+    name = next(name for name in _ANSWERED if name in first.index and _plain(first[name]) != _plain(other[name]))
+    more = f", and {rows - 1:,} further rows contradict earlier ones" if rows > 1 else ""
+    return SpanLabError(
+        f"two rows of the same item contradict each other: {', '.join(where)} has {name}"
+        f" {_plain(first[name]) or 'empty'} in one row and {_plain(other[name]) or 'empty'} in another{more}. Delete"
+        " the wrong rows; where both are right, tell them apart by the numbers in trial, step or ask, or by session"
+    )
+
+
+def _plain(value: Any) -> str:
+    """A value in a message; empty where it is missing."""
+    if value is None or value != value or value == "":
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)

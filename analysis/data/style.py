@@ -13,8 +13,8 @@ import pandas as pd
 
 from ...core.agent_kinds import CHANCE, IDEAL, KINDS, PARTICIPANT, PRINTED, SCRIPTED, SIMULATED, AgentKind, kind_named
 from ...core.verdicts import VerdictRule
-from .coding import groups
-from .scoring import UNIT_SESSION, WORDING, as_text, plural
+from .coding import as_text, groups
+from .scoring import UNIT_SESSION, WORDING, plural
 from .sessions import SessionFacts
 
 #: Titles of paradigms whose record tells none.

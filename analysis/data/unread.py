@@ -73,12 +73,12 @@ def testable(scored: Scored, by: Sequence[str] = ()) -> Scored:  # noqa: PT028 -
     """
     if scored.accept_unread:
         return scored
-    known = scored.known.get(("testable", *by))
-    if known is None:
-        out = _withheld_rows(scored.items, by)
-        known = replace(scored, items=scored.items[~out].reset_index(drop=True)) if out.any() else scored
-        scored.known["testable", *by] = known
-    return known
+    return scored.once(("testable", *by), lambda: _without_withheld(scored, by))
+
+
+def _without_withheld(scored: Scored, by: Sequence[str]) -> Scored:
+    out = _withheld_rows(scored.items, by)
+    return replace(scored, items=scored.items[~out].reset_index(drop=True)) if out.any() else scored
 
 
 def _withheld_rows(items: pd.DataFrame, by: Sequence[str]) -> np.ndarray:

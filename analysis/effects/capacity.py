@@ -70,6 +70,21 @@ def cowan_k(items: Any, hits: Any, false_alarms: Any, others: Any = None) -> Any
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"Pashler": pashler_k, "Cowan": cowan_k}
 
 
+@dataclass(frozen=True)
+class Capacity:
+    """Estimator of the number of items that are held."""
+
+    value = "correct"
+
+    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Sums]:
+        """See :func:`capacity_sums`."""
+        return capacity_sums(scored, who)
+
+    def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
+        """See :func:`capacity_of`."""
+        return capacity_of(cells, level=level)
+
+
 def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
     """The sums of hits and false alarms in a table, or in a part of one, by set size and by whether
     something changed.

@@ -16,6 +16,7 @@ from ..data.coding import decoded, groups
 from ..data.columns import alike, column_named, is_numeric, plain_name, varied
 from ..data.scoring import WHO, Scored, plural
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS
+from .curves import Averages
 from .effect import Effect
 from .reaction_times import timed_questions
 from .sensitivity import Sensitivity
@@ -115,10 +116,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         panel_labels=(f"{panel_labels}: {{}}",) if panel else (),
         needs=tuple(names) + (("rt_ms",) if known in ("rt_ms", "rt_median") else ()),
         prepare=_Rows(x, panel, known, words, sensitivity),
-        sums=sensitivity.sums if sensitivity else None,
-        make=sensitivity.table if sensitivity else None,
-        sensitivity=sensitivity,
-        value={"correct": "correct", "d_prime": "signal_response"}.get(known, "rt_ms"),
+        estimator=sensitivity or Averages("correct" if known == "correct" else "rt_ms"),
         measure={
             "correct": "correct",
             "d_prime": "d′",

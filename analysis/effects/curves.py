@@ -9,7 +9,8 @@ taken several, and else the trials; never the rows within a trial.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pandas as pd
 from ..data.coding import groups, records
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import FEW, LEVEL, estimate
-from ..means.cell_means import Cells, unit_means
+from ..means.cell_means import Cells, Sums, unit_means, unit_sums
 from ..means.contrasts import Contrast, contrast_of
 
 #: Columns of every curve table, after the columns that the curve runs over.
@@ -91,6 +92,43 @@ def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL) -
         }
         rows.append(row)
     return curve_frame(rows, [*cells.keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Estimator of the mean of a column in each cell.
+
+    Parameters
+    ----------
+    value : the column, such as ``correct`` or ``rt_ms``
+    guessing : what somebody who guesses has on average, where the record does not give it
+    without : a column of prepared items, with what somebody gets right of them who lacks one thing;
+        a line of its own in figures, called as the column is
+    without_label : who that is, in words
+    """
+
+    value: str = "correct"
+    guessing: float | None = None
+    without: str = ""
+    without_label: str = ""
+
+    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Sums]:
+        """The sums of the column, and of that of :attr:`without` where it is known."""
+        sums = {"": unit_sums(scored, by, who=who, value=self.value)}
+        if self.without and self.without in scored.items.columns and scored.items[self.without].notna().any():
+            sums[self.without] = unit_sums(scored, by, who=who, value=self.without)
+        return sums
+
+    def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
+        """The table of :func:`averages`, with :attr:`without` beside it."""
+        table = averages_of(cells[""], self.value, level=level)
+        if self.guessing is not None:
+            table = table.assign(chance=self.guessing)
+        if self.without not in cells or not self.without:
+            return table
+        keys, lacking = cells[""].keys, cells[self.without]
+        means = lacking.keys.assign(**{self.without: [lacking.mean(cell) for cell in range(len(lacking.keys))]})
+        return table.merge(means, on=[*keys.columns], how="left")
 
 
 def overall(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...core.errors import SpanLabError
 from ...human_data import published
 from ...sessions.record.columns import FURTHER
 from ..data.coding import coded, decoded, numbers
 from ..data.scoring import WHO, Scored, plural, score_table
-from ..data.style import GROUP_MEANS
-from ..means.cell_means import Cells, Sums, unit_sums
-from .curves import CURVE_COLUMNS, averages_of
-from .evidence import Evidence, EvidenceOnly, Tally, Whole, guessing_notes, tally, whole
+from ..data.style import GROUP_MEANS, listed
+from .curves import CURVE_COLUMNS, Averages
+from .evidence import Estimator, Evidence, EvidenceOnly, Tally, Whole, guessing_notes, tally, whole
 from .sensitivity import Sensitivity
 
 
@@ -86,35 +86,34 @@ def sources(paradigm: str) -> list[tuple[str, str]]:
 Order = tuple[str, ...]
 
 
+_SHARE_OF_RIGHT_ANSWERS = Averages()
+#: what the declaration of an effect had before estimators, and what has it now
+_OF_ESTIMATORS = ("value", "guessing", "without", "without_label", "sums", "make", "sensitivity")
+
+
 @dataclass(frozen=True)
 class Effect:
-    """One effect.
+    """The declaration of an effect: the rows, the axes and the words of its figure. Its numbers are
+    computed by its estimator.
 
     Parameters
     ----------
     name : as ``spanlab figure`` knows it
     title : of its figure, after the paradigm's
     x, x_title : the column along the horizontal axis, and what it is called there
-    panels : columns of which every combination has a panel of its own
-    needs : further columns without which there is no effect
     method : how it is computed, in plain sentences
     paradigms : of the library, that have it; for the documentation, and for sentences on what is
         lacking
-    prepare : from scored items to rows that are averaged; as they are when not given
-    sums, make : where it is not an average: what prepared items add to its cells (:class:`.Sums` by
-        name), and from cells to the whole table
-    value : the column that is averaged, such as ``correct`` or ``rt_ms``
-    guessing : what somebody who guesses has on average, where the record does not give it
+    panels : columns of which every combination has a panel of its own
+    needs : further columns without which there is no effect
+    prepare : from scored items to the rows that the estimator gets; as they are when not given
+    estimator : computes the numbers; means of right answers when not given
     measure : what the vertical axis says
     order : of the conditions, where the horizontal axis has names and no numbers
     differences : of such conditions, each with its name: the first condition minus the second
     panel_order : of the panels, where they have names
     panel_labels : how the value of each panel column is said; ``{}`` stands for it
     human : whether published human curves are put beside it
-    without : a column of prepared items, with what somebody gets right of them who lacks one thing;
-        a line of its own in figures, called as the column is
-    without_label : who that is, in words
-    sensitivity : of measures of signal detection; these have slopes and tests, too
     blocks : whether it is of N-back blocks, too, which have figures of their own
     by_choice : whether its axis is something that those who answer choose, and no condition that
         they are in
@@ -129,26 +128,49 @@ class Effect:
     panels: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     prepare: Callable[[Scored], Scored] | None = None
-    sums: Callable[[Scored, Sequence[str]], Mapping[str, Sums]] | None = None
-    make: Callable[..., pd.DataFrame] | None = None
-    value: str = "correct"
-    guessing: float | None = None
+    estimator: Estimator = _SHARE_OF_RIGHT_ANSWERS
     measure: str = "correct"
     order: Order = ()
     differences: tuple[tuple[str, str, str], ...] = ()
     panel_order: Order = ()
     panel_labels: tuple[str, ...] = ()
     human: bool = True
-    without: str = ""
-    without_label: str = ""
-    sensitivity: Sensitivity | None = None
     blocks: bool = False
     by_choice: bool = False
+
+    def __new__(cls, *_: Any, **parameters: Any) -> Effect:
+        if former := [name for name in _OF_ESTIMATORS if name in parameters]:
+            raise SpanLabError(
+                f"the effect '{parameters.get('name', '')}' says how its numbers are computed by 'estimator', and no"
+                f' longer by {listed(former)}: such as estimator=Averages(value="rt_ms") of'
+                " spanlab.analysis.effects.curves, or an object of its own with value, sums and table"
+            )
+        return super().__new__(cls)
 
     @property
     def by(self) -> tuple[str, ...]:
         """The columns that span its cells: panels, then the horizontal axis."""
         return (*self.panels, self.x)
+
+    @property
+    def value(self) -> str:
+        """The column that its estimator needs a value in, such as ``correct`` or ``rt_ms``."""
+        return self.estimator.value
+
+    @property
+    def averages(self) -> Averages | None:
+        """Its estimator where that is the mean of a column in each cell; None for other measures."""
+        return self.estimator if isinstance(self.estimator, Averages) else None
+
+    @property
+    def without(self) -> str:
+        """The column of its table with what somebody gets right who lacks one thing; empty where there is none."""
+        return self.averages.without if self.averages else ""
+
+    @property
+    def sensitivity(self) -> Sensitivity | None:
+        """Its estimator where that gives measures of signal detection; None for others."""
+        return self.estimator if isinstance(self.estimator, Sensitivity) else None
 
     @property
     def against_chance(self) -> bool:
@@ -222,12 +244,8 @@ class Effect:
             for name in (*self.by, self.value)
             if name in items.columns and items[name].hasnans
         ]
-        lost = int(np.any(gaps, axis=0).sum()) if gaps and self.make is None else 0
-        added: Mapping[str, Sums] = {}
-        if sums and valued and conditions:
-            added = self.sums(ready, who) if self.sums else {"": unit_sums(ready, self.by, who=who, value=self.value)}
-            if self.without and self.without in items.columns and items[self.without].notna().any():
-                added = {**added, self.without: unit_sums(ready, self.by, who=who, value=self.without)}
+        lost = int(np.any(gaps, axis=0).sum()) if gaps and self.averages else 0
+        added = self.estimator.sums(ready, self.by, who) if sums and valued and conditions else {}
         guessed = tally(scored.items) if self.against_chance else Tally()
         return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, sums=added)
 
@@ -239,13 +257,10 @@ class Effect:
         scored = _scored(responses)
         if isinstance(scored, EvidenceOnly):
             return scored.wholes.get((paradigm, self.name), Whole())
-        for asked in (True, sums):  # with its sums it tells all that it tells without them
-            if (known_whole := scored.known.get((self, paradigm, tuple(who), asked))) is not None:
-                return known_whole
-        known_whole = scored.known[self, paradigm, tuple(who), sums] = whole(
-            [self.evidence(scored.parts.get(paradigm), who=who, sums=sums)]
-        )
-        return known_whole
+        key = (self, paradigm, tuple(who))
+        sums = sums or (*key, True) in scored.known  # with its sums it tells all that it tells without them
+        part = scored.parts.get(paradigm)
+        return scored.once((*key, sums), lambda: whole([self.evidence(part, who=who, sums=sums)]))
 
     def table(
         self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any
@@ -263,17 +278,14 @@ class Effect:
         -------
         pandas.DataFrame
             who, the columns of :attr:`by`, ``mean``, ``sem``, ``low``, ``high``, ``chance``,
-            ``unit``, ``n_units``, counts and ``note``, and :attr:`without` where it is known;
+            ``unit``, ``n_units``, counts and ``note``, and what the estimator adds;
             empty, with the same columns, where the effect does not apply. Published people are rows
             whose ``agent_kind`` is ``group means``.
         """
         scored = _scored(responses)
         if options:
             return self._computed(scored, paradigm, human, **options)
-        key = ("table", self, paradigm, human)
-        if key not in scored.known:
-            scored.known[key] = self._computed(scored, paradigm, human)
-        return scored.known[key].copy()
+        return scored.once(("table", self, paradigm, human), lambda: self._computed(scored, paradigm, human)).copy()
 
     def _computed(
         self, scored: Scored, paradigm: str, human: str | None, who: Sequence[str] = WHO, **options: Any
@@ -282,17 +294,7 @@ class Effect:
         evidence = self.whole(scored, paradigm, who=who)
         if self._lacking(evidence.total, paradigm):
             return published_curve("", self.by)
-        table = (
-            self.make(evidence.cells, **options)
-            if self.make
-            else averages_of(evidence.cells[""], self.value, **options)
-        )
-        if self.guessing is not None:
-            table = table.assign(chance=self.guessing)
-        if self.without and self.without in evidence.cells:
-            table = table.merge(
-                _means(evidence.cells[self.without], self.without), on=[*evidence.cells[""].keys.columns], how="left"
-            )
+        table = self.estimator.table(evidence.cells, **options)
         if not self.human:
             return table
         printed = published_curve(paradigm if human is None else human, self.by).assign(paradigm=paradigm)
@@ -331,10 +333,7 @@ class Effect:
     def prepared(self, scored: Scored) -> Scored:
         """Scored items of one paradigm with the columns of this effect, ready to be averaged; the
         same ones for the same items, so that what was computed from them is known."""
-        key = ("prepared", self)
-        if key not in scored.known:
-            scored.known[key] = self._prepared(scored)
-        return scored.known[key]
+        return scored.once(("prepared", self), lambda: self._prepared(scored))
 
     def _prepared(self, scored: Scored) -> Scored:
         """Make what :meth:`prepared` returns."""
@@ -362,11 +361,6 @@ class Effect:
 
 def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _means(cells: Cells, name: str) -> pd.DataFrame:
-    """The mean of each cell under that name."""
-    return cells.keys.assign(**{name: [cells.mean(cell) for cell in range(len(cells.keys))]})
 
 
 def _format_value(words: str, value: Any) -> str:

@@ -17,13 +17,14 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from ..data.coding import coded, numbers
 from ..data.scoring import Scored
+from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells, Sums, together
 
 #: Shares of right answers that differ by less are said to be the same.
@@ -231,6 +232,32 @@ class Evidence:
     guessed: Tally = field(default_factory=Tally)
     passed: bool = False
     sums: Mapping[str, Sums] = field(default_factory=dict)
+
+
+class Estimator(Protocol):
+    """How the numbers of an effect come from its rows. One object stands for it in the declaration
+    (:class:`.curves.Averages`, :class:`.sensitivity.Sensitivity`, :class:`.capacity.Capacity`, or one of your own,
+    which must be hashable).
+    """
+
+    @property
+    def value(self) -> str:
+        """The column that rows must have a value in."""
+        ...
+
+    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> Mapping[str, Sums]:
+        """What prepared rows add to the cells of an effect, by name; the cells of its curves have no name.
+
+        Parameters
+        ----------
+        by : columns that span the cells: panels, then the horizontal axis
+        who : columns that tell answerers apart
+        """
+        ...
+
+    def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
+        """The tidy table from the cells of all parts together."""
+        ...
 
 
 @dataclass(frozen=True)

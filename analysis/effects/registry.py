@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from ...core.registry import Instances
 from . import recall, transforms
-from .capacity import capacity_of, capacity_sums
+from .capacity import Capacity
+from .curves import Averages
 from .effect import Effect
 from .sensitivity import Sensitivity
 
@@ -64,8 +65,7 @@ _OURS = (
         panel_order=("primacy", "recency"),
         needs=("list_length", "serial_position"),
         prepare=transforms.ends_of_lists,
-        value="stands_out",
-        guessing=0.0,
+        estimator=Averages("stands_out", guessing=0.0),
         measure="first or last minus middle",
         human=False,
         method=(
@@ -258,8 +258,7 @@ _OURS = (
         order=_JUDGEMENTS,
         differences=_COSTS,
         human=False,
-        without="cue_ignored",
-        without_label=_CUE_IGNORED,
+        estimator=Averages(without="cue_ignored", without_label=_CUE_IGNORED),
         method=(
             "Proportion correct in runs of one task, and in mixed runs after the same task (repetition) and after the"
             " other (switch). Mixing cost: one task minus repetition; switch cost: repetition minus switch. The first"
@@ -274,7 +273,7 @@ _OURS = (
         x_title="judgement",
         needs=("record_transition", "rt_ms"),
         prepare=transforms.timed_judgements,
-        value="rt_ms",
+        estimator=Averages("rt_ms"),
         measure="reaction time (ms)",
         order=_JUDGEMENTS,
         differences=_COSTS_IN_TIME,
@@ -295,8 +294,7 @@ _OURS = (
         order=_CONGRUENCES,
         differences=(("congruency effect", "congruent", "incongruent"),),
         human=False,
-        without="cue_ignored",
-        without_label=_CUE_IGNORED,
+        estimator=Averages(without="cue_ignored", without_label=_CUE_IGNORED),
         method=(
             "Proportion correct where both tasks have the same answer to the marker (congruent), and where they do not"
             " (incongruent). Congruency effect: congruent minus incongruent. The first judgement of a run is left out."
@@ -310,7 +308,7 @@ _OURS = (
         x_title="marker",
         needs=("record_transition", "record_congruent", "rt_ms"),
         prepare=transforms.timed_congruences,
-        value="rt_ms",
+        estimator=Averages("rt_ms"),
         measure="reaction time (ms)",
         order=_CONGRUENCES,
         differences=(("congruency effect", "incongruent", "congruent"),),
@@ -333,8 +331,7 @@ _OURS = (
         order=_JUDGEMENTS,
         differences=_COSTS,
         human=False,
-        without="cue_ignored",
-        without_label=_CUE_IGNORED,
+        estimator=Averages(without="cue_ignored", without_label=_CUE_IGNORED),
         method=(
             "Proportion correct in runs of one task, and in mixed runs after the same task and after the other, for"
             " congruent and incongruent markers. Only where tasks have different answers (incongruent) does it take the"
@@ -351,7 +348,7 @@ _OURS = (
         panel_order=_CONGRUENCES,
         needs=("record_transition", "record_congruent", "rt_ms"),
         prepare=transforms.timed_congruences,
-        value="rt_ms",
+        estimator=Averages("rt_ms"),
         measure="reaction time (ms)",
         order=_JUDGEMENTS,
         differences=_COSTS_IN_TIME,
@@ -371,8 +368,7 @@ _OURS = (
         panel_order=("Pashler", "Cowan"),
         needs=("set_size", "correct_answer"),
         prepare=transforms.detections,
-        sums=capacity_sums,
-        make=capacity_of,
+        estimator=Capacity(),
         measure="items (K)",
         human=False,
         method=(
@@ -499,10 +495,7 @@ _OURS = (
         panel_order=_DETECTED.measures,
         needs=("set_size", "correct_answer"),
         prepare=_DETECTED.rows,
-        sums=_DETECTED.sums,
-        make=_DETECTED.table,
-        sensitivity=_DETECTED,
-        value="signal_response",
+        estimator=_DETECTED,
         measure="d′ or criterion",
         human=False,
         method=_DETECTION,
@@ -517,10 +510,7 @@ _OURS = (
         panel_order=_PARTS.measures,
         needs=("factor_part_size", "list_length", "correct_answer"),
         prepare=_PARTS.rows,
-        sums=_PARTS.sums,
-        make=_PARTS.table,
-        sensitivity=_PARTS,
-        value="signal_response",
+        estimator=_PARTS,
         measure="d′ or criterion",
         human=False,
         method=_DETECTION,
@@ -535,10 +525,7 @@ _OURS = (
         panel_order=_CHOSEN.measures,
         needs=("set_size", "correct_answer"),
         prepare=_CHOSEN.rows,
-        sums=_CHOSEN.sums,
-        make=_CHOSEN.table,
-        sensitivity=_CHOSEN,
-        value="signal_response",
+        estimator=_CHOSEN,
         measure="d′ or side bias",
         human=False,
         method=(

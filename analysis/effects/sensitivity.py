@@ -54,7 +54,7 @@ _NOTHING = {"d′": 0.0, "criterion": 0.0, "side bias": 0.0}
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Measures of signal detection in cells.
+    """Estimator of measures of signal detection in cells; these have slopes and tests, too.
 
     Parameters
     ----------
@@ -67,6 +67,7 @@ class Sensitivity:
     by: tuple[str, ...]
     kind: Kind = "detection"
     measures: tuple[str, ...] = ("d′", "criterion")
+    value = "signal_response"
 
     @property
     def _by(self) -> tuple[str, ...]:
@@ -99,8 +100,8 @@ class Sensitivity:
         counted = given | (signal & (self.kind == "detection"))
         return Scored(items.assign(signal=signal, signal_response=positive)[counted], scored.intrusions, scored.notes)
 
-    def sums(self, scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
-        """The sums in each cell of a table, or of a part of one."""
+    def sums(self, scored: Scored, by: Sequence[str] = (), who: Sequence[str] = WHO) -> dict[str, Sums]:
+        """The sums in each cell of a table, or of a part of one; cells are those of :attr:`by`."""
         return {"": unit_sums(scored, (*self._by, "signal"), who=who, value="signal_response")}
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:

@@ -151,7 +151,7 @@ def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> l
     average nor a sensitivity."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     scored = scored if isinstance(scored, EvidenceOnly) else testable(scored)
-    if (effect.make is not None and effect.sensitivity is None) or effect.missing(scored, paradigm):
+    if (effect.averages is None and effect.sensitivity is None) or effect.missing(scored, paradigm):
         return []
     cells = effect.whole(scored, paradigm).cells[""]
     out = frozenset() if scored.accept_unread else withheld_cells(cells)

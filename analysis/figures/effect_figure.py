@@ -305,8 +305,8 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
         else " No chance line: there is no chance level, or the record does not have it."
     )
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
-    if effect.without and effect.without in table.columns:
-        dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_label}."
+    if effect.averages and effect.without in table.columns:
+        dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.averages.without_label}."
     people = f" {means}" if len(individual_rows) < len(table) else ""
     oracle = (
         " Simulated observers were given the correct answers."
@@ -414,7 +414,7 @@ def effect_figure(effect: Effect) -> FigureDeclaration:
 def _nothing_to_draw(effect: Effect, scored: Scored, paradigm: str) -> str:
     """Return why an effect that is made of several cells has no point in these data, such as K of
     too few trials; empty where it has."""
-    if effect.make is None:
+    if effect.averages is not None:
         return ""
     table = effect.table(scored, paradigm, human="")
     if table["mean"].notna().any():
@@ -436,7 +436,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         effect.table(data.scored, paradigm, human=data.human.get(paradigm)), shares=effect.against_chance
     )
     each = None
-    if (wish.points or wish.bars == "within") and effect.make is None:
+    if (wish.points or wish.bars == "within") and effect.averages is not None:
         table, each = _of_people(effect, data, paradigm, table)
     title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
     each = each if wish.points and each is not None and len(each) else None
@@ -486,7 +486,7 @@ def unit_of(effect: Effect) -> str:
     """The unit of its differences, if margins can be declared in it; empty otherwise."""
     if effect.sensitivity is not None:
         return "d′"
-    return {"correct": "points", "rt_ms": "ms"}.get(effect.value, "") if effect.make is None else ""
+    return {"correct": "points", "rt_ms": "ms"}.get(effect.value, "") if effect.averages is not None else ""
 
 
 def _alike(table: pd.DataFrame) -> list[str]:

@@ -92,10 +92,7 @@ def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WH
     ----------
     scored : items whose trials are all here: none may have rows in another part
     """
-    key = (unit_sums, tuple(by), tuple(who), value)
-    if key not in scored.known:
-        scored.known[key] = _unit_sums(scored, by, who, value)
-    return scored.known[key]
+    return scored.once((unit_sums, tuple(by), tuple(who), value), lambda: _unit_sums(scored, by, who, value))
 
 
 def _unit_sums(scored: Scored, by: Sequence[str], who: Sequence[str], value: str) -> Sums:
@@ -342,10 +339,10 @@ def place_of(row: Mapping[Any, Any], by: Sequence[str]) -> tuple[Any, ...]:
 def unit_means(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WHO, value: str = "correct") -> Cells:
     """The mean of ``value`` for every unit in every cell of ``who`` and ``by``, of a table that is
     all here; see :func:`.unit_sums` and :func:`together`."""
-    key = (unit_means, tuple(by), tuple(who), value)
-    if key not in scored.known:  # figures, tables and tests ask for the same cells
-        scored.known[key] = together([unit_sums(scored, by, who=who, value=value)])
-    return scored.known[key]
+    # figures, tables and tests ask for the same cells
+    return scored.once(
+        (unit_means, tuple(by), tuple(who), value), lambda: together([unit_sums(scored, by, who=who, value=value)])
+    )
 
 
 def together(parts: Sequence[Sums]) -> Cells:

@@ -71,7 +71,7 @@ def distances(scored: Scored, human: Mapping[str, str] | None = None, against: s
 def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd | None:
     """The curve of each of several people; None where there is only one, and for effects that are
     not averages of each person's answers."""
-    if effect.make is not None:
+    if effect.averages is None:
         return None
     part = ready(effect, scored, paradigm)
     items = part.items[(part.items["agent"].astype(str) == agent) & (part.items["participant"].astype(str) != "")]

@@ -173,9 +173,7 @@ def _conditions(
 ) -> tuple[list[Effect], Cells, dict[Any, dict[Place, int]]]:
     """The effects of right answers that a paradigm shows, and the cells of the first of them for
     each answerer (``tested``: those that may be tested)."""
-    effects = [
-        effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.by_choice
-    ]
+    effects = [effect for effect in EFFECTS if effect.value == "correct" and effect.averages and not effect.by_choice]
     shown = [effect for effect in effects if not effect.missing(data.scored, paradigm)]
     by = shown[0].by if shown else ()
     part = data.scored.parts[paradigm]

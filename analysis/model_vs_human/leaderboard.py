@@ -235,7 +235,7 @@ def _no_shape(effect: Effect, curve: pd.DataFrame, sessions: np.ndarray | None, 
     if sessions is not None and np.ptp(sessions - sessions.mean(axis=1, keepdims=True), axis=0).max() > 1e-9:
         return _flat_over_sessions(sessions)
     once = curve if sessions is None else curve.assign(n_trials=curve["n_trials"] / taken)
-    return _flat(once, shares=effect.value == "correct" and effect.make is None)
+    return _flat(once, shares=effect.value == "correct" and effect.averages is not None)
 
 
 def _flat(curve: pd.DataFrame, *, shares: bool) -> bool:

@@ -204,11 +204,8 @@ def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray,
 def gridded_blocks(part: Scored, rules: Rules) -> pd.DataFrame:
     """The blocks of one paradigm, with the size of their grid (:data:`GRID`) where they have one;
     counted once for each set of rules."""
-    blocks = part.known.get(("blocks", rules))
-    if blocks is None:
-        gridded = GRID in part.items.columns and bool(part.items[GRID].notna().any())
-        blocks = part.known["blocks", rules] = nback_blocks(part, rules, by=(GRID,) if gridded else ())
-    return blocks.copy()
+    gridded = GRID in part.items.columns and bool(part.items[GRID].notna().any())
+    return part.once(("blocks", rules), lambda: nback_blocks(part, rules, by=(GRID,) if gridded else ())).copy()
 
 
 def measured(blocks: pd.DataFrame, rules: Rules = OURS) -> pd.DataFrame:

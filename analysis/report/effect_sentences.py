@@ -76,7 +76,7 @@ def effect_sentence(
         if text:
             return name, text
     for one in effects:
-        if one.effect.value == "correct" and one.effect.make is None and len(one.trends):
+        if one.effect.value == "correct" and one.effect.averages and len(one.trends):
             name, text = _slope(one)
             if text:
                 return name, text

@@ -39,7 +39,7 @@ def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder
 
 def _shares(effect: Effect) -> bool:
     """Return whether its values are shares, which are said in percent."""
-    return effect.value == "correct" and effect.make is None
+    return effect.value == "correct" and effect.averages is not None
 
 
 def _value(value: Any, shares: bool) -> str:

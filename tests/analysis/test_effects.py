@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import scipy.stats
 from analysis_tables import responses
 from observed import along, change_detection, recall, rows_by, switching, table, together
 
-from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.capacity import cowan_k, pashler_k
-from spanlab.analysis.effects.curves import accuracy, averages
+from spanlab.analysis.effects.curves import accuracy, averages, averages_of
+from spanlab.analysis.effects.effect import Effect
 from spanlab.analysis.effects.reaction_times import fit, reaction_times
 from spanlab.analysis.effects.registry import EFFECTS, effect
 from spanlab.analysis.effects.trends import trends
@@ -25,6 +27,7 @@ from spanlab.analysis.figure_catalogue import FIGURES
 from spanlab.analysis.figures.charts import draw, page
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of, panel_names
 from spanlab.analysis.means.bootstrap import estimate
+from spanlab.analysis.means.cell_means import Cells, Sums, unit_sums
 from spanlab.core.errors import SpanLabError
 from spanlab.human_data import published
 from spanlab.paradigms import list_paradigms
@@ -668,3 +671,44 @@ def test_a_figure_that_leaves_conditions_out_does_not_say_that_there_were_none()
         .startswith("vsr has only one value of list length that this figure can use (3)")
     )
     assert effect("set_size").missing(one, "vsr").startswith("vsr has only one value of set size (3)")
+
+
+_BY_SET_SIZE: dict[str, Any] = {
+    "name": "halved",
+    "title": "half of what is right",
+    "x": "set_size",
+    "x_title": "set size",
+    "needs": ("set_size",),
+    "method": "Half of the proportion correct.",
+    "human": False,
+}
+
+
+class _Halved:
+    """Estimator of half of the proportion correct."""
+
+    value = "correct"
+
+    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Sums]:
+        return {"": unit_sums(scored, by, who=who)}
+
+    def table(self, cells: Mapping[str, Cells], *, level: float = 0.95) -> pd.DataFrame:
+        means = averages_of(cells[""], level=level)
+        return means.assign(mean=means["mean"] / 2)
+
+
+def test_an_estimator_of_ones_own_computes_the_numbers_of_an_effect() -> None:
+    scored = score_table(PLANTED["set_size"][0])
+    whole, halved = Effect(**_BY_SET_SIZE), Effect(**_BY_SET_SIZE, estimator=_Halved())
+    means, halves = whole.table(scored, "vsr"), halved.table(scored, "vsr")
+    assert list(halves["mean"]) == [mean / 2 for mean in means["mean"]]
+    assert whole.averages is not None
+    assert halved.averages is halved.sensitivity is None
+    assert len(trends(whole, scored, "vsr"))
+    assert not len(trends(halved, scored, "vsr"))  # nobody has said how it would be tested
+
+
+@pytest.mark.parametrize("former", ["value", "guessing", "without", "without_label", "sums", "make", "sensitivity"])
+def test_an_effect_that_is_declared_as_it_was_before_estimators_is_told_what_to_write(former: str) -> None:
+    with pytest.raises(SpanLabError, match=f"'halved' says .* by 'estimator', and no longer by {former}"):
+        Effect(**(_BY_SET_SIZE | {former: "rt_ms"}))
