@@ -27,10 +27,9 @@ from ..paradigms.compile import one_of_each
 from .record.events import Event
 from .record.reader import ResponseTable, packed, response_rows, response_table
 from .record.session_files import PARTS, part_path, parts_missing
-from .run_trial import SessionLog
 from .session import Session, questions_of, stored_paradigm
 from .strategies.batches import run_batch
-from .strategies.one_by_one import TrialSource
+from .strategies.one_by_one import SessionLog, TrialSource
 
 #: trials in a part
 PART = 1000

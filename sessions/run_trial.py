@@ -11,12 +11,11 @@ from typing_extensions import override
 from ..agents.base import Episode, Response, WindowAgent, WindowEpisode
 from ..agents.interruptions import TrialCut
 from ..core.errors import SpanLabError
-from ..paradigms import Ask, ItemScore, Percept, PlannedTrial, Step, Trial, Truth, Verdict
+from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
 from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response
-from .record.events import AskedStep, Event, Feedback, Notes, PairedWith, Score, ShownDisplay, ShownStep, TrialCutOff
+from .record.events import AskedStep, Event, Feedback, Notes, Score, ShownDisplay, ShownStep, TrialCutOff
 from .record.marking import fields_of
-from .record.reader import SessionState, trial_key
 
 #: takes an event of the record
 WriteEvent = Callable[[Event], None]
@@ -229,66 +228,3 @@ class TrialLog:
             }
         self._pending = (event, None, None) if episode is None else (event, episode.shown(), episode.notes())
         return judged
-
-
-class SessionLog:
-    """Writes the events with which trials begin, end and fail, and knows what became of each.
-
-    Parameters
-    ----------
-    now : the wall clock, for the measured column ``started_at``
-    state : of the session when it began or went on
-    retry_failed : whether trials that failed before are tried again
-    """
-
-    def __init__(
-        self, write: WriteEvent, now: Callable[[], str], state: SessionState | None = None, retry_failed: bool = False
-    ) -> None:
-        self._write, self._now = write, now
-        state = state or SessionState.of((), ())
-        self.done: dict[str, int] = {**state.finished}
-        self.failed: dict[str, str] = {} if retry_failed else {**state.failed}
-        self._attempts: dict[str, int] = {**state.attempts}
-
-    def attempts(self, planned: PlannedTrial) -> int:
-        """The number of attempts at a trial so far."""
-        return self._attempts.get(trial_key(planned.practice, planned.trial), 0)
-
-    def pending(self, plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
-        """The trials that are neither finished nor failed."""
-        return [planned for planned in plan if trial_key(False, planned.trial) not in {**self.done, **self.failed}]
-
-    def start(self, planned: PlannedTrial, trial: Trial) -> TrialLog:
-        """Begin the next attempt at a trial."""
-        key = trial_key(planned.practice, planned.trial)
-        attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
-        paired: PairedWith = {"paired": planned.paired} if planned.paired else {}
-        self._write(
-            {
-                "event": "trial_start",
-                "trial": key,
-                "attempt": attempt,
-                "block": planned.block,
-                "practice": planned.practice,
-                "levels": dict(trial.levels),
-                "seed": trial.seed,
-                "trial_id": trial.trial_id,
-                **paired,
-                "set_size": trial.set_size,
-                "list_length": trial.list_length,
-                "started_at": self._now(),
-            }
-        )
-        return TrialLog(self._write, key, attempt)
-
-    def finish(self, log: TrialLog, steps: int) -> None:
-        """Write the last step of a trial, and that it is finished."""
-        log.flush()
-        self._write({"event": "trial_end", "trial": log.key, "attempt": log.attempt, "steps": steps})
-        self.done[log.key] = log.attempt
-
-    def fail(self, planned: PlannedTrial, reason: str) -> None:
-        """Write that a trial failed."""
-        key = trial_key(planned.practice, planned.trial)
-        self._write({"event": "trial_failed", "trial": key, "attempt": self._attempts[key], "why": reason})
-        self.failed[key] = reason

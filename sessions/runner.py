@@ -21,12 +21,11 @@ from .record.reader import NO_TRIAL, SessionState, read_events, staircase_of, wr
 from .record.session_files import PARTS, read_transcript
 from .record.staircase import Staircase
 from .record.writer import Recorder, TrialJournal
-from .run_trial import SessionLog
 from .sent import recovered, without_sentences
 from .session import Session, questions_of, speak_as_recorded, utc_now
 from .strategies.batches import in_batches
 from .strategies.concurrently import concurrently, interruptible, practise_and_recall
-from .strategies.one_by_one import After, TrialSource, TrialTaker, at_levels, note_apparatus, one_by_one
+from .strategies.one_by_one import After, SessionLog, TrialSource, TrialTaker, at_levels, note_apparatus, one_by_one
 
 #: called after every finished trial with (trials done, trials in all)
 Progress = Callable[[int, int], None]

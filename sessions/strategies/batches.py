@@ -9,8 +9,7 @@ from typing import Any
 from ...agents.base import BatchAgent
 from ...paradigms import Percept, PlannedTrial
 from ..agent_checks import answers_of
-from ..run_trial import SessionLog
-from .one_by_one import TrialSource, TrialTaker
+from .one_by_one import SessionLog, TrialSource, TrialTaker
 
 #: takes the percepts of a trial, and the hidden states with which it was answered
 AddStates = Callable[[Sequence[Percept], Any], None]

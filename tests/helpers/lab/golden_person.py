@@ -14,7 +14,8 @@ import numpy as np
 from lab_journey import Traveller, watch
 
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.sessions.run_trial import SessionLog, TrialLog
+from spanlab.sessions.run_trial import TrialLog
+from spanlab.sessions.strategies.one_by_one import SessionLog
 
 
 class Person(Traveller):
