@@ -90,7 +90,6 @@ class Laplace:
         from scipy import sparse
 
         self.y, self.n = np.asarray(y, float), np.asarray(n, float)
-        self.fixed, self.levels, self.prior_sd = np.asarray(fixed, float), levels, prior_sd
         self.many = [int(level.max(initial=-1)) + 1 for level in levels]
         blocks: list[Any] = [sparse.csr_matrix(np.asarray(fixed, float))]
         for level, many in zip(levels, self.many, strict=True):

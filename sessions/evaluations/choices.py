@@ -10,11 +10,12 @@ model gives no answers.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,7 @@ class _Scoring:
             raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to score")
         self._plan = self._followed()
         self._results: dict[str, list[ScoredChoice]] = {}
+        self._count: Callable[[], object] = lambda: None
         who: dict[str, Any] = {
             "format_version": _VERSION,
             "session": info["session"],
@@ -294,8 +296,9 @@ class _Scoring:
         self._recorder = Recorder(self.folder, events=False)
         try:
             with watcher.bar(f"answers of {self._who['session']} · {agent.name}", agent.status_line) as tell:
-                self._done, self._total, self._tell = 0, len(to_score), tell
-                tell(0, self._total)
+                done, total = itertools.count(), len(to_score)
+                self._count = lambda: tell(next(done), total)
+                self._count()
                 run_to_end(interruptible(agent, self._all(to_score), watcher.say))
         finally:
             self._recorder.close()
@@ -363,8 +366,7 @@ class _Scoring:
             self._results[followed.trial.key] = await self._follow(followed)
         except Unobtainable as reason:
             raise SpanLabError(f"trial {followed.trial.key} cannot be scored: {reason}") from None
-        self._done += 1
-        self._tell(self._done, self._total)
+        self._count()
 
     async def _follow(self, followed: _Followed, ask: Any = None) -> list[ScoredChoice]:
         follower = self._agent.follow(followed.context, followed.before, ask=ask)

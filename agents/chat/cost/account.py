@@ -40,6 +40,35 @@ VERDICTS = (
 )
 
 
+class _Pace:
+    """The pace at which replies come.
+
+    Parameters
+    ----------
+    clock : seconds from any origin
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._began: float | None = None
+        self._replies = 0
+
+    def begin(self) -> None:
+        """Note that a request leaves: the first one begins the time."""
+        if self._began is None:
+            self._began = self._clock()
+
+    def count(self) -> None:
+        """Note that a reply has come."""
+        self._replies += 1
+
+    def seconds_for(self, replies: int) -> float | None:
+        """Seconds that so many further replies take at this pace; None while there is none."""
+        if self._began is None or not self._replies:
+            return None
+        return max(0.0, replies * (self._clock() - self._began) / self._replies)
+
+
 class Account:
     """The running account of one agent in one session, and the limits that it was given.
 
@@ -67,11 +96,9 @@ class Account:
         #: told whenever the account that shares the limits has something less under way
         self.freed: Callable[[], None] = lambda: None
         self._request_limits = request_limits
-        self._clock = clock
+        self.pace = _Pace(clock)
         self._models: frozenset[str] = frozenset()
         self._beside: Account | None = None
-        self._began: float | None = None
-        self._here = 0
         self._size = Expected()
         # by reply, when it was foreseen: tokens read and written
         self._foreseen = (0.0, 0.0)
@@ -147,7 +174,7 @@ class Account:
 
     def note_cached(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
-        self._begin()
+        self.pace.begin()
         self.count(reply)
 
     @property
@@ -171,11 +198,7 @@ class Account:
             )
             self._models = frozenset()
         self.totals.add(reply)
-        self._here += 1
-
-    def _begin(self) -> None:
-        if self._began is None:
-            self._began = self._clock()
+        self.pace.count()
 
     def _worth(self, prompt: float, completion: float) -> _Sum:
         """Return the worth of so many tokens."""
@@ -256,10 +279,9 @@ class Account:
 
     def seconds_left(self) -> float | None:
         """Seconds that are left at the pace so far; None while there is none."""
-        if not self.expected or self._began is None or not self._here:
+        if not self.expected:
             return None
-        left = self.expected - self.totals.replies - self.totals.cached
-        return max(0.0, left * (self._clock() - self._began) / self._here)
+        return self.pace.seconds_for(self.expected - self.totals.replies - self.totals.cached)
 
     def summary(self) -> dict[str, Any]:
         """The account for the record."""
@@ -322,7 +344,7 @@ class Held:
         """It leaves; again, when a server has sent it elsewhere."""
         if self.left:
             self._lose(None)
-        self._account._begin()
+        self._account.pace.begin()
         self._account.totals.requests += 1
         self.left = True
 

@@ -61,6 +61,49 @@ class Waiting:
         )
 
 
+class _Places:
+    """Places for trials, of which so many are under way at the same time as a batch has requests."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        #: whether no further trial is going to begin by itself
+        self.all_begun = False
+        self._queue: list[asyncio.Future[None]] = []
+
+    @property
+    def nobody_comes(self) -> bool:
+        """True if no trial begins before one that is under way has ended."""
+        return self.all_begun or bool(self._queue)
+
+    async def free(self, queued: Callable[[], None]) -> None:
+        """Wait in the queue until a place is left.
+
+        Parameters
+        ----------
+        queued : called when the trial stands in the queue
+        """
+        left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(left)
+        queued()
+        try:
+            await left
+        finally:
+            self._queue.remove(left)
+
+    def leave(self) -> None:
+        """Leave a place to the first in the queue."""
+        self.taken -= 1
+        for first in self._queue[:1]:
+            if not first.done():
+                first.set_result(None)
+
+    def close(self, reason: Exception) -> None:
+        """Send everybody in the queue away."""
+        for left in self._queue:
+            if not left.done():
+                left.set_exception(reason)
+
+
 class Batches:
     """The batches of one chat agent in one session.
 
@@ -75,9 +118,7 @@ class Batches:
         self._api, self._request_limits, self._account = api, request_limits, account
         self._store: BatchStore | None = None
         self._waiting: dict[str, tuple[Waiting, asyncio.Future[Reply | Fault]]] = {}
-        self._open_trials = 0
-        self._places: list[asyncio.Future[None]] = []
-        self._all_begun = False
+        self._places = _Places()
         self._stopping = ""
         self._stopped = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
@@ -149,22 +190,13 @@ class Batches:
     async def place(self) -> AsyncGenerator[None]:
         """A place for one trial; there are as many as requests in a batch."""
         self._check()
-        while self._open_trials >= self._most:
-            free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._places.append(free)
-            self._look_round()
-            try:
-                await free
-            finally:
-                self._places.remove(free)
-        self._open_trials += 1
+        while self._places.taken >= self._most:
+            await self._places.free(self._look_round)
+        self._places.taken += 1
         try:
             yield
         finally:
-            self._open_trials -= 1
-            for free in self._places[:1]:
-                if not free.done():
-                    free.set_result(None)
+            self._places.leave()
             self._look_round()
 
     @property
@@ -173,16 +205,14 @@ class Batches:
 
     def all_begun(self) -> None:
         """No further trial is going to begin by itself."""
-        self._all_begun = True
+        self._places.all_begun = True
         self._look_round()
 
     def stop(self, why: str) -> None:
         """Submit nothing and wait for nothing from now on; batches that are under way stay so."""
         self._stopping = self._stopping or why
         self._stopped.set()
-        for free in self._places:
-            if not free.done():
-                free.set_exception(Stopped(self._stopping))
+        self._places.close(Stopped(self._stopping))
         self._give(Stopped(self._stopping))
 
     def _check(self) -> None:
@@ -249,7 +279,7 @@ class Batches:
     def _quiet(self) -> bool:
         """True when every trial under way waits for a reply, and no other begins."""
         waiting = sum(not future.done() for _, future in self._waiting.values())
-        return waiting > 0 and waiting >= self._open_trials and (self._all_begun or bool(self._places))
+        return waiting > 0 and waiting >= self._places.taken and self._places.nobody_comes
 
     def _look_round(self) -> None:
         if self._quiet and not self._stopping and (self._working is None or self._working.done()):

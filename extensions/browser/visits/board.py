@@ -81,7 +81,7 @@ class MonitorBoard:
             "header": list(table.header),
             "rows": rows[::-1],
             "arriving": arriving,
-            "messages": [[at, text.splitlines()[0]] for at, text in reversed(self._desk.messages)][:20],
+            "messages": [[at, text.splitlines()[0]] for at, text in reversed(self._desk.notices.last)][:20],
         }
 
 

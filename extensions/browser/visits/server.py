@@ -252,7 +252,7 @@ class _Line:
         headers = self._socket.headers
         origin, hosts = headers.get("origin", ""), [headers.get(name, "") for name in ("host", "x-forwarded-host")]
         if not origin or urlsplit(origin).netloc not in hosts:
-            self._desk.say_once(_foreign(origin, hosts[0]))
+            self._desk.notices.say_once(_foreign(origin, hosts[0]))
             await self._socket.close(1008)  # a page of somebody else
             return
         await self._socket.accept()

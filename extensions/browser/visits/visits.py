@@ -374,6 +374,33 @@ class Visit:
         return True
 
 
+class Notices:
+    """Sentences for whoever has started the server.
+
+    Parameters
+    ----------
+    write : shows them
+    """
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        #: the last ones, with the time (seconds since the epoch)
+        self.last: deque[tuple[float, str]] = deque(maxlen=50)
+        self._write = write
+        self._once: set[str] = set()
+
+    def say(self, text: str) -> None:
+        """Say something."""
+        self.last.append((time.time(), text))
+        self._write(text)
+
+    def say_once(self, text: str) -> None:
+        """Say something that was not said before."""
+        if text not in self._once:
+            self._once.add(text)
+            if len(self._once) <= _MOST_SAID:
+                self.say(text)
+
+
 class VisitDesk:
     """Everybody who visits.
 
@@ -401,16 +428,13 @@ class VisitDesk:
         frames: FrameStore | None = None,
     ) -> None:
         self.offer = offer
-        #: the last sentences for whoever has started the server, with the time (seconds since the
-        #: epoch)
-        self.messages: deque[tuple[float, str]] = deque(maxlen=50)
+        #: the sentences for whoever has started the server
+        self.notices = Notices(say)
         #: who has it may look at any page without taking part; it is made anew whenever the server
         #: starts
         self.preview_token = secrets.token_urlsafe(16)
         #: people who were told that there is no place for them, since the server was started
         self.turned_away = 0
-        self._said: set[str] = set()
-        self._print = say
         self.most = most
         self.admission = Admission(most, most_new, clock=clock)
         self._seat, self._patience = seat, patience_s
@@ -420,17 +444,6 @@ class VisitDesk:
         #: of sessions that work
         self.turns = Turns(_AT_WORK)
         self._visits: dict[str, Visit] = {}
-
-    def _say(self, text: str) -> None:
-        self.messages.append((time.time(), text))
-        self._print(text)
-
-    def say_once(self, text: str) -> None:
-        """Say something that was not said before."""
-        if text not in self._said:
-            self._said.add(text)
-            if len(self._said) <= _MOST_SAID:
-                self._say(text)
 
     def _turned_away(self) -> None:
         with self._lock:
@@ -475,7 +488,7 @@ class VisitDesk:
             if not secrets.compare_digest(hello.link["preview"].encode(), self.preview_token.encode()):
                 return refusal("refused", final=True)
         elif not self.offer.admits(hello.participant, hello.link):
-            self.say_once(
+            self.notices.say_once(
                 f"{hello.participant}: the link is not one of this study's (no ticket, a wrong one, or an identifier"
                 " that is not listed)"
             )
@@ -501,7 +514,7 @@ class VisitDesk:
                     hello,
                     self._frames,
                     self._seat,
-                    self._say,
+                    self.notices.say,
                     self._patience,
                     self._turned_away,
                     visit,
