@@ -27,11 +27,6 @@ NOTHING = frozenset(
 )
 
 
-def as_tuple(value: Any) -> Any:
-    """A list as a tuple, and anything else as it is."""
-    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
-
-
 def as_levels(value: object) -> list[Any]:
     """Several values as a list; one value as a list of it alone."""
     return [*cast("tuple[Any, ...]", value)] if isinstance(value, (list, tuple)) else [value]

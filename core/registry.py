@@ -21,7 +21,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
 from typing_extensions import override
 
 from .errors import SpanLabError
-from .json_values import as_tuple
+
+
+def as_tuple(value: Any) -> Any:
+    """A list as a tuple, and anything else as it is."""
+    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+
 
 #: A list of whole numbers; a YAML list becomes a tuple, so that components stay hashable.
 Ints = Annotated[tuple[StrictInt, ...], BeforeValidator(as_tuple)]

@@ -20,7 +20,7 @@ from typing import Any, Literal, cast
 from ..agents.base import Response
 from ..core.atomic_files import TakenError, only_writer, sync_folder, whole_folder, write_json
 from ..core.errors import SpanLabError
-from ..core.json_values import as_tuple
+from ..core.registry import as_tuple
 from ..core.verdicts import VerdictRule
 from ..sessions.record.columns import response_rows
 from ..sessions.record.events import Event, Score
@@ -39,8 +39,8 @@ from ..sessions.record.reader import (
 )
 from ..sessions.record.session_info import SessionInfo
 from ..sessions.replaying import taken_trials
-from ..sessions.run_trial import judge
 from ..sessions.session import Session, same_trials
+from ..sessions.trial_log import judge
 
 _TABLES = ("responses.csv", "responses.parquet")
 _INFO = "session.json"

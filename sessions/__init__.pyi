@@ -28,8 +28,6 @@ from .record.reader import read_session as read_session
 from .replaying import TakenTrial as TakenTrial
 from .replaying import said_after as said_after
 from .replaying import taken_trials as taken_trials
-from .run_trial import Judged as Judged
-from .run_trial import judge as judge
 from .runner import Runner as Runner
 from .session import Session as Session
 from .session import brief as brief
@@ -38,3 +36,5 @@ from .session import reopen as reopen
 from .session import same_trials as same_trials
 from .session import utc_now as utc_now
 from .session import write_info as write_info
+from .trial_log import Judged as Judged
+from .trial_log import judge as judge

@@ -22,8 +22,9 @@ from ..stimuli import Stimulus
 from .agent_checks import check_episode
 from .record.events import Event
 from .record.reader import trial_key
-from .run_trial import Cues, Judged, TrialLog, run_trial
+from .run_trial import Cues, run_trial
 from .session import Session
+from .trial_log import Judged, TrialLog
 
 #: of one answer: its items
 Scores = Sequence[Mapping[str, Any]]

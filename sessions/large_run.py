@@ -29,7 +29,8 @@ from .record.reader import ResponseTable, packed, response_rows, response_table
 from .record.session_files import PARTS, part_path, parts_missing
 from .session import Session, questions_of, stored_paradigm
 from .strategies.batches import run_batch
-from .strategies.one_by_one import SessionLog, TrialSource
+from .strategies.one_by_one import TrialSource
+from .trial_log import SessionLog
 
 #: trials in a part
 PART = 1000

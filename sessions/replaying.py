@@ -9,8 +9,8 @@ from pathlib import Path
 from ..agents.base import Response
 from ..agents.recorded import Recorded
 from ..core.errors import SpanLabError
-from ..core.json_values import as_tuple
 from ..core.locale import sentence
+from ..core.registry import as_tuple
 from ..paradigms import Paradigm, Percept, Trial, compile_trial
 from .before_trials import result_of
 from .record.events import AskedStep, Event, ShownStep, TrialStart

@@ -25,7 +25,8 @@ from .sent import recovered, without_sentences
 from .session import Session, questions_of, speak_as_recorded, utc_now
 from .strategies.batches import in_batches
 from .strategies.concurrently import concurrently, interruptible, practise_and_recall
-from .strategies.one_by_one import After, SessionLog, TrialSource, TrialTaker, at_levels, note_apparatus, one_by_one
+from .strategies.one_by_one import After, TrialSource, TrialTaker, at_levels, note_apparatus, one_by_one
+from .trial_log import SessionLog
 
 #: called after every finished trial with (trials done, trials in all)
 Progress = Callable[[int, int], None]

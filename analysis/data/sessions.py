@@ -526,7 +526,7 @@ def facts_of(
     several = (
         isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1
     )
-    link = as_object(session.get("evaluation"))
+    link = session.get("evaluation") or {}
     return SessionFacts(
         folder=head.folder,
         name=head.name,
@@ -550,7 +550,7 @@ def facts_of(
         protocol=_protocol(session),
         context=_context(session),
         browser=str(browser_of(session) or "") if kind_named(str(session.get("agent_kind") or "")).at_window else "",
-        former=former_network(as_object(session.get("agent_settings"))),
+        former=former_network(session.get("agent_settings") or {}),
         model=json.dumps([link.get(name) for name in ("set", "settings")] + [session.get("agent")]) if link else "",
         wording=str(link.get("wording") or ""),
         repeat=int(link.get("repeat") or 1),

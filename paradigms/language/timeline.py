@@ -15,8 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.errors import ParadigmError
-from ...core.json_values import as_tuple
-from ...core.registry import nearest
+from ...core.registry import as_tuple, nearest
 from ...stimuli import STIMULI, Stimulus
 from ...stimuli.kinds.sounds import ShownSound
 from ..responses import RESPONSES, ResponseKind

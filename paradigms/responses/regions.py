@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from ...core.json_values import as_tuple
+from ...core.registry import as_tuple
 from ...stimuli import CANVAS
 
 

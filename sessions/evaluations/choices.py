@@ -33,7 +33,8 @@ from ...agents.interruptions import Unobtainable
 from ...core.atomic_files import only_writer, whole_file, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import run_to_end
-from ...core.json_values import as_object, as_tuple
+from ...core.json_values import as_object
+from ...core.registry import as_tuple
 from ...paradigms import Answer
 from ...paradigms.identity import canonical, digest
 from ..agent_checks import settings_hash, settings_of

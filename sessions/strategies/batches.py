@@ -9,7 +9,8 @@ from typing import Any
 from ...agents.base import BatchAgent
 from ...paradigms import Percept, PlannedTrial
 from ..agent_checks import answers_of
-from .one_by_one import SessionLog, TrialSource, TrialTaker
+from ..trial_log import SessionLog
+from .one_by_one import TrialSource, TrialTaker
 
 #: takes the percepts of a trial, and the hidden states with which it was answered
 AddStates = Callable[[Sequence[Percept], Any], None]

@@ -15,7 +15,7 @@ from ...core.event_loop import ENDING, catching
 from ...paradigms import PlannedTrial
 from ..before_trials import MachinePractice
 from ..record.reader import trial_key
-from ..run_trial import Judged
+from ..trial_log import Judged
 from .one_by_one import TrialTaker
 
 _Trial = TypeVar("_Trial")

@@ -16,12 +16,12 @@ from ...paradigms.design import replacement
 from ...paradigms.identity import digest
 from ..agent_checks import check_episode, for_record
 from ..before_trials import Recalled, UnseenTrials, walk, with_examples
-from ..record.events import PairedWith
 from ..record.reader import SessionState, trial_key
 from ..record.staircase import Staircase
 from ..record.writer import Recorder, TrialJournal
-from ..run_trial import Cues, Judged, TrialLog, WindowCues, WriteEvent, run_trial
+from ..run_trial import Cues, WindowCues, run_trial
 from ..session import Session, brief, write_info
+from ..trial_log import Judged, SessionLog
 
 #: after so many failed trials, and none that succeeded, no more are tried; or after as many as were
 #: under way at once, since a refusal comes before an answer
@@ -259,66 +259,3 @@ class TrialTaker:
         if self._codes is not None and (self._codes.practice or not planned.practice):
             episode.mark(self._codes, journal.trigger)
         return WindowCues(self._window, episode, steps)
-
-
-class SessionLog:
-    """Writes the events with which trials begin, end and fail, and knows what became of each.
-
-    Parameters
-    ----------
-    now : the wall clock, for the measured column ``started_at``
-    state : of the session when it began or went on
-    retry_failed : whether trials that failed before are tried again
-    """
-
-    def __init__(
-        self, write: WriteEvent, now: Callable[[], str], state: SessionState | None = None, retry_failed: bool = False
-    ) -> None:
-        self._write, self._now = write, now
-        state = state or SessionState.of((), ())
-        self.done: dict[str, int] = {**state.finished}
-        self.failed: dict[str, str] = {} if retry_failed else {**state.failed}
-        self._attempts: dict[str, int] = {**state.attempts}
-
-    def attempts(self, planned: PlannedTrial) -> int:
-        """The number of attempts at a trial so far."""
-        return self._attempts.get(trial_key(planned.practice, planned.trial), 0)
-
-    def pending(self, plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
-        """The trials that are neither finished nor failed."""
-        return [planned for planned in plan if trial_key(False, planned.trial) not in {**self.done, **self.failed}]
-
-    def start(self, planned: PlannedTrial, trial: Trial) -> TrialLog:
-        """Begin the next attempt at a trial."""
-        key = trial_key(planned.practice, planned.trial)
-        attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
-        paired: PairedWith = {"paired": planned.paired} if planned.paired else {}
-        self._write(
-            {
-                "event": "trial_start",
-                "trial": key,
-                "attempt": attempt,
-                "block": planned.block,
-                "practice": planned.practice,
-                "levels": dict(trial.levels),
-                "seed": trial.seed,
-                "trial_id": trial.trial_id,
-                **paired,
-                "set_size": trial.set_size,
-                "list_length": trial.list_length,
-                "started_at": self._now(),
-            }
-        )
-        return TrialLog(self._write, key, attempt)
-
-    def finish(self, log: TrialLog, steps: int) -> None:
-        """Write the last step of a trial, and that it is finished."""
-        log.flush()
-        self._write({"event": "trial_end", "trial": log.key, "attempt": log.attempt, "steps": steps})
-        self.done[log.key] = log.attempt
-
-    def fail(self, planned: PlannedTrial, reason: str) -> None:
-        """Write that a trial failed."""
-        key = trial_key(planned.practice, planned.trial)
-        self._write({"event": "trial_failed", "trial": key, "attempt": self._attempts[key], "why": reason})
-        self.failed[key] = reason

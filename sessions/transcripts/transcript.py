@@ -17,7 +17,8 @@ from ...agents.chat.vision_check import LETTERS, letter_picture
 from ...agents.departures import paid_twice_at_most, refused
 from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
-from ...core.json_values import as_object, as_tuple
+from ...core.json_values import as_object
+from ...core.registry import as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
 from ..before_trials import UnseenTrials

@@ -8,8 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ...core.json_values import as_tuple
-from ...core.registry import Ints
+from ...core.registry import Ints, as_tuple
 from ..directions import STEPS, Direction, direction_words
 from ..render.fast.tiling import Family, Tiling
 from ..scene import CANVAS, COLOURS, Arrow, Colour, Line, Primitive, Rectangle

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from ...core.json_values import as_tuple
+from ...core.registry import as_tuple
 from ..render.fast.tiling import Scatter
 from ..scene import CANVAS, COLOURS, Line, Primitive
 from ..stimulus import STIMULI, ColourName, Scattered, colour_words, rgb

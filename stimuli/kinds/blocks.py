@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ...core.json_values import as_tuple
+from ...core.registry import as_tuple
 from ..scene import CANVAS, COLOURS, Primitive, Rectangle
 from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 

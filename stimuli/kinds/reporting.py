@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ...core.json_values import as_tuple
-from ...core.registry import Ints
+from ...core.registry import Ints, as_tuple
 from ..colour_wheel import STEPS, wheel_colour
 from ..scene import CANVAS, COLOURS, Polygon, Primitive
 from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb

@@ -20,7 +20,7 @@ from pydantic import (
 from typing_extensions import override
 
 from ...core.errors import SpanLabError
-from ...core.json_values import as_tuple
+from ...core.registry import as_tuple
 from ..own_files import Files
 from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus

@@ -20,7 +20,7 @@ from written_anew import STORED
 PLACES = {
     "sessions/record/events.py": "    chance: Annotated[",
     "sessions/record/columns.py": '    *("practice", "pilot",',
-    "sessions/run_trial.py": '                "chance": step.truth.chance,',
+    "sessions/trial_log.py": '                "chance": step.truth.chance,',
 }
 
 

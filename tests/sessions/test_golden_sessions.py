@@ -32,7 +32,7 @@ from spanlab.sessions import Session, complete, find_sessions, read_responses, r
 from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events, response_rows, response_table
 from spanlab.sessions.record.session_files import PARTS
-from spanlab.sessions.run_trial import judge
+from spanlab.sessions.trial_log import judge
 
 SESSIONS = [path.relative_to(FOLDER).as_posix() for path in find_sessions([FOLDER])]
 HALF = [name for name in SESSIONS if not complete(FOLDER / name)]

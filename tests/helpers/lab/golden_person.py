@@ -14,8 +14,7 @@ import numpy as np
 from lab_journey import Traveller, watch
 
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.sessions.run_trial import TrialLog
-from spanlab.sessions.strategies.one_by_one import SessionLog
+from spanlab.sessions.trial_log import SessionLog, TrialLog
 
 
 class Person(Traveller):
