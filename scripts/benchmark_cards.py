@@ -156,9 +156,7 @@ def rates(suite: Suite, samples: int = 400) -> str:
             continue
         like, guesser = (verdicts(effect, model, samples) for model in ("like", "guesser"))
         by, means = means_of(effect.paradigm)
-        apart = true_difference(
-            effect, dict.fromkeys(means, CHANCE[effect.paradigm]), everybody(means), by
-        )
+        apart = true_difference(effect, dict.fromkeys(means, CHANCE[effect.paradigm]), everybody(means), by)
         shares = [
             f"{count / samples:.0%}" for count in (like["same"], like["differs"], guesser["differs"], guesser["same"])
         ]
