@@ -4,6 +4,7 @@ each command imports what it needs."""
 from __future__ import annotations
 
 import functools
+import gc
 import io
 import re
 import sys
@@ -90,6 +91,8 @@ def main() -> None:
             hint = f" (see {context.command_path} --help)" if context is not None and "\n" not in message else ""
             _stop(f"{message}{hint}", error.exit_code)
         raise
+    finally:
+        gc.freeze()  # the process ends now: nothing is searched once more for circles of unused objects
 
 
 #: What the library says that checks types, and what is said here.

@@ -115,10 +115,10 @@ class Commands(MutableMapping[str, Any]):
 def _points() -> dict[str, EntryPoint]:
     """The commands of other packages, by name; looked for when SpanLab has no command of a name, or
     when all are listed."""
-    from importlib.metadata import entry_points  # a tenth of the start of a small command
+    from ..core.entry_points import entry_points_of  # a tenth of the start of a small command
 
     points: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    for point in sorted(entry_points_of(GROUP), key=lambda point: point.name):
         if point.name in COMMANDS or point.name in points:
             print(
                 f"NOTE the command '{point.name}' of {_package(point)} is left out: there is one of this name already",
@@ -142,9 +142,9 @@ def panel_of(name: str) -> str:
 def _panels_of_others() -> dict[str, str]:
     """The panels that other packages name for their commands; reading them once is a third of the
     help page."""
-    from importlib.metadata import entry_points
+    from ..core.entry_points import entry_points_of
 
-    return {point.name: point.value for point in entry_points(group=PANELS_OF_OTHERS)}
+    return {point.name: point.value for point in entry_points_of(PANELS_OF_OTHERS)}
 
 
 def _package(point: EntryPoint) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from html import escape
-from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from ..agents.base import Agent
 from ..agents.observers import make_observer
 from ..core.agent_kinds import NETWORK, PARTICIPANT, SIMULATED
 from ..core.atomic_files import write_whole
+from ..core.entry_points import entry_points_of
 from ..core.errors import SpanLabError
 from ..core.extras import how_to_install, installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session
@@ -301,7 +301,7 @@ def _page_demonstration() -> Any:
     SpanLabError
         when it is not; the message says how to install it.
     """
-    for point in entry_points(group="spanlab.demonstrations", name="browser"):
+    for point in entry_points_of("spanlab.demonstrations").select(name="browser"):
         demonstration = point.load()
         demonstration.check()
         return demonstration

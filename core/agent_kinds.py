@@ -275,9 +275,9 @@ def kind_named(name: str) -> AgentKind:
 def _installed(name: str) -> AgentKind | None:
     """The kind of an agent from another package; None where there is none, or the package cannot be
     loaded."""
-    from importlib.metadata import entry_points
+    from .entry_points import entry_points_of
 
-    for point in entry_points(group=AGENT_GROUP):
+    for point in entry_points_of(AGENT_GROUP):
         try:
             kind = point.load().kind
         except Exception:

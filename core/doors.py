@@ -31,9 +31,9 @@ def with_others(doors: Door, group: str) -> Door:
 
     @functools.cache
     def others() -> dict[str, Any]:
-        from importlib.metadata import entry_points
+        from .entry_points import entry_points_of
 
-        return {point.name: point for point in entry_points(group=group) if point.name not in public}
+        return {point.name: point for point in entry_points_of(group) if point.name not in public}
 
     def get(name: str) -> Any:
         if name in public or name.startswith("_"):

@@ -13,13 +13,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
 from typing_extensions import override
 
+from .entry_points import entry_points_of
 from .errors import SpanLabError
 
 
@@ -141,7 +142,7 @@ class Declarations(Generic[V]):
     def _points(self) -> list[EntryPoint]:
         """The entry points of the group that are not loaded yet. The group is scanned once."""
         if self._waiting is None:
-            self._waiting = list(entry_points(group=self.group))
+            self._waiting = list(entry_points_of(self.group))
         return self._waiting
 
     def _load(self, points: Sequence[EntryPoint]) -> None:

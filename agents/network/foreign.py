@@ -13,7 +13,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -21,6 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from typing_extensions import override
 
+from ...core.entry_points import entry_points_of
 from ...core.errors import ParadigmError, SpanLabError
 from ...core.overrides import check_overrides
 from ...core.registry import Registry
@@ -278,7 +278,7 @@ def foreign_network(detail: str) -> Foreign | None:
 
 
 def _installed(name: str) -> bool:
-    return any(point.name == name for point in entry_points(group=OWN_NETWORKS.group)) or name in OWN_NETWORKS
+    return any(point.name == name for point in entry_points_of(OWN_NETWORKS.group)) or name in OWN_NETWORKS
 
 
 def _of_package(name: str, file: Path | None) -> Foreign:
@@ -302,7 +302,7 @@ def _of_package(name: str, file: Path | None) -> Foreign:
             f"{cls.__name__}.interface gave {interface!r}; expected an Interface. This is a fault of the network's"
             " package"
         )
-    point = next((one for one in entry_points(group=OWN_NETWORKS.group) if one.name == name), None)
+    point = next((one for one in entry_points_of(OWN_NETWORKS.group) if one.name == name), None)
     package = (
         f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else cls.__module__
     )

@@ -228,6 +228,11 @@ def _boxed(column: pd.Series) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else None if value is pd.NA else value for value in values]
 
 
+def with_whole(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """A table with these of its columns as whole numbers, each of which may be missing."""
+    return table.assign(**{name: table[name].astype("Int64") for name in names if name in table.columns})
+
+
 def plain_value(value: object) -> Any:
     """Return what a JSON scalar stands for; other text stands for itself."""
     if not isinstance(value, str):

@@ -18,6 +18,7 @@ import pandas as pd
 
 from ...core.agent_kinds import AgentKind, kind_named
 from ...core.verdicts import VerdictRule
+from .coding import records
 from .scoring import Scored, plural
 
 #: Above this share of unread replies, it is said wherever the answers are used.
@@ -272,7 +273,7 @@ def unread_notes(scored: Scored) -> list[str]:
     table = unread_shares(scored.items) if len(scored.items) else None
     if table is None:
         return []
-    rows = [row for row in table.to_dict("records") if row["unread"] > NOTED]
+    rows = [row for row in records(table) if row["unread"] > NOTED]
     return [
         f"{row['paradigm']}: {row['agent']}: {bounds_in_words(row['unread'], row['all_wrong'], row['if_guessed'])}."
         for row in rows
@@ -317,10 +318,7 @@ _MOST_NAMED = 6
 def _over(work: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
     texts = work.assign(**{name: work[name].astype(str) for name in columns})
     shares = texts.groupby(list(columns), sort=True)["_unread"].mean().reset_index()
-    return [
-        {str(name): value for name, value in row.items()}
-        for row in shares[shares["_unread"] > WITHHELD].to_dict("records")
-    ]
+    return [{str(name): value for name, value in row.items()} for row in records(shares[shares["_unread"] > WITHHELD])]
 
 
 def _withheld(what: str, share: float) -> str:

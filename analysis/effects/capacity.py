@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..data.coding import records
 from ..data.scoring import WHO, Scored
 from ..means.bootstrap import LEVEL, estimate_pooled, share_limits
 from ..means.cell_means import Cells, Sums, unit_sums
@@ -117,7 +118,7 @@ def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataF
     answers = cells[""]
     pairs: dict[tuple[Any, ...], dict[bool, int]] = {}
     keys = [name for name in answers.keys.columns if name != "changed"]
-    for number, key in enumerate(answers.keys.to_dict("records")):
+    for number, key in enumerate(records(answers.keys)):
         pairs.setdefault(tuple(key[name] for name in keys), {})[bool(key["changed"])] = number
     rows: list[dict[str, Any]] = []
     for key, pair in pairs.items():

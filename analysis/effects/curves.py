@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..data.coding import groups, records
+from ..data.coding import groups, records, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import FEW, LEVEL, estimate
 from ..means.cell_means import Cells, Sums, unit_means, unit_sums
@@ -209,14 +209,12 @@ def intrusions(
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     wrong, items = scored.intrusions, scored.items
     keys = [*who, *by]
-    items = items[items["paradigm"].isin(wrong["paradigm"].unique())].dropna(subset=list(by))
-    counts = wrong.groupby(keys, sort=True).size().rename("n_intrusions")
-    trials = items.groupby(keys, sort=True)["unit_trial"].nunique().rename("n_trials")
-    table = (
-        pd.concat([trials, counts], axis=1).reset_index()
-        if len(trials)
-        else pd.DataFrame(columns=[*keys, "n_trials", "n_intrusions"])
-    )
+    table = pd.DataFrame(columns=[*keys, "n_trials", "n_intrusions"])
+    if len(wrong):
+        items = items[items["paradigm"].isin(wrong["paradigm"].unique())].dropna(subset=list(by))
+        counts = wrong.groupby(keys, sort=True).size().rename("n_intrusions")
+        trials = items.groupby(keys, sort=True)["unit_trial"].nunique().rename("n_trials")
+        table = pd.concat([trials, counts], axis=1).reset_index() if len(trials) else table
     table["n_intrusions"] = table["n_intrusions"].fillna(0).astype(int)
     table["per_trial"] = table["n_intrusions"] / table["n_trials"]
     return _whole(table)
@@ -304,4 +302,4 @@ def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFra
 
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
     names = ("list_length", "set_size", "serial_position", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid")
-    return table.astype(dict.fromkeys([name for name in names if name in table.columns], "Int64"))
+    return with_whole(table, names)

@@ -16,7 +16,7 @@ import pandas as pd
 from ...core.errors import SpanLabError
 from ...human_data import published
 from ...sessions.record.columns import FURTHER
-from ..data.coding import coded, decoded, numbers
+from ..data.coding import coded, decoded, numbers, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.style import GROUP_MEANS, listed
 from .curves import CURVE_COLUMNS, Averages
@@ -72,9 +72,7 @@ def _curve(paradigm: str, by: tuple[str, ...]) -> pd.DataFrame:
         "n_omitted",
         "n_invalid",
     )
-    whole = {name: "Int64" for name in counted if name in columns}
-    numbers = dict.fromkeys(("mean", "sem", "low", "high", "chance"), "float64")
-    return table.astype(whole | numbers)
+    return with_whole(table.astype(dict.fromkeys(("mean", "sem", "low", "high", "chance"), "float64")), counted)
 
 
 def sources(paradigm: str) -> list[tuple[str, str]]:

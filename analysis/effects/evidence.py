@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ..data.coding import coded, numbers
+from ..data.coding import coded, numbers, records
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells, Sums, together
@@ -186,7 +186,7 @@ def _reached(counts: Tally, paradigm: str, guesser: str) -> str:
     """The accuracy of a guesser in the first and the last condition of the data (of all where none
     is recorded); empty where nothing is known of these."""
     table = _table()
-    rows = table[(table["paradigm"] == paradigm) & (table["guesser"] == guesser)].to_dict("records")
+    rows = records(table[(table["paradigm"] == paradigm) & (table["guesser"] == guesser)])
     names = {str(row["condition"]).rpartition(" ")[0] for row in rows}
     if any(one.rpartition(" ")[0] in names for one in counts.conditions):
         rows = [row for row in rows if row["condition"] in (*counts.conditions, "all")]

@@ -22,6 +22,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
+from ..data.coding import records
 from ..data.columns import plain_name, varied
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import FEW, LEVEL
@@ -211,7 +212,7 @@ def _of_each_person(effect: Effect, people: Scored, paradigm: str) -> dict[str, 
                 measured, numbers = effect.sensitivity.each(cells, pair, effect.sensitivity.measures[0], at)
                 keep(dict(zip(names, key, strict=True)), numbers, measured)
         return values
-    for number, row in enumerate(cells.keys.to_dict("records")):
+    for number, row in enumerate(records(cells.keys)):
         keep(row, cells.ids[number], cells.values[number])
     return values
 

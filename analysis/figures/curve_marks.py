@@ -229,7 +229,7 @@ def curve_points(
             )
     if each is not None:
         random = np.random.RandomState(0)  # a little to the side, so that equal people are seen to be several
-        for row in each.to_dict("records"):
+        for row in records(each):
             x = float(row[over]) + 0.06 * step * (random.rand() - 0.5)
             point = {
                 "role": "person",
@@ -305,7 +305,7 @@ def _line_rows(
 ) -> list[dict[str, Any]]:
     """The line of each panel that belongs to nobody: through the mean of a column in every cell,
     half a step beyond the first and the last."""
-    guessed = curve.dropna(subset=[column])
+    guessed = curve[curve[column].notna()]
     rows: list[dict[str, Any]] = []
     for name, part in guessed.groupby(panel) if panel else [(None, guessed)]:
         line = [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..data.coding import records
 from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks, thin_lines
 from ..data.unread import UNREAD_COLUMNS, unread_caption, untested_cells, with_unread
@@ -74,8 +75,8 @@ def effect_chart(
     drawn = with_bars(table, bars)
     if not effect.panels:
         return _curves(effect, drawn, agents, [], 1, title, subtitle, "who", bars, yardsticks, each)
-    each = None if each is None else each.assign(_panel=[effect.panel(row) for row in each.to_dict("records")])
-    drawn = drawn.assign(_panel=[effect.panel(row) for row in drawn.to_dict("records")])
+    each = None if each is None else each.assign(_panel=[effect.panel(row) for row in records(each)])
+    drawn = drawn.assign(_panel=[effect.panel(row) for row in records(drawn)])
     panels = panel_names(effect, drawn)
     columns = drawn[effect.panels[-1]].nunique() if len(effect.panels) > 1 else min(_IN_A_ROW, len(panels))
     return _curves(effect, drawn, agents, panels, columns, title, subtitle, "who", bars, yardsticks, each)
@@ -99,9 +100,7 @@ def condition_chart(
     effect, table, bars : as of :func:`effect_chart`
     """
     shown = _varied(effect, table)
-    drawn = with_bars(table, bars).assign(
-        _panel=table["agent"], agent=[shown.panel(row) for row in table.to_dict("records")]
-    )
+    drawn = with_bars(table, bars).assign(_panel=table["agent"], agent=[shown.panel(row) for row in records(table)])
     panels = [look.label for look in looks_of(table)[::-1]]
     return _curves(shown, drawn, conditions, panels, min(_IN_A_ROW, len(panels)), title, subtitle, "condition", bars)
 
@@ -233,9 +232,7 @@ def answers_of(
     def cells() -> Mapping[tuple[Any, ...], Mapping[Any, Any]]:
         named = _varied(effect, table) if conditions else effect
         cell_of = {}
-        for row, place in zip(
-            table.to_dict("records"), _places(table[effect.x], _names_along(effect, table)), strict=True
-        ):
+        for row, place in zip(records(table), _places(table[effect.x], _names_along(effect, table)), strict=True):
             panel = named.panel(row) if effect.panels else None
             key = (panel, row["agent"], place) if conditions else (row["agent"], panel, place)
             cell_of |= {key: row} if row["agent_kind"] != GROUP_MEANS else {}
@@ -279,7 +276,7 @@ def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
             else (0, float(value), "")
         )
 
-    cells = table.drop_duplicates(list(effect.panels)).to_dict("records")
+    cells = records(table.drop_duplicates(list(effect.panels)))
     ordered = sorted(cells, key=lambda row: tuple(rank(row[name]) for name in effect.panels))
     return list(dict.fromkeys(effect.panel(row) for row in ordered))
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ..data.coding import coded
+from ..data.coding import coded, records
 from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
@@ -133,7 +133,7 @@ def _chart(
     errors = dict(iter(questions.groupby(keys, sort=True, observed=True, dropna=False)["error"]))
     panels: list[Panel] = []
     top = 1.0
-    for row in rows.to_dict("records"):
+    for row in records(rows):
         mine = errors[tuple(row[name] for name in keys)].dropna().to_numpy(float)
         marks = bars(mine, edges, "°") + _density(row, len(mine), edges)
         top = max([top, *(bar["count"] for bar in marks)])

@@ -66,6 +66,7 @@ def nback_rows(
         (float(whole["n"].min()) - 0.5, float(whole["n"].max()) + 0.5) if len(whole) else None
     )  # panels with a chance line and without are alike
     panels, rows = [], []
+    of_measures = [dict([*cells[cells["mean"].notna()].groupby("measure")]) for _, cells in parts]
     for measure in there:
         vertical = measure_axis(whole[whole["measure"] == measure], measure)
         made = {}
@@ -86,7 +87,7 @@ def nback_rows(
                 )
             made[x_title] = layers
         for place, (heading, cells) in enumerate(parts):
-            part = cells[(cells["measure"] == measure) & cells["mean"].notna()]
+            part = of_measures[place].get(measure, cells.iloc[:0])
             words = format_percent if not measure.startswith("dprime") else _format_number
             drawn = curve_points(part, "n", agents, format_value=words, in_order=line != "who")
             rows += [
@@ -177,8 +178,8 @@ def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
     at least. Endless intervals, and yardsticks, end with the panel."""
     farthest = _FARTHEST["dprime" if measure.startswith("dprime") else "rate"]
     part = competitors(part)
-    low = min(0.0, float(part["mean"].min()), *part["low"].dropna().astype(float).clip(lower=farthest[0]))
-    high = max(1.0, float(part["mean"].max()), *part["high"].dropna().astype(float).clip(upper=farthest[1]))
+    low = min(0.0, float(part["mean"].min()), *(max(end, farthest[0]) for end in part["low"].dropna()))
+    high = max(1.0, float(part["mean"].max()), *(min(end, farthest[1]) for end in part["high"].dropna()))
     if not measure.startswith("dprime"):
         return PROPORTIONS | {"title": None, "domain": [min(-0.04, low - 0.02), max(1.05, high + 0.02)]}
     bottom, top = low - 0.2, high + 0.06 * (high - low)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ..data.coding import coded
+from ..data.coding import coded, records
 from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look, competitors
@@ -142,7 +142,7 @@ def _chart(
     top = 1.0
     keys = [*WHO, "participant", *by]
     times = dict(iter(questions.groupby(keys, sort=True, observed=True)["rt_ms"]))
-    for row in rows.to_dict("records"):
+    for row in records(rows):
         mine = times[tuple(row[name] for name in keys)].to_numpy(float)
         marks = bars(mine, edges, " ms") + _density(row, len(mine), edges)
         top = max([top, *(bar["count"] for bar in marks if row["agent"] in tallest)])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..data.coding import coded
+from ..data.coding import coded, records
 from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
@@ -157,7 +157,7 @@ def _chart(
     columns = coded(rows[by[0]])[1] if by else []
     wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(rows))
     panels, values = [], []
-    for place, row in enumerate(rows.to_dict("records")):
+    for place, row in enumerate(records(rows)):
         curve = of_each.get(tuple(row[name] for name in keys))
         below = (
             "no curve"
@@ -218,7 +218,7 @@ def _marks(points: pd.DataFrame, z: bool) -> list[dict[str, Any]]:
             "y": float(row[y]),
             "criterion": f"{row['answer']}, {row['confidence']:g} or surer",
         }
-        for row in known.to_dict("records")
+        for row in records(known)
         if not z or max(abs(row[x]), abs(row[y])) <= _FURTHEST
     ]
 

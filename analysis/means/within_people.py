@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.coding import records
 from .bootstrap import LEVEL
 from .cell_means import Cells
 
@@ -16,7 +17,7 @@ def of_each_person(cells: Cells) -> list[tuple[dict[str, Any], float]]:
     """The key of a cell and the mean of one person in it, for every person of answerers who are
     several people."""
     values_of = []
-    for number, key in enumerate(cells.keys.to_dict("records")):
+    for number, key in enumerate(records(cells.keys)):
         if cells.unit[number] == "participant" and len(cells.values[number]) > 1:
             values_of += [(key, float(value)) for value in cells.values[number]]
     return values_of

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
+from ..data.coding import records
 from ..data.loading import Data
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed
@@ -188,9 +189,7 @@ def _printed(data: Data, paradigm: str, effect: Effect) -> tuple[str, dict[Place
     if not len(printed):
         return None
     study = str(printed["agent"].iloc[0])
-    return study, {
-        place_of(row, effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")
-    }
+    return study, {place_of(row, effect.by): float(row["mean"]) for row in records(printed[printed["agent"] == study])}
 
 
 def _from_published(

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
+from ..data.coding import records
 from ..data.scoring import WHO, Scored, plural, unit_session
 from ..data.style import GROUP_MEANS
 from ..data.unread import BOUND_COLUMNS, beside_shares, testable
@@ -132,9 +133,7 @@ def _withheld_rows(part: Scored, tested: Scored, effect: Effect, people: int, ag
         "n_people": people,
         "note": "too many of its replies could not be read: no score",
     }
-    return [
-        {**{str(name): value for name, value in row.items()}, **nothing} for row in heads.astype(str).to_dict("records")
-    ]
+    return [{**{str(name): value for name, value in row.items()}, **nothing} for row in records(heads.astype(str))]
 
 
 def _crowd(effect: Effect, scored: Scored, paradigm: str, against: str) -> Crowd | None:
@@ -167,9 +166,7 @@ def _rows(
     for (agent, kind), part in table.groupby(["agent", "agent_kind"], sort=True, observed=True):
         if kind == GROUP_MEANS or agent == against or kind_named(str(kind)).yardstick:
             continue
-        curve = {
-            place_of(row, effect.by): float(row["mean"]) for row in part.dropna(subset=["mean"]).to_dict("records")
-        }
+        curve = {place_of(row, effect.by): float(row["mean"]) for row in records(part.dropna(subset=["mean"]))}
         row = {"agent": agent, "agent_kind": kind, "n_points": sum(place in curve for place in crowd.points)}
         row |= people | dict.fromkeys(("r", "fit", "low", "high"), math.nan) | {"note": ""}
         mine = _shape(curve, crowd)
@@ -269,7 +266,7 @@ def _session_curves(effect: Effect, scored: Scored, paradigm: str, agent: str, c
     items = items.assign(_unit=unit_session(items))
     table = averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "_unit"), value=effect.value)
     curves = {
-        name: {place_of(row, effect.by): float(row["mean"]) for row in rows.to_dict("records")}
+        name: {place_of(row, effect.by): float(row["mean"]) for row in records(rows)}
         for name, rows in table.groupby("_unit")
     }
     return np.array([[curve.get(place, math.nan) for place in crowd.points] for curve in curves.values()])

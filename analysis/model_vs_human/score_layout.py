@@ -7,6 +7,7 @@ from importlib.resources import files
 
 import pandas as pd
 
+from ..data.coding import records
 from .score_kinds import SCORES
 
 
@@ -27,12 +28,12 @@ def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
         return "–" if math.isnan(value) else f"{value:.3f}{'*' if starred else ''}"
 
     columns: dict[str, dict[tuple[str, str], str]] = {}
-    for row in table.sort_values(["agent_kind", "agent"], kind="stable").to_dict("records"):
+    for row in records(table.sort_values(["agent_kind", "agent"], kind="stable")):
         columns.setdefault(row["agent"], {})[row["task"], row["score"]] = star(row["value"], row["p"] < 0.01)
     met = {(score.task, score.name) for score in SCORES} & set(zip(table["task"], table["score"], strict=True))
     order = [(score.task, score.name) for score in SCORES if (score.task, score.name) in met]
     if published:
-        for row in published_scores().to_dict("records"):
+        for row in records(published_scores()):
             columns.setdefault(row["model"], {})[row["task"], row["score"]] = star(
                 row["value"], bool(row["p_below_0.01"])
             )

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import kind_named
+from ..data.coding import with_whole
 from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, plural, unit_session
 from ..data.unread import WITHHELD, may_be_unread
 from ..means.bootstrap import FEW, LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
@@ -110,12 +111,8 @@ def nback_cells(
                     | {"measure": measure, "chance": _chance(cell, measure)}
                     | _row(*estimates, kind, rules, measure, _edge(cell, measure))
                 )
-    table = pd.DataFrame(rows, columns=[*keys, *CELL_COLUMNS])
-    return table.astype(
-        dict.fromkeys(
-            [name for name in CELL_COLUMNS if name.startswith("n_")] + (["n"] if "n" in keys else []), "Int64"
-        )
-    )
+    whole = [name for name in (*keys, *CELL_COLUMNS) if name == "n" or name.startswith("n_")]
+    return with_whole(pd.DataFrame(rows, columns=[*keys, *CELL_COLUMNS]), whole)
 
 
 def _units(blocks: pd.DataFrame, who: Sequence[str], by: Sequence[str], unit: Unit) -> pd.DataFrame:
@@ -226,7 +223,7 @@ def _pooled(
         return None
     statistic = _statistic(measure, rules)
     if kind == "block":
-        counts = cell[list(columns)].to_numpy(float)
+        counts = np.column_stack([cell[name].to_numpy(float) for name in columns])
         return _of_blocks(counts.tobytes(), measure, rules, level, resamples, seed), np.asarray(statistic(counts))
     values = np.asarray(statistic(cell.groupby("_unit")[list(columns)].sum().to_numpy(float)))
     return estimate(values, proportion=measure in _BETWEEN_0_AND_1, level=level), values
@@ -269,7 +266,7 @@ def _edge(cell: pd.DataFrame, measure: str) -> str:
     return " and ".join(
         f"no {name.replace('_', ' ').removesuffix('es' if name == 'misses' else 's')}"
         for name in COUNTS
-        if not cell[name].sum()
+        if not cell[name].to_numpy().any()
     )
 
 

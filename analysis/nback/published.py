@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..data.coding import records
 from ..data.scoring import WHO
 from .cells import nback_cells
 from .measures import PUBLISHED, Rules, measured
@@ -138,7 +139,7 @@ def recomputed_cells(paradigm: str, grid: int | None = None) -> pd.DataFrame:
     variant, results = variant_of(paradigm, grid), published_results()
     wanted = results["variant"].eq(variant) | (results["variant"].eq(OTHER_MODELS) & (variant == "verbal"))
     rows = []
-    for row in results[wanted].to_dict("records"):
+    for row in records(results[wanted]):
         for measure, name, scale in (
             ("hit_rate", "hit_rate", 100),
             ("false_alarm_rate", "fa_rate", 100),

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ...core.verdicts import VerdictRule
+from ..data.coding import records
 from ..data.numbers import number
 from ..data.scoring import WHO, Scored
 from ..data.style import listed, of_kinds
@@ -105,13 +106,13 @@ def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[st
     untold = rows["note"].fillna("").str.startswith(UNTOLD)
     text = _each(rows[~untold], lambda value: number(value, 1), above_0=True)
     parts = [text] if text else []
-    if many := [_called(row) for row in ranked(_telling(rows[untold])).to_dict("records")]:
+    if many := [_called(row) for row in records(ranked(_telling(rows[untold])))]:
         parts.append(
             "it cannot be determined from these trials for"
             f" {listed(many) if len(many) <= _MOST else f'{len(many)} agents'}"
         )
     most = sum(sizes) / len(sizes)
-    full = [_called(row) for row in ranked(_telling(rows[~untold & (rows["high"] >= most)])).to_dict("records")]
+    full = [_called(row) for row in records(ranked(_telling(rows[~untold & (rows["high"] >= most)])))]
     if 0 < len(full) <= _MOST:
         parts.append(f"{listed(full)} may hold all{f' {int(most)}' if len(sizes) == 1 else ''}, or more")
     shown = f"{int(most)} shown" if len(sizes) == 1 else f"mean over {listed([str(int(one)) for one in sizes])} shown"
@@ -146,7 +147,7 @@ def _slope(one: ComputedEffect) -> tuple[str, str]:
     where = ""
     if one.effect.panels:  # of several panels the last that everybody has
         names = panel_names(one.effect, one.table)
-        of_panel = table.assign(_panel=[one.effect.panel(row) for row in table.to_dict("records")])
+        of_panel = table.assign(_panel=[one.effect.panel(row) for row in records(table)])
         everybody = _telling(of_panel)["agent"].nunique()
         full = [
             name for name in names if _telling(of_panel[of_panel["_panel"] == name])["agent"].nunique() == everybody
@@ -192,7 +193,7 @@ def _in_points(value: float) -> str:
 def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | None = None, above_0: bool = False) -> str:
     """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not
     distinguishable from 0)``."""
-    rows = [row for row in ranked(_telling(table)).to_dict("records") if row["n_units"] > 1]  # one trial is no headline
+    rows = [row for row in records(ranked(_telling(table))) if row["n_units"] > 1]  # one trial is no headline
     people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
     answerers = rows if len(rows) <= _MOST else people
     phrases = []

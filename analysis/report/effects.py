@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..data.coding import records
 from ..data.numbers import counted, limits, number, p_value, with_sign
 from ..data.style import GROUP_MEANS
 from ..data.unread import UNREAD_COLUMNS
@@ -52,7 +53,7 @@ def _ordered(computed: ComputedEffect, table: pd.DataFrame) -> pd.DataFrame:
     effect = computed.effect
     if effect.panels:
         names = panel_names(effect, computed.table)
-        rows = rows.assign(_panel=[names.index(effect.panel(row)) for row in rows.to_dict("records")])
+        rows = rows.assign(_panel=[names.index(effect.panel(row)) for row in records(rows)])
         rows = rows.sort_values("_panel", kind="stable")
     return rows
 

@@ -96,7 +96,7 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
 
     wrong = dict(zip(intruded["agent"], intruded["per_trial"], strict=True)) if len(intruded) else {}
     rows = []
-    for row in total.to_dict("records"):
+    for row in records(total):
         rows.append(
             {
                 "agent": row["agent"],
@@ -158,7 +158,7 @@ def percent_points(value: float) -> str:
 def intrusion_table(intrusions: pd.DataFrame, file: str = "") -> PageTable:
     """Intrusions a trial: a row for each answerer, a column for each list length."""
     lengths = sorted(intrusions["list_length"].dropna().unique())
-    cells = {(row["agent"], row["list_length"]): f"{row['per_trial']:.2f}" for row in intrusions.to_dict("records")}
+    cells = {(row["agent"], row["list_length"]): f"{row['per_trial']:.2f}" for row in records(intrusions)}
     agents = list(dict.fromkeys(ranked(intrusions)["agent"]))
     rows = tuple((agent, *(cells.get((agent, length), "") for length in lengths)) for agent in agents)
     columns = ("list length", *(str(int(length)) for length in lengths))

@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, SIMULATED, kind_named
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
-from ..data.coding import numbers
+from ..data.coding import numbers, records
 from ..data.exclusions import Exclusions
 from ..data.numbers import number, whole
 from ..data.scoring import plural
@@ -283,7 +283,7 @@ def _unread(items: pd.DataFrame) -> list[str]:
 def _bounds(items: pd.DataFrame) -> list[dict[Any, Any]]:
     """Of everybody whose replies could not be read, the shares of right answers if all unread ones
     are wrong, or guesses; over all paradigms."""
-    rows = unread_shares(items.assign(paradigm="")).to_dict("records") if len(items) else []
+    rows = records(unread_shares(items.assign(paradigm=""))) if len(items) else []
     return [row for row in rows if row["if_guessed"] == row["if_guessed"]]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..data.coding import records
 from ..data.numbers import p_value
 from ..data.scoring import WHO, Scored, plural
 from ..data.unread import UNREAD_COLUMNS, with_unread
@@ -128,7 +129,7 @@ def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bo
     levels = [int(n) for n in sorted(part["n"].unique())]
     share = measure.endswith("rate") or measure == "accuracy"
     cells: dict[tuple[str, int], str] = {}
-    for row in part.to_dict("records"):
+    for row in records(part):
         mean, low, high, spread = (row[name] for name in ("mean", "low", "high", "sem"))
         text = percent(mean) if share else "–" if mean != mean else f"{mean:.2f}"
         if sem and spread == spread:
@@ -166,10 +167,10 @@ def _tests(results: NBack) -> PageTable:
             blocks_of = part[part["agent"] == agent]
             if agent not in units or blocks_of["n"].nunique() < 2 or blocks_of.groupby("n").size().min() < _ENOUGH:
                 continue
-            (whole,) = kruskal_wallis(blocks_of, "dprime", WHO).to_dict("records")
+            (whole,) = records(kruskal_wallis(blocks_of, "dprime", WHO))
             pairs = [
                 f"{row['first']} and {row['second']}: p {_p(row['p_bonferroni'])}, r = {row['rank_biserial']:+.2f}"
-                for row in mann_whitney(blocks_of, "dprime", WHO).to_dict("records")
+                for row in records(mann_whitney(blocks_of, "dprime", WHO))
             ]
             name = f"{agent}, {grid} × {grid}" if grid is not None and len(results.grids) > 1 else agent
             kruskal = (

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
-from ..data.coding import coded
+from ..data.coding import coded, records
 from ..data.loading import Data
 from ..data.scoring import Scored
 from ..data.style import of_kinds
@@ -146,8 +146,8 @@ def overview(
     for paradigm, one in numbers.items():
         table = ranked(one.overall)
         kept = table[of_kinds(table["agent_kind"], lambda kind: kind.role != "yardstick")]
-        records = (kept if len(kept) else table).to_dict("records")
-        drawn, differences, conditions = _over_common(records, one.differences, common[paradigm])
+        all_rows = records(kept if len(kept) else table)
+        drawn, differences, conditions = _over_common(all_rows, one.differences, common[paradigm])
         apart = conditions == _NONE_IN_COMMON
         measured = next((row for row in drawn if row["agent_kind"] == PARTICIPANT.name and not apart), None)
         lines = [
@@ -183,7 +183,7 @@ def overview(
                 marks.get(row["agent"], math.nan),
                 rest,
             )
-            for row in records
+            for row in all_rows
         ]
     if not any(row.lines or row.crowd for row in rows):
         return None
@@ -206,7 +206,7 @@ def overview(
 
 def _unread_in_caption(frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Return what the caption says of unread replies, with both bounds; empty where there are none."""
-    rows = frame[frame["unread"] > 0].to_dict("records") if "unread" in frame.columns else []
+    rows = records(frame[frame["unread"] > 0]) if "unread" in frame.columns else []
     if not rows:
         return ""
     parts = [
@@ -219,7 +219,7 @@ def _unread_in_caption(frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
 
 
 def _over_common(
-    records: Sequence[Mapping[Any, Any]], differences: Mapping[str, Difference], common: CommonConditions | None
+    all_rows: Sequence[Mapping[Any, Any]], differences: Mapping[str, Difference], common: CommonConditions | None
 ) -> tuple[Sequence[Mapping[Any, Any]], Mapping[str, Difference], str]:
     """Rows of the table of everybody with the means that the picture shows, the differences beside
     them, and their conditions in words.
@@ -227,7 +227,7 @@ def _over_common(
     Means are of all answers where everybody has the same conditions and weights make no difference
     that can be seen.
     """
-    known = [row for row in records if row["mean"] == row["mean"]]
+    known = [row for row in all_rows if row["mean"] == row["mean"]]
     if common is None:
         return known, differences, ""
     if not common.shares:

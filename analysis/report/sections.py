@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core.entry_points import entry_points_of
 from ...core.errors import SpanLabError
 from .folder import FigureFiles
 from .html_tables import PageTable
@@ -79,10 +80,8 @@ MakeSection = Callable[[SectionRequest], ReportSection | None]
 def added_sections(request: SectionRequest) -> list[ReportSection]:
     """Return the sections that installed packages add, by the names of their entry points; one that
     cannot be made is reported, and the others still are."""
-    from importlib.metadata import entry_points
-
     sections: list[ReportSection] = []
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    for point in sorted(entry_points_of(GROUP), key=lambda point: point.name):
         try:
             make: MakeSection = point.load()
             made = make(request)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
+from ..data.coding import records
 from ..data.scoring import Scored, plural
 from ..data.sessions import ONE_SITTING, READABLE, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
@@ -85,8 +86,9 @@ def between(low: float, high: float) -> str:
 
 def ranked(table: pd.DataFrame) -> pd.DataFrame:
     """A curve table with people first, then models, then simulated observers, then guessing."""
-    place = table["agent_kind"].map(lambda kind: kind_named(str(kind)).order)
-    return table.assign(_place=place).sort_values(["_place", "agent"], kind="stable").drop(columns="_place")
+    place = [kind_named(str(kind)).order for kind in table["agent_kind"]]
+    names = table["agent"].astype(str).tolist()
+    return table.iloc[sorted(range(len(table)), key=lambda at: (place[at], names[at]))]
 
 
 def headline(
@@ -115,8 +117,8 @@ def headline(
         the name with which a sentence begins (empty for the yardsticks), and the rest of it
     """
     sentences, yardsticks = [], []
-    verdicts = {row["agent"]: verdict_of(row) for row in guessed.to_dict("records")}
-    rows = ranked(overall).to_dict("records")
+    verdicts = {row["agent"]: verdict_of(row) for row in records(guessed)}
+    rows = records(ranked(overall))
     roles = {row["agent_kind"]: kind_named(row["agent_kind"]).role for row in rows}
     machines = [row for row in rows if roles[row["agent_kind"]] not in ("yardstick", "person")]
     several = len(machines) > MOST_ANSWERERS
@@ -240,10 +242,11 @@ def like_for_like(
     readouts : how networks were read out, in sentences
     """
     items = scored.items[scored.items["paradigm"] == paradigm]
-    there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
+    recorded = items[["session", "agent"]].drop_duplicates().astype(str)
+    names = dict(zip(recorded["session"], recorded["agent"], strict=True))
+    there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in names]
     notes = [*_on_trials(scored, paradigm, items), *_on_answerers(overall)]
     notes += [Remark(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
-    names = dict(zip(items["session"].astype(str), items["agent"].astype(str), strict=True))
     notes += [*_protocols(there, names), *_contexts(there, names)]
     software = sorted({facts.software for facts in there if facts.software})
     if len(software) > 1:
@@ -281,7 +284,7 @@ def _on_trials(scored: Scored, paradigm: str, items: pd.DataFrame) -> Iterator[R
     if people.nunique() > 1 and paradigm in people.index:
         yield Remark(f"{plural(int(people[paradigm]), 'person', 'people')} took part in this paradigm.")
     for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
-        values = sorted(set(items[column]) - {""})
+        values = sorted({*items[column].unique()} - {""})
         if len(values) > 1:
             named = listed(values) if column == "generator" else listed([value[:8] for value in values])
             yield Remark(f"The sessions used {len(values)} different {word} ({named}).", warning=True)

@@ -35,7 +35,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.verdicts import VerdictRule
-from ..data.coding import decoded
+from ..data.coding import decoded, records
 from ..data.numbers import number, p_value
 from ..data.scoring import SAME_TRIAL, UNIT_SESSION, Scored, over_repeats, same_trial, unit_session
 from ..data.style import of_kinds
@@ -158,7 +158,7 @@ def against_guessing(
     for name in ("p_share", "p_dprime"):
         table[f"{name}_holm"] = holm(table[name].to_numpy(float))
     return beside_shares(
-        table.assign(verdict=[verdict_of(row).where for row in table.to_dict("records")]), items.assign(paradigm="")
+        table.assign(verdict=[verdict_of(row).where for row in records(table)]), items.assign(paradigm="")
     )
 
 

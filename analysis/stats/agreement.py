@@ -30,7 +30,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.verdicts import VerdictRule
-from ..data.coding import groups
+from ..data.coding import groups, records
 from ..data.scoring import Scored, plural, unit_session
 from ..data.style import GROUP_MEANS
 from ..data.unread import beside_shares, testable
@@ -368,7 +368,7 @@ class Crowd:
         """From a curve table with a row for each person and point: ``participant``, ``by`` and
         ``mean``."""
         lines: dict[str, dict[tuple[Any, ...], float]] = {}
-        for row in curves.dropna(subset=["mean"]).to_dict("records"):
+        for row in records(curves.dropna(subset=["mean"])):
             lines.setdefault(str(row["participant"]), {})[place_of(row, by)] = float(row["mean"])
         points = (
             sorted(

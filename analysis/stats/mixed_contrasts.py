@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.verdicts import VerdictRule
+from ..data.coding import records
 from ..means.bootstrap import LEVEL
 from .corrections import holm
 from .effect_sizes import h_of
@@ -269,7 +270,7 @@ def _grid(cells: Cells) -> tuple[dict[tuple[str, Any], np.ndarray], list[str], l
     """The weights of each cell, the agents, and the conditions that all agents have."""
     table = cells.table
     units = np.eye(len(table))
-    grid = {(row["agent"], row["condition"]): units[number] for number, row in enumerate(table.to_dict("records"))}
+    grid = {(row["agent"], row["condition"]): units[number] for number, row in enumerate(records(table))}
     agents, conditions = sorted(table["agent"].unique()), sorted(table["condition"].unique())
     return grid, agents, [condition for condition in conditions if all((agent, condition) in grid for agent in agents)]
 

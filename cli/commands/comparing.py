@@ -52,7 +52,7 @@ def compare(
     ] = 10.0,
 ) -> None:
     """Compare people and machines in one report: report.html, figures and tables."""
-    with _rare_collection():
+    with _no_collection():
         from ...analysis.data.column_map import read_map
         from ...analysis.report.page import Options
         from ...analysis.stats.equivalence import read_margins
@@ -81,7 +81,7 @@ def compare(
 
 
 def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Path:
-    with _rare_collection():
+    with _no_collection():
         from ...analysis.report.page import compare as write
 
         return write(
@@ -95,15 +95,14 @@ def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Pat
 
 
 @contextmanager
-def _rare_collection() -> Iterator[None]:
-    """Let Python look for circles of unused objects only rarely. A report makes millions of small
+def _no_collection() -> Iterator[None]:
+    """Keep Python from looking for circles of unused objects. A report makes millions of small
     objects with hardly a circle among them."""
-    usual = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 50)
+    gc.disable()
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
+        gc.enable()
 
 
 def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:

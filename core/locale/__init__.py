@@ -13,13 +13,14 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import Formatter
 from types import MappingProxyType
 
 import yaml
+
+from ..entry_points import entry_points_of
 
 GROUP = "spanlab.locales"
 _FOLDER = files(__name__)
@@ -39,7 +40,7 @@ def languages() -> tuple[str, ...]:
 def folders() -> Mapping[str, Traversable]:
     """The folders with sentences: that of the core, and one of each package that has an entry
     point."""
-    packages = [point.value for point in entry_points(group=GROUP)]
+    packages = [point.value for point in entry_points_of(GROUP)]
     others = {f"{name.removeprefix('spanlab.').replace('.', '/')}/locale": files(name) / "locale" for name in packages}
     return {"core/locale": _FOLDER, **others}
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, SchemaValidator
+from pydantic_core import ErrorDetails, SchemaValidator, from_json
 
 from ...core.atomic_files import read_lines
 from ...core.errors import SpanLabError
@@ -120,10 +121,10 @@ def read_events(folder: str | Path) -> list[Event]:
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
-        try:
-            content: object = json.loads(line)
-        except (ValueError, RecursionError):
-            content = None
+        content = _content(line)
+        if not fault and _sound(content):
+            events.append(cast(Event, content))
+            continue
         if tag := _tag(content):
             try:
                 _model(tag)
@@ -146,6 +147,21 @@ def read_events(folder: str | Path) -> list[Event]:
         fault = ""
         events.append(event)
     return events
+
+
+def _content(line: bytes) -> object:
+    """The content of a line; None where it is no JSON."""
+    with suppress(ValueError):
+        return from_json(line)
+    with suppress(ValueError, RecursionError):  # half a surrogate pair, which only this one reads
+        return json.loads(line)
+    return None
+
+
+def _sound(content: object) -> bool:
+    """Return whether a line is an event that SpanLab itself declares, without damage."""
+    model = _own_models().get(_tag(content) or "")
+    return model is not None and _validator(model).isinstance_python(content)
 
 
 def streams_of(session: Mapping[str, Any]) -> int:
