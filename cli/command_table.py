@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typing_extensions import override
 
+from ..core.doors import entry_points_of
 from ..core.errors import SpanLabError
 
 if TYPE_CHECKING:
@@ -115,8 +116,6 @@ class Commands(MutableMapping[str, Any]):
 def _points() -> dict[str, EntryPoint]:
     """The commands of other packages, by name; looked for when SpanLab has no command of a name, or
     when all are listed."""
-    from ..core.entry_points import entry_points_of  # a tenth of the start of a small command
-
     points: dict[str, EntryPoint] = {}
     for point in sorted(entry_points_of(GROUP), key=lambda point: point.name):
         if point.name in COMMANDS or point.name in points:
@@ -142,8 +141,6 @@ def panel_of(name: str) -> str:
 def _panels_of_others() -> dict[str, str]:
     """The panels that other packages name for their commands; reading them once is a third of the
     help page."""
-    from ..core.entry_points import entry_points_of
-
     return {point.name: point.value for point in entry_points_of(PANELS_OF_OTHERS)}
 
 

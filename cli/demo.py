@@ -17,7 +17,7 @@ from ..agents.base import Agent
 from ..agents.observers import make_observer
 from ..core.agent_kinds import NETWORK, PARTICIPANT, SIMULATED
 from ..core.atomic_files import write_whole
-from ..core.entry_points import entry_points_of
+from ..core.doors import entry_points_of
 from ..core.errors import SpanLabError
 from ..core.extras import how_to_install, installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
 
+from .doors import entry_points_of
 from .registry import nearest
 
 #: The entry-point group of agents in other packages.
@@ -275,8 +276,6 @@ def kind_named(name: str) -> AgentKind:
 def _installed(name: str) -> AgentKind | None:
     """The kind of an agent from another package; None where there is none, or the package cannot be
     loaded."""
-    from .entry_points import entry_points_of
-
     for point in entry_points_of(AGENT_GROUP):
         try:
             kind = point.load().kind

@@ -1,12 +1,18 @@
-"""Doors of rooms: the names that a room gives to others, each loaded when it is first used. The one
-border to lazy_loader, which has no types."""
+"""Doors of rooms: the names that a room gives to others, each loaded when it is first used, and the
+entry points through which other packages add to them. The one border to lazy_loader, which has no
+types."""
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import lazy_loader  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs]
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 Door = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
@@ -25,14 +31,10 @@ def with_others(doors: Door, group: str) -> Door:
     ----------
     group : of entry points, each a name and what it stands for
     """
-    import functools
-
     own, names, public = doors
 
     @functools.cache
     def others() -> dict[str, Any]:
-        from .entry_points import entry_points_of
-
         return {point.name: point for point in entry_points_of(group) if point.name not in public}
 
     def get(name: str) -> Any:
@@ -45,3 +47,17 @@ def with_others(doors: Door, group: str) -> Door:
         return sorted({*names(), *others()})
 
     return get, listed, public
+
+
+def entry_points_of(group: str) -> EntryPoints:
+    """Return the entry points of a group. Reading those of a hundred packages takes longer than
+    many a command, so all groups are read at once, and again where Python looks for packages in
+    other folders."""
+    return _entry_points(tuple(sys.path)).select(group=group)
+
+
+@functools.cache
+def _entry_points(folders: tuple[str, ...]) -> EntryPoints:
+    from importlib.metadata import entry_points
+
+    return cast("EntryPoints", entry_points())  # by groups before Python 3.12, from which one is selected alike

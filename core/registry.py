@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
 from typing_extensions import override
 
-from .entry_points import entry_points_of
+from .doors import entry_points_of
 from .errors import SpanLabError
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from typing_extensions import override
 
-from ...core.entry_points import entry_points_of
+from ...core.doors import entry_points_of
 from ...core.errors import ParadigmError, SpanLabError
 from ...core.overrides import check_overrides
 from ...core.registry import Registry

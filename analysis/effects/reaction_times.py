@@ -152,6 +152,14 @@ def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tu
 def timed_questions(scored: Scored, *, correct_only: bool = True) -> pd.DataFrame:
     """Each question with a reaction time once, of answerers whose times mean something. A question
     is correct when all of its items are."""
+    key = (timed_questions, correct_only)
+    if key not in scored.known:  # figures, tables and effects ask for the same ones
+        scored.known[key] = _timed_questions(scored, correct_only)
+    return scored.known[key]
+
+
+def _timed_questions(scored: Scored, correct_only: bool) -> pd.DataFrame:
+    """Look for the questions that :func:`timed_questions` returns."""
     items = scored.items
     if "rt_ms" not in items.columns:
         return items.iloc[:0].assign(rt_ms=0.0)

@@ -410,13 +410,13 @@ def _worst(groups: pd.DataFrame, answerers: Sequence[tuple[Any, ...]]) -> np.nda
     """Of each cell, the largest share of invalid answers in a session of its answerer."""
     known = {answerer: number for number, answerer in enumerate(dict.fromkeys(answerers))}
     number = np.array([known[answerer] for answerer in answerers], dtype=np.int64)
-    of_sessions = (
-        groups.assign(answerer=number[groups["cell"]] if len(groups) else [])
-        .groupby(["answerer", "recorded"])[["asked", "invalid"]]
-        .sum()
-    )
-    shares = (of_sessions["invalid"] / of_sessions["asked"]).groupby(level="answerer").max()
-    return shares.reindex(number).to_numpy(float)
+    recorded, asked, invalid = (groups[name].to_numpy() for name in ("recorded", "asked", "invalid"))
+    room = int(recorded.max(initial=0)) + 1
+    of_sessions, session = np.unique(number[groups["cell"].to_numpy()] * room + recorded, return_inverse=True)
+    worst = np.full(len(known), np.nan)
+    with np.errstate(invalid="ignore"):
+        np.fmax.at(worst, of_sessions // room, np.bincount(session, invalid) / np.bincount(session, asked))
+    return worst[number]
 
 
 def _units(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Numbers:
     differences: Mapping[str, Difference]
     margins: tuple[Margin, ...] = ()
 
-    @property
+    @cached_property
     def blind(self) -> float:
         """The share of right answers of the best blind guess, averaged within trials first, as that
         of everybody; NaN where the record does not give it."""

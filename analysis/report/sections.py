@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.entry_points import entry_points_of
+from ...core.doors import entry_points_of
 from ...core.errors import SpanLabError
 from .folder import FigureFiles
 from .html_tables import PageTable

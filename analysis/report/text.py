@@ -241,7 +241,7 @@ def like_for_like(
     overall, cells : curve tables of this paradigm: overall, and by its finest cells
     readouts : how networks were read out, in sentences
     """
-    items = scored.items[scored.items["paradigm"] == paradigm]
+    items = scored.parts[paradigm].items
     recorded = items[["session", "agent"]].drop_duplicates().astype(str)
     names = dict(zip(recorded["session"], recorded["agent"], strict=True))
     there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in names]
@@ -277,7 +277,7 @@ def _on_trials(scored: Scored, paradigm: str, items: pd.DataFrame) -> Iterator[R
     if same is False or same is None:
         yield Remark(sentence, warning=True)
     people = (
-        scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name]
+        scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name, ["paradigm", "participant"]]
         .groupby("paradigm", observed=True)["participant"]
         .nunique()
     )

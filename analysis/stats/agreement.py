@@ -228,7 +228,7 @@ class _Answers:
             int(str(taker)): tuple(rows[name].to_numpy() for name in columns)
             for taker, rows in self.work.groupby("taker")
         }
-        self._taken_out: dict[str, tuple[np.ndarray, Any, Any, Any]] = {}
+        self._taken_out: dict[str, tuple[np.ndarray, Any, Any]] = {}
         taken = self.work.drop_duplicates(["taker", "trial"])
         trials = (len(who), int(self.work["trial"].max()) + 1 if len(who) else 0)
         self.trials: Any = sparse.csr_matrix(
@@ -238,13 +238,10 @@ class _Answers:
     def pairs(self, agent: str, other: str) -> np.ndarray:
         """Of every pair with a common item: who and who, then how many items both, only the first,
         only the second and neither had right, and common trials."""
-        (mine, there, right, trials), (theirs, others_there, others_right, others_trials) = (
-            self._rows(agent),
-            self._rows(other),
-        )
-        met = (there @ others_there.T).toarray()
-        both = (right @ others_right.T).toarray()
-        first, second = (right @ others_there.T).toarray() - both, (there @ others_right.T).toarray() - both
+        (mine, answers, trials), (theirs, others_answers, others_trials) = self._rows(agent), self._rows(other)
+        crossed = (answers @ others_answers.T).toarray().reshape(2, len(mine), 2, len(theirs))
+        met, both = crossed[0, :, 0], crossed[1, :, 1]
+        first, second = crossed[1, :, 0] - both, crossed[0, :, 1] - both
         common = (trials @ others_trials.T).toarray()
         use = met > 0
         if agent == other:
@@ -253,11 +250,14 @@ class _Answers:
         columns = (both, first, second, met - both - first - second, common)
         return np.column_stack([mine[row], theirs[column], *(matrix[row, column] for matrix in columns)])
 
-    def _rows(self, agent: str) -> tuple[np.ndarray, Any, Any, Any]:
-        """The numbers of an agent's rows, and its items, its right ones, and its trials."""
+    def _rows(self, agent: str) -> tuple[np.ndarray, Any, Any]:
+        """The numbers of an agent's rows, its items with its right ones below them, and its trials."""
+        from scipy import sparse
+
         if agent not in self._taken_out:
             mine = np.array([number for number, name in enumerate(self.agents) if name == agent])
-            self._taken_out[agent] = mine, self.there[mine], self.right[mine], self.trials[mine]
+            answers = sparse.vstack([self.there[mine], self.right[mine]], format="csr")
+            self._taken_out[agent] = mine, answers, self.trials[mine]
         return self._taken_out[agent]
 
     def by_trial(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray]:

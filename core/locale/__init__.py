@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 import yaml
 
-from ..entry_points import entry_points_of
+from ..doors import entry_points_of
 
 GROUP = "spanlab.locales"
 _FOLDER = files(__name__)
