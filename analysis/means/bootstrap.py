@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,8 @@ FEW = 10
 RESAMPLES = 10_000
 LEVEL = 0.95
 _CHUNK = 4_000_000
+#: Draws of so many numbers at most are kept (4 MB).
+_KEPT = 500_000
 
 
 @dataclass(frozen=True)
@@ -193,18 +195,26 @@ def _resampled(distinct: bytes, shared: bytes, resamples: int, seed: int) -> np.
     distinct, shared : different rows of counts (float64), and how many units have each (int64)
     """
     times = np.frombuffer(shared, np.int64)
-    rows, n, random = (
-        np.frombuffer(distinct, float).reshape(len(times), -1),
-        int(times.sum()),
-        np.random.RandomState(seed),
-    )
-    step = max(1, _CHUNK // len(rows))
-    parts = [
-        random.multinomial(n, times / n, size=min(step, resamples - done)) @ rows for done in range(0, resamples, step)
-    ]
-    sums = np.concatenate(parts)
+    rows = np.frombuffer(distinct, float).reshape(len(times), -1)
+    drawn = _kept_draws if len(times) * resamples <= _KEPT else _draws
+    sums = np.concatenate([times_drawn @ rows for times_drawn in drawn(shared, resamples, seed)])
     sums.flags.writeable = False
     return sums
+
+
+def _draws(shared: bytes, resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """How often each of the different rows is drawn in every resample, chunk by chunk."""
+    times, random = np.frombuffer(shared, np.int64), np.random.RandomState(seed)
+    n, step = int(times.sum()), max(1, _CHUNK // len(times))
+    for done in range(0, resamples, step):
+        yield random.multinomial(n, times / n, size=min(step, resamples - done))
+
+
+@functools.lru_cache(maxsize=16)
+def _kept_draws(shared: bytes, resamples: int, seed: int) -> Sequence[np.ndarray]:
+    """The draws of :func:`_draws`: other counts of as many units, as other answerers have them,
+    share them."""
+    return tuple(_draws(shared, resamples, seed))
 
 
 def estimate_pooled(
