@@ -10,7 +10,8 @@ import scipy.stats
 from analysis_tables import mixed, responses
 
 from spanlab.analysis.effects.curves import accuracy, overall, primacy_recency
-from spanlab.analysis.means.bootstrap import estimate, score_limits
+from spanlab.analysis.means import bootstrap
+from spanlab.analysis.means.bootstrap import estimate, estimate_pooled, score_limits
 
 
 def bowed(length: int, position: int) -> float:
@@ -225,3 +226,17 @@ def test_resampling_whole_trials_covers_where_items_of_a_trial_go_together() -> 
         items += single.low <= 0.5 <= single.high
     assert trials / 300 >= 0.91
     assert items / 300 < 0.85
+
+
+def test_an_interval_of_counts_is_the_same_whether_draws_are_kept_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = [np.array([[right, 12 - right] for right in rights], float) for rights in ((3, 7, 9, 9), (11, 2, 5, 5))]
+
+    def intervals() -> list[tuple[float, float]]:
+        bootstrap._resampled.cache_clear()
+        estimates = [estimate_pooled(rows, lambda sums: sums[:, 0] / sums.sum(axis=1)) for rows in counts]
+        return [(estimated.low, estimated.high) for estimated in estimates]
+
+    kept = intervals()
+    monkeypatch.setattr(bootstrap, "_KEPT", 0)
+    assert intervals() == kept
+    assert kept[0] != kept[1]
