@@ -44,9 +44,9 @@ Then circles of unused objects were no longer looked for, neither while a page i
 process ends (0.7 s of it); rows of tables, cells of N-back, questions with times, pairs of
 answerers, entry points and draws of resamples were computed once, or with plain numbers. All files
 stayed the same, byte for byte (of PDF files the length: vl-convert orders their parts at random).
-The page of the demonstration's data took .80 to .91 of what it took before, in five pairs one after
-the other; the smallest were 11.8 and 10.1 s, at loads of 8 to 13. A page of 319 sessions in eight
-paradigms, without models, took .88 (53.6 and 47.2 s, once, at a load of 12).
+The page of the demonstration's data took .86 of what it took before (median of eight pairs, one
+after the other, .80 to .97); the smallest were 11.8 and 9.6 s, at loads of 8 to 13. A page of 319
+sessions in eight paradigms, without models, took .88 (53.6 and 47.2 s, once, at a load of 12).
 
 What is left, in a round of 11.5 s at a load of 8: importing 2.8 s (pandas with numpy and pyarrow
 nearly 1, scipy 0.7), vl-convert 2.1 s (its start 1.0, PDF 0.3), mixed models 1.7 s, resampling
