@@ -12,7 +12,7 @@ from ...paradigms import Display
 from ...stimuli import Stimulus
 from ...stimuli.kinds.plain import Tone
 from ...stimuli.kinds.sounds import ShownSound
-from ...stimuli.render.speaker import Audible, Loudspeaker, Playing, Speaker, no_sound, seconds_of
+from ...stimuli.render.speaker import Audible, Playing, Speaker, no_sound, seconds_of
 
 #: Seconds before its display at which a sound is scheduled at the earliest.
 AHEAD = 0.25
@@ -66,7 +66,7 @@ class Sounding:
 
     def __init__(
         self,
-        speaker: Loudspeaker,
+        speaker: Speaker,
         now: Callable[[], float],
         ms: Callable[[float], float],
         rings: Callable[[], bool],

@@ -19,20 +19,13 @@ USUAL_DEG = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WindowOptions:
-    """Options of a window for a person or the simulated participant.
+class WindowOptions(Screen):
+    """Options of a window for a person or the simulated participant, place and size among them.
 
     Parameters
     ----------
-    fullscreen : cover the screen; otherwise a window of ``size_px``
-    screen : number of the screen, from 0
     size_deg : width and height of the canvas, in degrees of visual angle, or ``largest``: as large
         as the window allows; when not given, 10 where the screen was measured, and else ``largest``
-    width_cm : visible width of the screen, measured; when not given, 53.1 cm are assumed, and that
-        is said and recorded
-    distance_cm : from the eyes to the screen
-    size_px : width and height of the window where it is not full screen
-    paced_hz : rate at which flips are paced by the clock where they do not wait for the screen
     keyboard : ``ptb`` (Psychtoolbox, precise to about a millisecond) or ``event`` (PsychoPy's event
         module, precise to one frame)
     guard_ms : how long before a refresh the next frame is drawn
@@ -58,13 +51,7 @@ class WindowOptions:
         for sizes that are not above 0, and for an unknown keyboard, theme or palette.
     """
 
-    fullscreen: bool = True
-    screen: int = 0
     size_deg: CanvasSize | None = None
-    width_cm: float | None = None
-    distance_cm: float = 57.0
-    size_px: tuple[int, int] = (1024, 768)
-    paced_hz: float = 60.0
     keyboard: Backend = "ptb"
     guard_ms: float = 3.0
     display: DisplayFile | None = None

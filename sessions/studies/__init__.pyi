@@ -16,6 +16,7 @@ from .monitoring import duration as duration
 from .monitoring import standing_by_person as standing_by_person
 from .monitoring import standings as standings
 from .monitoring import table_of as table_of
+from .online import Requirements as Requirements
 from .participants import Kind as Kind
 from .participants import find as find
 from .participants import misnamed as misnamed

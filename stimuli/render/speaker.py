@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -38,38 +38,6 @@ _RAMP = 0.005
 BACKEND = "Psychtoolbox PsychPortAudio"
 
 
-class Playing(Protocol):
-    """A sound that is going to be played, or is played."""
-
-    @property
-    def onset(self) -> float | None:
-        """The time at which the first sample leaves the device, in seconds on the window's clock,
-        by the sound library; None before that is known."""
-        ...
-
-    def move(self, at: float) -> None:
-        """Begin at another time (s), where it has not begun."""
-        ...
-
-    def stop(self) -> None:
-        """Be silent at once."""
-        ...
-
-
-class Loudspeaker(Protocol):
-    """Plays sounds at given times."""
-
-    def start(self, sound: Audible, at: float) -> Playing:
-        """Begin a sound at a time (s on the window's clock), or as soon as possible where that is
-        past or too near."""
-        ...
-
-    @property
-    def latency_ms(self) -> float | None:
-        """The latency of the device as its driver declares it."""
-        ...
-
-
 def _not_loaded(*arguments: Any) -> Any:
     raise SpanLabError("the sound device is not open")
 
@@ -80,8 +48,8 @@ def seconds_of(sound: Audible) -> float:
 
 
 @dataclass(slots=True)
-class _Track:
-    """One voice with one sound in it."""
+class Playing:
+    """One voice with one sound in it, which is going to be played, or is played."""
 
     handle: int
     speaker: Speaker
@@ -92,15 +60,19 @@ class _Track:
 
     @property
     def onset(self) -> float | None:
+        """The time at which the first sample leaves the device, in seconds on the window's clock,
+        by the sound library; None before that is known."""
         status = self.status
         began = status["StartTime"] if status["State"] != 1 else 0.0  # 1: waits for its time
         return began - self.speaker.ahead() if began > 0 else None
 
     def move(self, at: float) -> None:
+        """Begin at another time (s), where it has not begun."""
         if self.status["State"] == 1:
             self.speaker.call("RescheduleStart", self.handle, at + self.speaker.ahead())
 
     def stop(self) -> None:
+        """Be silent at once."""
         self.speaker.call("Stop", self.handle, 0, 0)
 
 
@@ -120,7 +92,7 @@ class Speaker:
         self._master = -1
         self._rate = 0
         self._class = 0
-        self._tracks: dict[Audible, list[_Track]] = {}
+        self._tracks: dict[Audible, list[Playing]] = {}
 
     def call(self, what: str, *arguments: Any) -> Any:
         """Have the sound library do something."""
@@ -195,7 +167,7 @@ class Speaker:
             # while one is played, the same sound may be waiting for its time
             self._tracks[sound] = [self._track(sound), self._track(sound)]
 
-    def _track(self, sound: Audible) -> _Track:
+    def _track(self, sound: Audible) -> Playing:
         try:
             handle = int(self.call("OpenSlave", self._master, _PLAYBACK))
             self.call("FillBuffer", handle, waveform(sound, self._rate))
@@ -203,7 +175,7 @@ class Speaker:
             raise
         except Exception as error:
             raise SpanLabError(_in_a_line(error)) from None
-        return _Track(handle, self)
+        return Playing(handle, self)
 
     def start(self, sound: Audible, at: float) -> Playing:
         """Begin a sound at a time.

@@ -9,8 +9,9 @@ from scripted_page import SCREEN_REPORT
 from session_tools import AtTheWindow
 
 from spanlab.agents.base import Option, PageContent, Response, WindowAgent
+from spanlab.agents.human.pages import Question
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.browser.visits.offers import FormQuestion, Looks
+from spanlab.extensions.browser.visits.offers import Looks
 from spanlab.paradigms import Percept
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study, load_study
@@ -150,7 +151,7 @@ class AtTheDoor:
     def seat(self, looks: Looks, language: str) -> WindowAgent:
         return self.guest or Guest(takes_a_place_and_leaves())
 
-    def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+    def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:
         self.asked += [question.name for question in questions]
         return dict.fromkeys(self.asked, "23")
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from ....core.errors import SpanLabError
 from ....core.registry import nearest
@@ -104,24 +104,6 @@ def _value(text: str) -> str | int | float:
     return text
 
 
-class Box(Protocol):
-    """An open button box."""
-
-    def check(self) -> None:
-        """Raise SpanLabError when the box is gone."""
-        ...
-
-    def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
-        """The presses of the keyboard, and those of the box since the last call."""
-        ...
-
-    def facts(self) -> dict[str, Any]:
-        """The facts for the record."""
-        ...
-
-    def close(self) -> None: ...
-
-
 class TypingBox:
     """A box that types keys: read, and timed, like the keyboard."""
 
@@ -132,12 +114,14 @@ class TypingBox:
         """Do nothing: a keyboard does not tell whether a box is there."""
 
     def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
+        """The presses of the keyboard, and those of the box since the last call."""
         return [
             replace(press, key=self._names.get(press.key, press.key)) if press.device == "key" else press
             for press in presses
         ]
 
     def facts(self) -> dict[str, Any]:
+        """The facts for the record."""
         return {"box": "keys", "keys": list(self._names), "timed_by": "the keyboard"}
 
     def close(self) -> None:
@@ -287,6 +271,10 @@ class PsychopyBox:
         from psychopy.hardware import DeviceManager
 
         DeviceManager.removeDevice("spanlab button box")
+
+
+#: An open button box; ``check`` raises SpanLabError when it is gone.
+Box = TypingBox | SerialBox | PsychopyBox
 
 
 def open_box(address: BoxAddress, now: Callable[[], float]) -> Box:

@@ -19,10 +19,13 @@ from typing import Any
 
 from ....core.errors import SpanLabError
 from .address import Address
-from .port import Port, PortLost
 
 #: Seconds for which the first byte may take to leave.
 _DRAIN = 1.0
+
+
+class PortLost(Exception):  # noqa: N818 - named as what happened
+    """The port no longer takes codes; the message says why."""
 
 
 class SerialPort:
@@ -55,6 +58,13 @@ class SerialPort:
             raise SpanLabError(f"the {self.name} cannot be opened ({_reason(error)}); {_advice(device)}") from None
 
     def write(self, code: int) -> None:
+        """Send a code (0 puts the line back). Never waits.
+
+        Raises
+        ------
+        PortLost
+            when it cannot be sent.
+        """
         try:
             # pyserial tries for ever where the system takes no byte at once, so on POSIX the byte
             # goes straight to the system
@@ -71,6 +81,14 @@ class SerialPort:
             raise PortLost("it takes no more bytes")
 
     def check(self) -> None:
+        """Check that the port is still there, as far as can be told without sending anything. Asked
+        between trials, never between frames.
+
+        Raises
+        ------
+        PortLost
+            when it is not.
+        """
         try:
             self._serial.in_waiting  # noqa: B018 - asking is what shows that the port is gone
             end = time.monotonic() + _DRAIN
@@ -82,9 +100,11 @@ class SerialPort:
             raise PortLost(_reason(error)) from None
 
     def facts(self) -> dict[str, Any]:
+        """Facts for the record, fit for JSON."""
         return {"baud": self._baud}
 
     def close(self) -> None:
+        """Release the port."""
         with suppress(*self._lost):  # it may be gone already
             self._serial.close()
 
@@ -296,6 +316,13 @@ class DryPort:
     def close(self) -> None:
         with suppress(PortLost):
             self.check()
+
+
+#: An open port. All kinds have a ``name`` for messages and the same methods; ``pulses`` says whether
+#: a code stands until 0 is written, ``heard`` whether somebody takes the codes, as far as the port
+#: can know. ``write`` returns the time that was sent along with a code, where the port has such a
+#: time.
+Port = SerialPort | ParallelPort | LslOutlet | DryPort
 
 
 def open_port(address: Address) -> Port:

@@ -14,8 +14,7 @@ from typing import Any
 from ....core.errors import SpanLabError
 from ....core.verdicts import VerdictRule
 from .address import Address
-from .port import Port, PortLost
-from .ports import open_port
+from .ports import Port, PortLost, open_port
 
 #: Seconds for which the line rests between two codes that need not come at once.
 REST = 0.001

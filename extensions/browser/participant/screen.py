@@ -3,13 +3,14 @@
 # pyright: strict
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from spanlab.sessions.record import browser_of
+from spanlab.sessions.studies import Requirements
 
 from .calibration import Calibration
 
@@ -96,22 +97,7 @@ class ScreenReport(BaseModel):
 _RATE_SHARE = 0.02
 
 
-class Required(Protocol):
-    """The requirements, as a study file has them."""
-
-    @property
-    def hz(self) -> float | None: ...
-    @property
-    def width_px(self) -> int | None: ...
-    @property
-    def height_px(self) -> int | None: ...
-    @property
-    def browsers(self) -> Sequence[str] | None: ...
-    @property
-    def fullscreen(self) -> bool: ...
-
-
-def lacking(required: Required, screen: PageScreen) -> list[tuple[str, str]]:
+def lacking(required: Requirements, screen: PageScreen) -> list[tuple[str, str]]:
     """Return what the page lacks: for each requirement the key of its sentence, and the value for
     it.
 

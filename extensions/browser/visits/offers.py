@@ -49,7 +49,6 @@ from spanlab.sessions.studies import (
     Judge,
     Kind,
     Monitor,
-    MonitoredSession,
     ParadigmMonitor,
     Study,
     StudyFullError,
@@ -103,18 +102,6 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class FormQuestion:
-    """A question about the participant: as the dialog at the window asks it."""
-
-    name: str
-    label: str
-    choices: tuple[tuple[str, str], ...]
-    value: str
-    required: bool
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
 class End:
     """End of a visit, in words for the participant.
 
@@ -146,7 +133,7 @@ class Host(Protocol):
         """Somebody at the page."""
         ...
 
-    def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+    def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:
         """Return what is typed in answer to the questions."""
         ...
 
@@ -170,93 +157,6 @@ class Host(Protocol):
 
     def calibrate(self, what: Sequence[str], canvas_deg: float | None, language: str) -> None:
         """Have the participant measure the screen, and where their eyes are."""
-        ...
-
-
-class Watch(Protocol):
-    """Reads sessions as they are now."""
-
-    def look(self, now: float) -> list[MonitoredSession]:
-        """Every paradigm that has begun, the latest sign last."""
-        ...
-
-
-class Offer(Protocol):
-    """Something to take part in."""
-
-    @property
-    def data(self) -> Path:
-        """The folder for its sessions."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """The title that participants read above the first page."""
-        ...
-
-    @property
-    def language(self) -> str:
-        """The language before anybody has chosen one."""
-        ...
-
-    @property
-    def looks(self) -> Looks:
-        """The looks of the page, and its way of answering."""
-        ...
-
-    @property
-    def phones(self) -> bool:
-        """True if phones will do."""
-        ...
-
-    @property
-    def drop_out_s(self) -> float | None:
-        """A visit in which nothing happens for so long (s) is over; None where it goes on."""
-        ...
-
-    def places(self) -> tuple[int, int] | None:
-        """The number of places that are taken, of how many; None where nobody counts them."""
-        ...
-
-    def watch(self, judge: Judge | None = None) -> Watch:
-        """The function that reads all its sessions as they are now, for the assistant."""
-        ...
-
-    @property
-    def font(self) -> Path | None:
-        """The font file of a study; None for the shipped typeface."""
-        ...
-
-    @property
-    def wanted(self) -> Mapping[str, Any]:
-        """The parts of a link that a page takes: ``identifiers``, of which the first that is there
-        says who takes part, ``needed`` if there must be one, and ``keep``, what it passes on."""
-        ...
-
-    @property
-    def forms_to(self) -> Sequence[str]:
-        """Origins to which last pages send forms."""
-        ...
-
-    def admits(self, participant: str, link: Mapping[str, str]) -> bool:
-        """Return True if somebody with this link may come."""
-        ...
-
-    def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
-        """The last page of somebody at whose page nothing has happened for too long; None where
-        there is none of its own."""
-        ...
-
-    def take(self, participant: str, session: str, host: Host) -> End:
-        """Take a participant through a session, or through the rest of it.
-
-        Raises
-        ------
-        LinkError
-            when it is the link that is wrong.
-        SpanLabError
-            what has stopped it.
-        """
         ...
 
 
@@ -364,7 +264,7 @@ class ParadigmOffer:
         """It has no page of its own for that."""
         return None
 
-    def watch(self, judge: Judge | None = None) -> Watch:
+    def watch(self, judge: Judge | None = None) -> ParadigmMonitor:
         """The function that reads all sessions of people with the paradigm."""
         return ParadigmMonitor(self.paradigm.name, self.data, judge)
 
@@ -518,7 +418,7 @@ class StudyOffer:
             return None
         return sum(one.kind == "person" and one.takes_part for one in people(self.data / self.study.name)), min(limits)
 
-    def watch(self, judge: Judge | None = None) -> Watch:
+    def watch(self, judge: Judge | None = None) -> Monitor:
         """The function that reads all sessions of the study."""
         return Monitor(self.study, self.data, judge)
 
@@ -809,7 +709,7 @@ class StudyOffer:
             form = [
                 question for question in questions(self.study, self.data, self.kind, request) if question.name in names
             ]
-            answers = host.ask(sentence("online.about_you", self.language), map(_on_page, form), {} if first else wrong)
+            answers = host.ask(sentence("online.about_you", self.language), form, {} if first else wrong)
             typed = {name: value[:500] for name, value in answers.items() if name in names}
             first = False
             request = answered(self.study, self.kind, {"participant": request.participant, **typed}, request.session)
@@ -824,16 +724,10 @@ def _about(visit: Visit, host: Host) -> Mapping[str, Any]:
         values, wrong = read_typed(visit.study.fields, typed, known, visit.language)
         if not wrong and not (first and due):
             return values
-        form = [_on_page(about_participant(field, visit.language, typed.get(field.name, ""))) for field in due]
+        form = [about_participant(field, visit.language, typed.get(field.name, "")) for field in due]
         answers = host.ask(sentence("online.about_you", visit.language), form, {} if first else wrong)
         typed = {field.name: answers[field.name][:500] for field in due if field.name in answers}
         first = False
-
-
-def _on_page(question: Question) -> FormQuestion:
-    return FormQuestion(
-        question.name, question.label, tuple(question.choices.items()), question.value, question.required, question.hint
-    )
 
 
 def _replaced(folder: Path) -> int:
@@ -855,3 +749,7 @@ def allowed(file: Path) -> frozenset[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise SpanLabError(f"the list of participants {file} cannot be read ({error})") from None
     return frozenset(name for line in lines if (name := line.partition("#")[0].strip()))
+
+
+#: Something to take part in.
+Offer = ParadigmOffer | StudyOffer

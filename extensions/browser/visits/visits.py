@@ -15,6 +15,7 @@ from typing import Any
 
 from spanlab.agents import WindowAgent
 from spanlab.agents.human.display import THEMES
+from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError, UnwritableError, append_line, check_room
 from spanlab.core.locale import sentence
 from spanlab.sessions import utc_now
@@ -27,7 +28,7 @@ from ..participant.messages import theme_colours, words
 from ..participant.screen import PageScreen
 from .admission import Admission
 from .messages import Hello
-from .offers import End, FormQuestion, LinkError, Looks, Offer
+from .offers import End, LinkError, Looks, Offer
 from .previews import WISHES, PreviewPage, PreviewParticipant, preview
 
 #: events that came too late to count: in the folder of the session
@@ -310,12 +311,12 @@ class Visit:
         self._agent = self._seat(self.channel, self._frames, lambda: self.screen, looks)
         return self._agent
 
-    def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+    def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:
         """Ask questions about the participant, and give what is typed."""
         looks = self._offer.looks
         content: dict[str, Any] = {
             "title": title,
-            "questions": [asdict(question) for question in questions],
+            "questions": [asdict(question) | {"choices": [*question.choices.items()]} for question in questions],
             "wrong": dict(wrong),
             "language": self._language,
             "words": words(self._language),

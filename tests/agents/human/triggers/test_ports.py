@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from spanlab.agents.human.triggers import ports
 from spanlab.agents.human.triggers.address import Address, read_address
-from spanlab.agents.human.triggers.port import PortLost
+from spanlab.agents.human.triggers.ports import PortLost
 from spanlab.agents.human.triggers.sender import REST, Sending, TriggerSender
 from spanlab.core.errors import SpanLabError
 
