@@ -40,8 +40,10 @@ _ELEMENTS = {
     "Letter": "symbol",
     "LetterGrid": "at",
     "Word": "word",
+    "Blocks": "lit",
+    "Dot": "cell",
+    "SwitchBoxes": "cue",
 }
-_ELEMENTS |= {"Blocks": "lit", "Dot": "cell", "SwitchBoxes": "cue"}
 #: By kind of display: the attribute that holds a value for each place.
 _PLACED = {"Boxes": "markers", "ColourPatches": "colours", "BarPatches": "angles"}
 

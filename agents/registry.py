@@ -104,8 +104,10 @@ def check_options(spec: str, values: Mapping[str, Any], more: Mapping[str, Any] 
         naming all of them.
     """
     declared = options_of(spec)
-    names = [name for name, value in values.items() if value and name not in declared]
-    names += [name for name, value in (more or {}).items() if value and "care" not in declared]
+    names = [
+        *(name for name, value in values.items() if value and name not in declared),
+        *(name for name, value in (more or {}).items() if value and "care" not in declared),
+    ]
     if names:
         verb, pronoun = ("is", "it") if len(names) == 1 else ("are", "them")
         kinds = kinds_with(names[0] if names[0] in values else "care")

@@ -133,8 +133,10 @@ def wish_for(
 
 def listing() -> str:
     """All figures, a line each."""
-    shown = [(figure.name, figure.line or figure.title) for figure in FIGURES]
-    shown += [(name, f"WorM, {what} (from a checkpoint, by 'spanlab neural')") for name, (_, what) in UNITS.items()]
-    shown += [(number, f"the number of {name} in the paper") for number, name in NUMBERS.items()]
+    shown = [
+        *((figure.name, figure.line or figure.title) for figure in FIGURES),
+        *((name, f"WorM, {what} (from a checkpoint, by 'spanlab neural')") for name, (_, what) in UNITS.items()),
+        *((number, f"the number of {name} in the paper") for number, name in NUMBERS.items()),
+    ]
     wide = max(len(name) for name, _ in shown)
     return "\n".join(f"  {name:<{wide}}  {line}" for name, line in shown)

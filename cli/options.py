@@ -313,8 +313,7 @@ def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) 
         name: factor.levels[len(factor.levels) // 2]
         for name, factor in loaded.factors.items()
         if factor.mode == "crossed"
-    }
-    chosen |= {name: values[0] for name, values in levels.items()}
+    } | {name: values[0] for name, values in levels.items()}
     return loaded, compile_trial(loaded, chosen, seed, parse_generator(generator))
 
 

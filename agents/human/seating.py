@@ -80,8 +80,10 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
     from .display.file import cited_display
     from .input.refractory import refractory_from
 
-    window: dict[str, Any] = {"fullscreen": settings["fullscreen"], "patch": settings.get("patch", {}).get("text", "")}
-    window |= {name: settings[name] for name in ("theme", "palette", "buttons", "font") if name in settings}
+    window: dict[str, Any] = {
+        "fullscreen": settings["fullscreen"],
+        "patch": settings.get("patch", {}).get("text", ""),
+    } | {name: settings[name] for name in ("theme", "palette", "buttons", "font") if name in settings}
     if "refractory" in settings:
         window["refractory"] = refractory_from(settings["refractory"])
     window |= defaults_of_then(settings)

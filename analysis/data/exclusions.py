@@ -555,15 +555,17 @@ def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule:
         "participants": (),
     }
     shown = ("agent_kind", "agent", "participant", "paradigm", *key[rule.leave_out])
-    columns = {name: first[name].to_numpy() if name in shown and name in first.columns else "" for name in UNIT_COLUMNS}
-    columns |= {
-        "rule": number,
-        "leave_out": rule.leave_out,
-        "where": rule.where,
-        "value": out[who].to_numpy(),
-        "reason": rule.reason,
-    }
-    columns |= {"answers": code.value_counts()[who].to_numpy()}
+    columns = (
+        {name: first[name].to_numpy() if name in shown and name in first.columns else "" for name in UNIT_COLUMNS}
+        | {
+            "rule": number,
+            "leave_out": rule.leave_out,
+            "where": rule.where,
+            "value": out[who].to_numpy(),
+            "reason": rule.reason,
+        }
+        | {"answers": code.value_counts()[who].to_numpy()}
+    )
     return pd.DataFrame(columns, columns=[*UNIT_COLUMNS], index=range(len(first)))
 
 

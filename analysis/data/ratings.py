@@ -75,8 +75,9 @@ def score_halves(table: pd.DataFrame) -> tuple[pd.DataFrame, int, int]:
     added |= {
         "confidence": np.where(answered, np.ceil(np.abs(given - middle)), nothing),
         "confidence_phase": table["phase"].astype(object).where(even),
+        "confidence_from": np.where(even, 1.0, nothing),
+        "confidence_to": np.where(even, steps, nothing),
     }
-    added |= {"confidence_from": np.where(even, 1.0, nothing), "confidence_to": np.where(even, steps, nothing)}
     return table.assign(**added), int(even.sum()), int((known & ~even).sum())
 
 

@@ -244,8 +244,10 @@ def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict
     Bayes factor; NaN where there are too few values."""
     from scipy.special import stdtr, stdtrit
 
-    row: dict[str, Any] = {"n_first": len(first), "n_second": len(second), "note": ""}
-    row |= {
+    row: dict[str, Any] = {
+        "n_first": len(first),
+        "n_second": len(second),
+        "note": "",
         "mean_first": float(first.mean()) if len(first) else math.nan,
         "mean_second": float(second.mean()) if len(second) else math.nan,
     }
@@ -267,8 +269,6 @@ def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict
         "t": t,
         "df": df,
         "p": 2 * float(stdtr(df, -abs(t))),
-    }
-    row |= {
         "hedges_g": size.value,
         "g_low": size.low,
         "g_high": size.high,

@@ -201,8 +201,11 @@ def reaction_times(
     for key, questions in timed_questions(scored, correct_only=correct_only).groupby(keys, sort=True, observed=True):
         times = questions["rt_ms"].to_numpy(float)
         used = times[(times >= between[0]) & (times <= between[1])]
-        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(MEASURE_COLUMNS, math.nan)
-        row |= {"n_items": len(used), "n_left_out": len(times) - len(used), "unit": "question", "note": ""}
+        row: dict[str, Any] = (
+            dict(zip(keys, key, strict=True))
+            | dict.fromkeys(MEASURE_COLUMNS, math.nan)
+            | {"n_items": len(used), "n_left_out": len(times) - len(used), "unit": "question", "note": ""}
+        )
         if len(used):
             row |= {
                 "mean": used.mean(),
@@ -213,8 +216,12 @@ def reaction_times(
             row["note"] = f"only {plural(len(used), 'reaction time')}: no distribution fitted"
         else:
             fitted = fit(used)
-            row |= {"mu": fitted.mu, "sigma": fitted.sigma, "tau": fitted.tau, "log_likelihood": fitted.log_likelihood}
             row |= {
+                "mu": fitted.mu,
+                "sigma": fitted.sigma,
+                "tau": fitted.tau,
+                "log_likelihood": fitted.log_likelihood,
+            } | {
                 f"{name}{end}": bound
                 for name, ends in limits(used, fitted, level).items()
                 for end, bound in zip(("_low", "_high"), ends, strict=True)

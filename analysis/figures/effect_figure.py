@@ -164,8 +164,9 @@ def _curves(
         "names": names,
         "line": line,
         "bars": BAR_LABELS[bars],
+        "yardsticks": yardsticks,
+        "singles": each is not None,
     }
-    options |= {"yardsticks": yardsticks, "singles": each is not None}
     points: dict[str, Any] = {"yardsticks": yardsticks, "each": each, "lacking": lacking}
     if not panels:
         rows = curve_points(drawn, "_x", agents, format_value=format_number, **points)

@@ -39,8 +39,9 @@ _MARKS = {
     "diamond": "diamonds",
     "cross": "crosses",
     "triangle-up": "triangles",
+    "triangle-down": "triangles pointing down",
+    "triangle-right": "triangles pointing right",
 }
-_MARKS |= {"triangle-down": "triangles pointing down", "triangle-right": "triangles pointing right"}
 
 
 @dataclass(frozen=True, kw_only=True)

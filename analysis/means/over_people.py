@@ -42,8 +42,11 @@ def means_over_people(
     for key, group in people.groupby([*keys], sort=True, observed=True, dropna=False) if len(people) else ():
         if group["participant"].nunique() < 2:
             continue
-        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(columns, math.nan)
-        row |= {"participant": f"mean of {len(group)} people", "unit": "participant"}
+        row: dict[str, Any] = (
+            dict(zip(keys, key, strict=True))
+            | dict.fromkeys(columns, math.nan)
+            | {"participant": f"mean of {len(group)} people", "unit": "participant"}
+        )
         row |= {name: int(group[name].sum()) for name in counts} | dict(further(group))
         fewest = len(group)
         for name, proportion in measures.items():

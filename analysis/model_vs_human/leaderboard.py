@@ -350,8 +350,7 @@ def standings(fits_of: pd.DataFrame) -> pd.DataFrame:
             "agent_kind": kind,
             "n_paradigms": len(there),
             "paradigms": ", ".join(there["paradigm"].astype(str)),
-        }
-        row |= {
+        } | {
             name: float(there[name].mean()) if len(there) and there[name].notna().all() else math.nan
             for name in ("fit", "low", "high")
         }

@@ -392,16 +392,18 @@ def _hundred(value: float) -> float | None:
 def _table_row(
     paradigm: str, row: Mapping[Any, Any], difference: Difference | None, mark: float, rest: Mapping[str, Any]
 ) -> dict[str, Any]:
-    columns = {
-        "paradigm": paradigm,
-        "agent": row["agent"],
-        "agent_kind": row["agent_kind"],
-        "correct": row["mean"],
-        "low": row["low"],
-        "high": row["high"],
-    }
-    columns |= {name: row[name] for name in UNREAD_COLUMNS if name in row}
-    columns |= {**rest, "in_picture": mark, "unit": row["unit"], "n_units": row["n_units"]}
+    columns = (
+        {
+            "paradigm": paradigm,
+            "agent": row["agent"],
+            "agent_kind": row["agent_kind"],
+            "correct": row["mean"],
+            "low": row["low"],
+            "high": row["high"],
+        }
+        | {name: row[name] for name in UNREAD_COLUMNS if name in row}
+        | {**rest, "in_picture": mark, "unit": row["unit"], "n_units": row["n_units"]}
+    )
     names = ("against", "value", "low", "high", "share", "people", "over", "note")
     values = [getattr(difference, name) for name in names] if difference is not None else ["", *[math.nan] * 5, "", ""]
     return columns | {

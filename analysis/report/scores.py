@@ -43,8 +43,12 @@ class Compared:
 def compared(data: Data, folder: Folder, commands: ReportCommands) -> list[Compared]:
     """Every comparison that the data allow."""
     people = sorted({agent for agent, kind in _who(data) if kind == PARTICIPANT.name})
-    parts = [_scores(data, "", folder, commands), *(_scores(data, name, folder, commands) for name in people)]
-    parts += [_curves(data, "", folder, commands), *(_curves(data, name, folder, commands) for name in people)]
+    parts = [
+        _scores(data, "", folder, commands),
+        *(_scores(data, name, folder, commands) for name in people),
+        _curves(data, "", folder, commands),
+        *(_curves(data, name, folder, commands) for name in people),
+    ]
     return [part for part in (*parts, *_agreement(data, folder, commands)) if part is not None]
 
 

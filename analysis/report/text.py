@@ -166,8 +166,8 @@ def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) ->
     text = (
         f"{len(rows)} agents got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right"
         f" ({highest['agent']})"
+        f", half of them from {low} to {high}."
     )
-    text += f", half of them from {low} to {high}."
     return (
         text + (f" Compared with guessing, {listed(counts)}." if counts else "") + " The tables below list all of them."
     )
@@ -245,16 +245,18 @@ def like_for_like(
     recorded = items[["session", "agent"]].drop_duplicates().astype(str)
     names = dict(zip(recorded["session"], recorded["agent"], strict=True))
     there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in names]
-    notes = [*_on_trials(scored, paradigm, items), *_on_answerers(overall)]
-    notes += [Remark(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
+    notes = [
+        *_on_trials(scored, paradigm, items),
+        *_on_answerers(overall),
+        *(Remark(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot),
+    ]
     notes += [*_protocols(there, names), *_contexts(there, names)]
     software = sorted({facts.software for facts in there if facts.software})
     if len(software) > 1:
         notes.append(
             Remark(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True)
         )
-    notes += [Remark(text, warning=ALL_CLASSES in text) for text in readouts]
-    notes += [*_on_cells(cells), *_on_items(items)]
+    notes += [*(Remark(text, warning=ALL_CLASSES in text) for text in readouts), *_on_cells(cells), *_on_items(items)]
     if has_published:
         notes.append(
             Remark(

@@ -204,8 +204,6 @@ def _share(answers: pd.DataFrame) -> dict[str, Any]:
     row: dict[str, Any] = {
         "unit": "participant" if people else "trial" if known else "answer",
         "n_units": len(level) if known or people else len(answers),
-    }
-    row |= {
         "n_items": len(answers),
         "share": float(np.nanmean(correct)),
         "chance": float(np.nanmean(chance)),

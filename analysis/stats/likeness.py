@@ -149,8 +149,11 @@ def _apart(mine: Contrast, theirs: Contrast, units: Sequence[str]) -> dict[str, 
     apart, se = Apart(mine, theirs), math.hypot(mine.se, theirs.se)
     groups = units[0] == units[1] != "trial" and len(mine.sizes) == len(theirs.sizes) == 1
     unit = units[0] if units[0] == units[1] else " and ".join(units)
-    row = _untested(apart.value, unit, mine.n + theirs.n) | dict(zip(("low", "high"), apart.ends(), strict=True))
-    row |= {"se": se, "p": apart.p(), "tested": apart}
+    row = (
+        _untested(apart.value, unit, mine.n + theirs.n)
+        | dict(zip(("low", "high"), apart.ends(), strict=True))
+        | {"se": se, "p": apart.p(), "tested": apart}
+    )
     return row | {"bf10": bayes_factor_of(apart.value / se, (*mine.sizes, *theirs.sizes))} if groups and se > 0 else row
 
 

@@ -202,8 +202,12 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
             "first": asked_contrast.first,
             "second": asked_contrast.second,
             "condition": asked_contrast.condition,
+            "estimate": estimate,
+            "se": se,
+            "low": low,
+            "high": high,
+            "df": df,
         }
-        row |= {"estimate": estimate, "se": se, "low": low, "high": high, "df": df}
         row |= {"t": t, "p": 2 * float(stdtr(min(df, 1e9), -abs(t)))} if tested else {"t": np.nan, "p": np.nan}
         row |= (
             {

@@ -78,13 +78,13 @@ class SensitivityModel:
             "participant": "participant",
             "participant x condition": f"participant:{self.cells.by}",
             "participant x signal": "participant:signal",
-        }
-        names |= {
             "wording": "wording:agent",
             "wording x condition": f"wording:agent:{self.cells.by}",
             "wording x signal": "wording:agent:signal",
+            "item": "item",
+            "item x agent": "item:agent",
+            "trial as taken": "trial",
         }
-        names |= {"item": "item", "item x agent": "item:agent", "trial as taken": "trial"}
         return " + ".join(
             [
                 f'probit: said "{self.words[0]}" ~ ({fixed}) * signal',
@@ -191,8 +191,6 @@ def sensitivity_contrasts(model: SensitivityModel, level: float = LEVEL) -> pd.D
                 "contrast": spelt(one, model.cells),
                 "first": one.first,
                 "second": one.second,
-            }
-            row |= {
                 "condition": one.condition,
                 "estimate": estimate,
                 "se": se,

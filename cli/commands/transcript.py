@@ -57,8 +57,12 @@ def as_text(read: Transcript, talk: Talk) -> str:
             ),
         ]
     for turn in talk.turns:
-        lines += [line for message in turn.sent for line in _message(message)]
-        lines += ["", f"ASSISTANT  [{describe_reply(turn)}]", _indented(turn.reply.content or "(an empty reply)")]
+        lines += [
+            *(line for message in turn.sent for line in _message(message)),
+            "",
+            f"ASSISTANT  [{describe_reply(turn)}]",
+            _indented(turn.reply.content or "(an empty reply)"),
+        ]
         if turn.seen_again is not None and turn.seen_again.strip() != turn.reply.content.strip():
             lines += ["  [the model sees it again as:]", _indented(turn.seen_again, "  | ")]
         if turn.reply.reasoning:

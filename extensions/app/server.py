@@ -189,8 +189,10 @@ class AppPages:
         started (``jobs``)."""
         unread = await run_in_threadpool(self.index.unread)
         if jobs:
-            unread += [f".app/jobs/{name}" for name in await run_in_threadpool(self.jobs.unread)]
-            unread += [f".app/reports/{name}" for name in await run_in_threadpool(self.reports.unread)]
+            unread += [
+                *(f".app/jobs/{name}" for name in await run_in_threadpool(self.jobs.unread)),
+                *(f".app/reports/{name}" for name in await run_in_threadpool(self.reports.unread)),
+            ]
         return unread
 
     async def _report(self, request: Request) -> Report:

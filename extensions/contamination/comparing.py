@@ -207,8 +207,10 @@ def _is_source(info: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
 
 def _strata(items: pd.DataFrame) -> list[str]:
     """The levels of each row's trial."""
-    names = [name for name in ("set_size", "list_length", "retention_steps") if name in items.columns]
-    names += [str(name) for name in items.columns if str(name).startswith("factor_")]
+    names = [
+        *(name for name in ("set_size", "list_length", "retention_steps") if name in items.columns),
+        *(str(name) for name in items.columns if str(name).startswith("factor_")),
+    ]
     names = [name for name in names if items.groupby("trial_id")[name].nunique().max() == 1]
     return (
         ["|".join(map(str, row)) for row in items[names].itertuples(index=False, name=None)]

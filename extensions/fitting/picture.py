@@ -118,8 +118,13 @@ def _points(study: Study, model: str, name: str, panel: str) -> list[dict[str, A
         ):
             person, (low, high) = one.answerer.person, one.ends[name]
             at = row + name_share + (1 - name_share) * (0.1 + 0.8 * (number * _GOLDEN % 1) if person else 0.5)
-            known = {"panel": panel, "row": at, "group": group, "kind": "person" if person else "machine"}
-            known |= {"answerer": one.answerer.name}
+            known = {
+                "panel": panel,
+                "row": at,
+                "group": group,
+                "kind": "person" if person else "machine",
+                "answerer": one.answerer.name,
+            }
             points.append(known | {"value": one.fit.values[name], "low": low, "high": high})
     return points
 

@@ -226,13 +226,12 @@ def plan(
         "criterion": criterion,
         "rt": rt,
         "tau": tau,
-    }
-    options |= {
         "criterion_people": sd_criterion,
         "signals": _share(signals, "--signals", "50%") if signals else None,
         "forced": forced_choice or None,
+        "trial": sd_trial,
+        "accuracy": _share(accuracy, "--accuracy", "75%") if accuracy else None,
     }
-    options |= {"trial": sd_trial, "accuracy": _share(accuracy, "--accuracy", "75%") if accuracy else None}
     stated = {name: one for name, one in options.items() if one is not None}
     _check_options(value, stated)
     change = _change(difference, value) if difference else None
@@ -585,8 +584,8 @@ def _write(
     title = f"Power to find {_change_in_words(value, assumed.difference).replace('-', '−')} from {start}"
     below = (
         f"Two-tailed t test at 5%, {samples:,} simulated studies each, bars: ± one standard error of the simulation."
+        f"\nTrials are those in each condition. Dotted: {wanted:.0%}."
     )
-    below += f"\nTrials are those in each condition. Dotted: {wanted:.0%}."
     below += " Dashed: how often both are found alike within the margin." if table["alike"].notna().any() else ""
     spec = power_chart(table, title=title, subtitle=below, wanted=wanted, people=group)
     print()

@@ -328,8 +328,6 @@ def _timing_in(where: str, facts: Sequence[SessionFacts], unknown: str) -> list[
     text = (
         f"{where} {shown:,} displays with a planned duration were shown, on average {abs(mean):.1f} ms {longer} than"
         " planned; "
-    )
-    text += (
         f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came"
         " late. These are times of the computer; "
     )

@@ -341,8 +341,16 @@ class _Trials:
         if not practice and trial is not None:
             self.plan.append({**planned, **({"draws": draws} if draws else {})})
         yield from cuts
-        begin = {"event": "trial_start", "trial": key, "attempt": attempt, "block": block, "practice": practice}
-        begin |= {"levels": levels if trial is None else dict(trial.levels), "seed": seed, **_sizes(trial, head, path)}
+        begin = {
+            "event": "trial_start",
+            "trial": key,
+            "attempt": attempt,
+            "block": block,
+            "practice": practice,
+            "levels": levels if trial is None else dict(trial.levels),
+            "seed": seed,
+            **_sizes(trial, head, path),
+        }
         begin["started_at"] = str(head.get("started_at") or "")
         yield cast(Event, {**begin, **({"paired": head["paired_trial_id"]} if head.get("paired_trial_id") else {})})
         asked = _by_step(answers, path)
@@ -430,8 +438,9 @@ class _Trials:
             {name: _exact(one, name, path) for name, needed in _SCORED.items() if needed or one.get(name) is not None}
             for one in rows
         ]
-        record = {name.removeprefix("record_"): _exact(row, name, path) for name in row if name.startswith("record_")}
-        record |= {
+        record = {
+            name.removeprefix("record_"): _exact(row, name, path) for name in row if name.startswith("record_")
+        } | {
             name: _exact(row, name, path)
             for name in OWN_COLUMNS - {*self._paradigm.factors, *_SCORED}
             if row.get(name) is not None

@@ -159,8 +159,6 @@ class _Log:
             "participant_id": f"sub-{who.label}",
             "participant_type": "person" if who.person else "machine",
             "caution": who.caution,
-        }
-        person |= {
             "session": self._shared.number,
             "study_session": self._shared.visit or None,
             **self._data.fields_of(self._shared),

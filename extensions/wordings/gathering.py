@@ -141,8 +141,10 @@ def worded_models(data: Data) -> list[WordedModel]:
 def _conditions(items: pd.DataFrame) -> list[str]:
     """The condition of each row's trial: what its level of set size, list length and other factors
     is."""
-    names = [name for name in ("set_size", "list_length", "retention_steps") if name in items.columns]
-    names += [str(name) for name in items.columns if str(name).startswith("factor_")]
+    names = [
+        *(name for name in ("set_size", "list_length", "retention_steps") if name in items.columns),
+        *(str(name) for name in items.columns if str(name).startswith("factor_")),
+    ]
     shown = (
         items[[name for name in names if items.groupby("trial_id")[name].nunique().max() == 1]] if names else items[[]]
     )

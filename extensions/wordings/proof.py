@@ -104,10 +104,12 @@ def main(sets: int) -> None:
     print("wordings repeats trials sd_wording | means held: command, core |", " | ".join(names), flush=True)
     for number, cell in enumerate((*CELLS, *FEW)):
         without, planted = rates(cell, 0.0, sets, 200 + number), rates(cell, _GAP, sets, 100 + number)
-        shown = [[without.get(name, math.nan) for name in ("mean_of_command", "mean_in_core")]]
-        shown += [
-            [rate.get(key, math.nan) for rate in (without, planted) for key in (name, f"{name} claims")]
-            for name in names
+        shown = [
+            [without.get(name, math.nan) for name in ("mean_of_command", "mean_in_core")],
+            *(
+                [rate.get(key, math.nan) for rate in (without, planted) for key in (name, f"{name} claims")]
+                for name in names
+            ),
         ]
         texts = (", ".join(f"{100 * rate:.1f}" for rate in rates_of) for rates_of in shown)
         print(*cell[:4], "|", " | ".join(texts), flush=True)

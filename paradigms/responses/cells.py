@@ -189,18 +189,20 @@ class Cells(ResponseKind):
         named = answer if isinstance(answer, tuple) else ()
         presented = correct if isinstance(correct, tuple) else (correct,)
         scores = [
-            ItemScore(
-                answer=cell if cell in named else None,
-                correct_answer=cell,
-                correct=cell in named,
-                serial_position=position,
-                output_position=named.index(cell) + 1 if cell in named else None,
-            )
-            for position, cell in enumerate(presented, start=1)
-        ]
-        scores += [
-            ItemScore(answer=cell, correct_answer=None, correct=False, output_position=position)
-            for position, cell in enumerate(named, start=1)
-            if cell not in presented
+            *(
+                ItemScore(
+                    answer=cell if cell in named else None,
+                    correct_answer=cell,
+                    correct=cell in named,
+                    serial_position=position,
+                    output_position=named.index(cell) + 1 if cell in named else None,
+                )
+                for position, cell in enumerate(presented, start=1)
+            ),
+            *(
+                ItemScore(answer=cell, correct_answer=None, correct=False, output_position=position)
+                for position, cell in enumerate(named, start=1)
+                if cell not in presented
+            ),
         ]
         return scores

@@ -109,8 +109,10 @@ class TypedText(ResponseKind):
         x0, y0, x1, y1 = self.within
         top = y0 + _LINE * (y1 - y0)
         rows = [min(_IN_A_ROW, len(self.alphabet) - start) for start in range(0, len(self.alphabet), _IN_A_ROW)]
-        keys = [(KEY_NAMES.get(sign, sign), sign) for sign in self.alphabet]
-        keys += [(f"num_{sign}", sign) for sign in self.alphabet if sign in digits]
+        keys = [
+            *((KEY_NAMES.get(sign, sign), sign) for sign in self.alphabet),
+            *((f"num_{sign}", sign) for sign in self.alphabet if sign in digits),
+        ]
         ordered = Ordered(
             self.most,
             unknown=self.unknown,

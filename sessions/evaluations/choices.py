@@ -285,8 +285,8 @@ class _Scoring:
                 "created": utc_now(),
                 **self._agent.recorded_options(),
                 "estimate": estimate.to_record(),
+                "history": self._history(),
             }
-            info |= {"history": self._history()}
             self._before = {**info, **({"created": self._before["created"]} if self._before else {})}
             write_json(self.folder / INFO, self._before)
         agent, before = self._agent, self._before

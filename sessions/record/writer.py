@@ -119,8 +119,7 @@ class Recorder:
             # all that is there by now is written together
             lines: list[_Line] = []
             waiting: list[_Soon] = []
-            items = [self._queue.get()]
-            items += [self._queue.get() for _ in range(self._queue.qsize())]
+            items = [self._queue.get(), *(self._queue.get() for _ in range(self._queue.qsize()))]
             for item in items:
                 if isinstance(item, tuple):
                     lines.append(item)

@@ -116,18 +116,20 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
     run = f" (run {head['run']})" if head["run"] > 1 else ""
     note = "" if head["study_hash"] == study.hash else "older study file"
     more = [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
-    more += [f"{name} skipped: {reason}" for name, reason in gone.items()]
     more += [
-        f"{name} taken again: {line['reason']}"
-        for line in read_journal(folder)
-        if line["event"] == "repeated"
-        for name in (line["paradigm"],)
-    ]
-    more += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
-    more += [
-        f"{name}: {state.quiz.describe()}"
-        for name, state in progress.items()
-        if state.quiz is not None and state.quiz.attempts
+        *(f"{name} skipped: {reason}" for name, reason in gone.items()),
+        *(
+            f"{name} taken again: {line['reason']}"
+            for line in read_journal(folder)
+            if line["event"] == "repeated"
+            for name in (line["paradigm"],)
+        ),
+        *(f"{name}: {state.practice}" for name, state in progress.items() if state.practice),
+        *(
+            f"{name}: {state.quiz.describe()}"
+            for name, state in progress.items()
+            if state.quiz is not None and state.quiz.attempts
+        ),
     ]
     scores = [state.checks for state in progress.values() if state.checks[1]]
     checks = (

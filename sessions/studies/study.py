@@ -441,15 +441,18 @@ def _load(
         problems.append(document.problem(below, str(error)))
         return None
     problems += [
-        document.problem(
-            below, f"{paradigm.name} has no instructions in '{language}'; there are {', '.join(paradigm.instructions)}"
-        )
-        for language in languages
-        if language not in paradigm.instructions
-    ]
-    problems += [
-        document.problem(below, f"{paradigm.name} {' > '.join(map(str, place))}: {why}")
-        for place, why in illegible(paradigm.data, dict.fromkeys(languages))
+        *(
+            document.problem(
+                below,
+                f"{paradigm.name} has no instructions in '{language}'; there are {', '.join(paradigm.instructions)}",
+            )
+            for language in languages
+            if language not in paradigm.instructions
+        ),
+        *(
+            document.problem(below, f"{paradigm.name} {' > '.join(map(str, place))}: {why}")
+            for place, why in illegible(paradigm.data, dict.fromkeys(languages))
+        ),
     ]
     for name, levels in entry.set_.items():
         for level in levels if isinstance(levels, list) else [levels]:

@@ -94,10 +94,12 @@ class ColourPatches(Stimulus):
             f"squares {self.size:g} units wide, {self.radius:g} from the middle, in colours that are numbered round a"
             " wheel from 0 to 359."
         )
-        lines = [_round(squares)]
-        lines += [
-            f"Place {place}: {'empty' if colour is None else f'colour {colour}'}"
-            for place, colour in enumerate(self.colours, start=1)
+        lines = [
+            _round(squares),
+            *(
+                f"Place {place}: {'empty' if colour is None else f'colour {colour}'}"
+                for place, colour in enumerate(self.colours, start=1)
+            ),
         ]
         return "\n".join(lines)
 
@@ -141,10 +143,12 @@ class BarPatches(Stimulus):
             f"{colour_words(self.colour)} bars, {self.length:g} units long and {self.width:g} wide, {self.radius:g}"
             " from the middle,"
         )
-        lines = [_round(f"{bars} turned clockwise from upright.")]
-        lines += [
-            f"Place {place}: {'empty' if angle is None else f'{angle:g} degrees'}"
-            for place, angle in enumerate(self.angles, start=1)
+        lines = [
+            _round(f"{bars} turned clockwise from upright."),
+            *(
+                f"Place {place}: {'empty' if angle is None else f'{angle:g} degrees'}"
+                for place, angle in enumerate(self.angles, start=1)
+            ),
         ]
         return "\n".join(lines)
 

@@ -71,8 +71,13 @@ def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: 
         constraints = aside / "constraints.txt"
         constraints.write_text("".join(f"{pin}\n" for pin in pins), encoding="utf-8")
         pip = [sys.executable, "-m", "pip", "--python"] if lent else []
-        pip += [str(python_of(aside)), *([] if lent else ["-m", "pip"])]
-        pip += ["install", "--quiet", "--disable-pip-version-check"]
+        pip += [
+            str(python_of(aside)),
+            *([] if lent else ["-m", "pip"]),
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         done = subprocess.run(
             [*pip, "--constraint", str(constraints), *packages], capture_output=True, text=True, check=False
         )

@@ -315,8 +315,9 @@ class ResponsesHook(NativeHook):
     @override
     def arguments(self, request: Outgoing) -> dict[str, Any]:
         options = dict(request.options)
-        arguments: dict[str, Any] = {"model": request.model, "store": False}
-        arguments |= {ours: options.pop(name) for name, ours in self._NAMES.items() if name in options}
+        arguments: dict[str, Any] = {"model": request.model, "store": False} | {
+            ours: options.pop(name) for name, ours in self._NAMES.items() if name in options
+        }
         if (effort := options.pop("reasoning_effort", None)) is not None:
             arguments["reasoning"] = {"effort": effort}
         if (form := options.pop("response_format", None)) is not None:

@@ -126,9 +126,11 @@ def entries(data: Sequence[Path], absent: Sequence[str], units: Units) -> list[E
         network_scores(networks, absent),
     ]
     loaded = load(networks) if networks else None
-    found += [behaviour(figure, loaded, absent) for figure in PAPER_FIGURES]
-    found += [_of_lists(number, paradigm, loaded) for number, paradigm in _LISTS.items()]
-    found += [_units(name, file, what, units) for name, (file, what) in UNITS.items()]
+    found += [
+        *(behaviour(figure, loaded, absent) for figure in PAPER_FIGURES),
+        *(_of_lists(number, paradigm, loaded) for number, paradigm in _LISTS.items()),
+        *(_units(name, file, what, units) for name, (file, what) in UNITS.items()),
+    ]
     return [*found, *map(_elsewhere, OTHERS)]
 
 
