@@ -14,9 +14,9 @@ from .errors import Problem as Problem
 from .errors import SpanLabError as SpanLabError
 from .errors import UnwritableError as UnwritableError
 from .extras import need as need
+from .json_values import STRICT_JSON as STRICT_JSON
 from .json_values import as_object as as_object
-from .json_values import each_once as each_once
-from .json_values import no_constant as no_constant
+from .json_values import grouped as grouped
 from .registry import as_tuple as as_tuple
 from .registry import nearest as nearest
 from .verdicts import VerdictRule as VerdictRule

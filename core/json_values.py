@@ -1,8 +1,12 @@
-"""Values as JSON and YAML have them, with types that can be relied on."""
+"""Values as JSON and YAML have them, with types that can be relied on; values by their keys."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, cast
+from collections.abc import Hashable, Iterable
+from typing import Any, NoReturn, TypeVar, cast
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 #: What people and programs write where there is nothing, in small letters.
 NOTHING = frozenset(
@@ -42,7 +46,19 @@ def as_list(value: object) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
-def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the values of each key, keys and values in the order in which they come.
+
+    >>> grouped((len(word), word) for word in ("to", "the", "be"))
+    {2: ['to', 'be'], 3: ['the']}
+    """
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """``object_pairs_hook``: an object whose keys stand once.
 
     Raises
@@ -57,7 +73,7 @@ def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def no_constant(name: str) -> NoReturn:
+def _no_constant(name: str) -> NoReturn:
     """``parse_constant``: NaN and Infinity are not JSON.
 
     Raises
@@ -66,3 +82,7 @@ def no_constant(name: str) -> NoReturn:
         always.
     """
     raise ValueError(f"{name} is not a number")
+
+
+#: How ``json`` is to read what must be JSON and nothing else.
+STRICT_JSON: dict[str, Any] = {"object_pairs_hook": _each_once, "parse_constant": _no_constant}

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import SpanLabError
+from ..core.json_values import grouped
 from ..core.verdicts import VerdictRule
 from .compile import PlannedTrial, asking_steps, resolve_levels
 from .identity import canonical, stream, trial_seed
@@ -393,9 +394,7 @@ class _Balancer:
     def _match(self, chosen: Mapping[int, Sequence[Any]], answers: Mapping[int, Answers]) -> None:
         """Find a seed for every trial that has what the trial is to have."""
         for number, cell in enumerate(self.cells):
-            waiting: dict[tuple[Chosen, Answers], list[int]] = defaultdict(list)
-            for n in cell.trials:
-                waiting[tuple(chosen[n]), answers[n]].append(n)
+            waiting = grouped(((tuple(chosen[n]), answers[n]), n) for n in cell.trials)
             useful = {levels for levels, _ in waiting}
             ways = math.prod(len(options) for options in cell.options or ()) * math.prod(
                 map(len, cell.factors.values())
@@ -503,9 +502,7 @@ class _Balancer:
 
 
 def _grouped(block: Sequence[int], answers: Mapping[int, Answers]) -> dict[Answers, list[int]]:
-    groups: dict[Answers, list[int]] = defaultdict(list)
-    for n in block:
-        groups[answers[n]].append(n)
+    groups = grouped((answers[n], n) for n in block)
     return groups
 
 

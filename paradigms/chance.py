@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import SpanLabError
+from ..core.json_values import grouped
 from .compile import compile_trial
 from .language.limits import MAX_COMBINATIONS
 from .paradigm import GENERATORS, Generator, Paradigm
@@ -147,12 +148,8 @@ def boxes(points: Sequence[tuple[Hashable, ...]]) -> Iterator[tuple[tuple[Any, .
     if not points or not points[0]:
         yield from [()] * bool(points)
         return
-    slices: dict[Hashable, list[tuple[Hashable, ...]]] = {}
-    for first, *rest in points:
-        slices.setdefault(first, []).append(tuple(rest))
-    alike: dict[frozenset[tuple[Hashable, ...]], list[Hashable]] = {}
-    for first, rest in slices.items():
-        alike.setdefault(frozenset(rest), []).append(first)
+    slices = grouped((first, tuple(rest)) for first, *rest in points)
+    alike = grouped((frozenset(rest), first) for first, rest in slices.items())
     for firsts in alike.values():
         for box in boxes(slices[firsts[0]]):
             yield (tuple(firsts), *box)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..core.errors import SpanLabError
+from ..core.json_values import grouped
 from ..core.registry import nearest
 from .balance import balanced, replaced_seed
 from .compile import DEFAULT_INTERVAL_MS, PlannedTrial, resolve_levels
@@ -299,9 +300,9 @@ def _groups(
     """The combinations (by number) that share a block, in random order of blocks."""
     if not blocked_by:
         return [list(range(len(combinations)))]
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for n, combination in enumerate(combinations):
-        groups.setdefault(tuple(combination.get(name) for name in blocked_by), []).append(n)
+    groups = grouped(
+        (tuple(combination.get(name) for name in blocked_by), n) for n, combination in enumerate(combinations)
+    )
     ordered = list(groups.values())
     return [ordered[n] for n in random.permutation(len(ordered))]
 

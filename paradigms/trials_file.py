@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..core.atomic_files import whole_file
 from ..core.errors import Problem, SpanLabError
-from ..core.json_values import each_once, no_constant
+from ..core.json_values import STRICT_JSON, grouped
 from .compile import PlannedTrial, given_draws
 from .identity import stream, trial_seed
 from .language.diagnostics import show, validated
@@ -233,7 +233,7 @@ class TrialsFile:
 
     def _parsed(self, number: int, text: str) -> Any:
         try:
-            data = json.loads(text, object_pairs_hook=each_once, parse_constant=no_constant)
+            data = json.loads(text, **STRICT_JSON)
             if r"\ud" in text.lower():
                 json.dumps(data, ensure_ascii=False).encode("utf-8")
             return data
@@ -302,9 +302,7 @@ def _chosen(file: TrialsFile, seed: int, trials: int) -> set[int]:
     """The lines of so many trials: as many of each combination of factor levels as of any other, as
     long as there are."""
     random = stream(file.paradigm.name, seed, "given")
-    groups: dict[str, list[int]] = {}
-    for number, trial in file.numbered():
-        groups.setdefault(repr(trial.levels), []).append(number)
+    groups = grouped((repr(trial.levels), number) for number, trial in file.numbered())
     shuffled = [[group[n] for n in random.permutation(len(group))] for group in groups.values()]
     turns = [
         (turn, place, number)

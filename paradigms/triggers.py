@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..core.errors import SpanLabError
+from ..core.json_values import grouped
 from ..core.registry import nearest
 from .language.diagnostics import listed, validated
 from .language.timeline import Node
@@ -66,12 +67,13 @@ class Triggers(BaseModel):
     @property
     def meanings(self) -> dict[int, list[str]]:
         """Return the meaning of each code, as it is written on the command line: ``phases.probe``."""
-        by_code: dict[int, list[str]] = {}
-        for name, value in self.model_dump(
-            include={"phases", "responses", "verdicts", "trial_start", "trial_end"}
-        ).items():
-            for spelt, code in _spelt(name, value):
-                by_code.setdefault(code, []).append(spelt)
+        by_code = grouped(
+            (code, spelt)
+            for name, value in self.model_dump(
+                include={"phases", "responses", "verdicts", "trial_start", "trial_end"}
+            ).items()
+            for spelt, code in _spelt(name, value)
+        )
         return by_code
 
     def of_phase(self, phase: str, verdict: Verdict) -> int | None:

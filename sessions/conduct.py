@@ -24,6 +24,7 @@ from ..core.agent_kinds import NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import ending_as_ctrl_c
+from ..core.json_values import grouped
 from ..core.verdicts import VerdictRule
 from ..core.worker_pool import WorkerPool
 from ..paradigms import Paradigm, PlannedTrial, network_tasks
@@ -62,9 +63,7 @@ class SessionOutlook:
 
     @cached_property
     def _kinds(self) -> Mapping[str, list[PlannedTrial]]:
-        kinds: dict[str, list[PlannedTrial]] = {}
-        for planned in self._planned:
-            kinds.setdefault(canonical(planned.levels), []).append(planned)
+        kinds = grouped((canonical(planned.levels), planned) for planned in self._planned)
         return kinds
 
     @cached_property

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import CHANCE, IDEAL, KINDS, PARTICIPANT, PRINTED, SCRIPTED, SIMULATED, AgentKind, kind_named
+from ...core.json_values import grouped
 from ...core.verdicts import VerdictRule
 from .coding import as_text, groups
 from .scoring import UNIT_SESSION, WORDING, plural
@@ -99,10 +100,7 @@ class PooledSession:
 def pooled(sessions: Sequence[SessionFacts]) -> dict[str, PooledSession]:
     """By the name of a session, what it is among those of its model; sessions of models that have
     neither several wordings nor repeats are not in it."""
-    models: dict[str, list[SessionFacts]] = {}
-    for facts in sessions:
-        if facts.model:
-            models.setdefault(facts.model, []).append(facts)
+    models = grouped((facts.model, facts) for facts in sessions if facts.model)
     pools = {}
     for model, members in models.items():
         wordings, repeats = {facts.wording for facts in members}, {facts.repeat for facts in members}

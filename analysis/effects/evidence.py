@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from ...core.json_values import grouped
 from ..data.coding import coded, numbers, records
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
@@ -294,10 +295,7 @@ class EvidenceOnly(Scored):
 
 def whole(parts: Sequence[Evidence]) -> Whole:
     """All parts together. No trial is in two of them."""
-    sums: dict[str, list[Sums]] = {}
-    for part in parts:
-        for name, one in part.sums.items():
-            sums.setdefault(name, []).append(one)
+    sums = grouped((name, one) for part in parts for name, one in part.sums.items())
     total = Evidence(
         items=sum(part.items for part in parts),
         blocks=any(part.blocks for part in parts),

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...core.json_values import grouped
 from ...core.worker_pool import SerialPool, WorkerPool
 from ..data.coding import groups
 from ..data.loading import Data, concatenated, described, tables_and_folders, unread_columns
@@ -246,10 +247,7 @@ def _sharing(done: Mapping[_Job, _Result]) -> list[list[_Job]]:
             number = leader[number]
         return number
 
-    spans: dict[tuple[Any, ...], list[tuple[float, float, int]]] = {}
-    for number, job in enumerate(jobs):
-        for key, low, high in done[job].spans:
-            spans.setdefault(key, []).append((low, high, number))
+    spans = grouped((key, (low, high, number)) for number, job in enumerate(jobs) for key, low, high in done[job].spans)
     for intervals in spans.values():
         intervals.sort()
         end, last = -np.inf, intervals[0][2]
@@ -258,9 +256,7 @@ def _sharing(done: Mapping[_Job, _Result]) -> list[list[_Job]]:
                 leader[max(first(number), first(last))] = min(first(number), first(last))
             if high >= end:
                 end, last = high, number
-    together: dict[int, list[_Job]] = {}
-    for number, job in enumerate(jobs):
-        together.setdefault(first(number), []).append(job)
+    together = grouped((first(number), job) for number, job in enumerate(jobs))
     return [alike for alike in together.values() if len(alike) > 1]
 
 
@@ -270,12 +266,11 @@ def _wholes(results: Sequence[_Result]) -> dict[tuple[str, str], Whole]:
         (answerer for result in results for answerer in result.answerers),
         {answerer for result in results for answerer in result.people},
     )
-    parts: dict[tuple[str, str], list[Evidence]] = {}
-    for result in results:
-        for key, evidence in result.evidence.items():
-            parts.setdefault(key, []).append(
-                replace(evidence, sums={name: _named(sums, names) for name, sums in evidence.sums.items()})
-            )
+    parts = grouped(
+        (key, replace(evidence, sums={name: _named(sums, names) for name, sums in evidence.sums.items()}))
+        for result in results
+        for key, evidence in result.evidence.items()
+    )
     return {key: whole(ones) for key, ones in sorted(parts.items())}
 
 

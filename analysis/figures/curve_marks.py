@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...core.json_values import grouped
 from ..data.coding import records
 from ..data.style import Look, crowd, unasked
 from .charts import text_width
@@ -130,10 +131,7 @@ def label_rows(
 
 def _passing(rows: Sequence[Mapping[str, Any]], agent: str, start: float, end: float) -> list[float]:
     """The heights of everybody else's lines between two places along the horizontal axis."""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        if row["agent"] != agent:
-            lines.setdefault(row["agent"], []).append((row["x"], row["mean"]))
+    lines = grouped((row["agent"], (row["x"], row["mean"])) for row in rows if row["agent"] != agent)
     heights: list[float] = []
     for points in lines.values():
         x, y = (np.array(values) for values in zip(*sorted(points), strict=True))
@@ -213,9 +211,7 @@ def curve_points(
     steps, widest = _side_by_side(everybody, [*([] if yardsticks else unasked(everybody)), *thin], in_order)
     grid = sorted(curve[over].dropna().astype(float).unique())
     step = min((right - left for left, right in pairwise(grid)), default=1.0)
-    cells: dict[str, list[dict[Any, Any]]] = {}
-    for row in records(curve.sort_values([name for name in (panel, over) if name])):
-        cells.setdefault(row["agent"], []).append(row)
+    cells = grouped((row["agent"], row) for row in records(curve.sort_values([name for name in (panel, over) if name])))
     for look in everybody:
         for row in cells[look.label]:
             if _number(row["mean"]) is None:

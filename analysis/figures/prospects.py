@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ...core.json_values import grouped
 from ..data.scoring import score_table
 from ..effects.conditions import unnamed_conditions
 from ..effects.registry import EFFECTS
@@ -37,14 +38,11 @@ class Prospects:
         """The same in lines: figures that differ in what they lack of the common columns one by
         one, others together."""
         sentences = [f"figures: {', '.join(self.figures) or 'none'}"]
-        reasons: dict[str, list[str]] = {}
-        for name, why in self.why.items():
-            reasons.setdefault(why, []).append(name)
+        reasons = grouped((why, name) for name, why in self.why.items())
         sentences += [f"no {', '.join(names)}: {why}" for why, names in reasons.items()]
-        alike: dict[tuple[str, ...], list[str]] = {}
-        for name, columns in self.lacking.items():
-            if all(column in _COMMON for column in columns):
-                alike.setdefault(columns, []).append(name)
+        alike = grouped(
+            (columns, name) for name, columns in self.lacking.items() if all(column in _COMMON for column in columns)
+        )
         sentences += [
             f"no {', '.join(names)}: the trials have no {' and no '.join(columns)}" for columns, names in alike.items()
         ]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
+from ...core.json_values import grouped
 from ..data.coding import records
 from ..data.loading import Data
 from ..data.scoring import plural
@@ -163,9 +164,7 @@ def at_common_conditions(data: Data, paradigm: str, differences: Mapping[str, Di
 
 def _by_column(places: Sequence[Place], by: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
     """Conditions as levels by column; those that differ in the last column alone stand together."""
-    levels: dict[Place, list[Any]] = {}
-    for place in places:
-        levels.setdefault(place[:-1], []).append(place[-1])
+    levels = grouped((place[:-1], place[-1]) for place in places)
     return tuple({**dict(zip(by, first, strict=False)), by[-1]: last} for first, last in levels.items())
 
 

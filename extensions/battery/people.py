@@ -14,7 +14,7 @@ import numpy as np
 from spanlab.analysis.data import of_sessions, score_table
 from spanlab.analysis.effects import in_order, question_of
 from spanlab.analysis.stats import spearman_brown
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, grouped
 
 from . import measures
 from .measures import Measure, Rows
@@ -322,10 +322,7 @@ def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
     """Add how sessions went: practice, quiz, attention checks, interruptions, the timing verdict
     and the device."""
     timing = _timing_problems(sessions)
-    by_task: dict[str, list[SessionFacts]] = {}
-    for facts in sessions:
-        if facts.participant and not facts.pilot:
-            by_task.setdefault(facts.paradigm, []).append(facts)
+    by_task = grouped((facts.paradigm, facts) for facts in sessions if facts.participant and not facts.pilot)
     for paradigm, listed in by_task.items():
 
         def add(name: str, says: str, unit: str, values: Mapping[str, Any], paradigm: str = paradigm) -> None:

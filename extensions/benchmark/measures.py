@@ -4,7 +4,6 @@ for people and for published models."""
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from spanlab.analysis.data import decoded
 from spanlab.analysis.means import Apart, Contrast, contrast, contrast_of, place_of, unit_means
 from spanlab.analysis.nback import PUBLISHED, nback_blocks, published_blocks, testable_blocks
 from spanlab.analysis.stats import testable
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, grouped
 from spanlab.human_data import published
 
 from .suite import NBACK, Effect
@@ -85,9 +84,7 @@ def weights(effect: Effect, by: Sequence[str], places: Sequence[Place]) -> np.nd
         by.index(name)
         for name in (effect.panels if effect.panels is not None else [name for name in by if name != effect.along])
     ]
-    groups: dict[Place, list[int]] = defaultdict(list)
-    for number, place in enumerate(places):
-        groups[tuple(place[at] for at in panels)].append(number)
+    groups = grouped((tuple(place[at] for at in panels), number) for number, place in enumerate(places))
     result = np.zeros(len(places))
     for members in groups.values():
         levels = sorted({places[number][along] for number in members})

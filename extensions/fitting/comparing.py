@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from spanlab.analysis.data import plural
-from spanlab.core import VerdictRule
+from spanlab.core import VerdictRule, grouped
 
 from .likelihood import Fit, fit, folds, held_out, holds, limits, single_thread
 from .models import Model
@@ -227,10 +227,7 @@ def _turns(answerers: int, simulated: int) -> list[int]:
 
 
 def _recovered(model: str, refits: Sequence[Refit]) -> list[Recovered]:
-    rows: dict[str, list[tuple[float, float, float, float, float]]] = {}
-    for one in refits:
-        for name, values in one.parameters.items():
-            rows.setdefault(name, []).append(values)
+    rows = grouped((name, values) for one in refits for name, values in one.parameters.items())
     recovered = []
     for name, values in rows.items():
         table = np.array(values)

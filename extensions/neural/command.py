@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from spanlab.cli import GeneratorOption, parse_generator, progress_bar
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, grouped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -317,9 +317,10 @@ def _silencing(checkpoint: Checkpoint, names: Mapping[str, str], observed: Mappi
     from spanlab.agents.network import accuracy_without
 
     def silenced(units: Sequence[int]) -> dict[str, np.ndarray]:
-        accuracies: dict[str, list[np.ndarray]] = {}
-        for task, observed_task in observed.items():
-            accuracies.setdefault(names[task], []).append(accuracy_without(checkpoint.network, observed_task, units))
+        accuracies = grouped(
+            (names[task], accuracy_without(checkpoint.network, observed_task, units))
+            for task, observed_task in observed.items()
+        )
         return {name: np.concatenate(parts) for name, parts in accuracies.items()}
 
     return silenced

@@ -14,7 +14,7 @@ from spanlab.analysis.effects import EFFECTS, GROUP, GROUP_METHOD, ROC_METHOD
 from spanlab.analysis.figures import GROUPS, ROC
 from spanlab.analysis.report import protocols_of
 from spanlab.analysis.stats import PRIOR, Margin, sort_cells
-from spanlab.core import PARTICIPANT, __version__, as_object, kind_named
+from spanlab.core import PARTICIPANT, __version__, as_object, grouped, kind_named
 from spanlab.sessions.record import browser_of
 
 from .chat_methods import ChatSession, chat_sentences, prompts_appendix
@@ -354,9 +354,7 @@ def _models(data: Data, heads: Sequence[Head], chats: Sequence[ChatSession]) -> 
         lines[
             f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"  # noqa: E501
         ] = None
-    groups: dict[str, list[ChatSession]] = {}
-    for chat in chats:
-        groups.setdefault(_machine(chat.info, "chat model"), []).append(chat)
+    groups = grouped((_machine(chat.info, "chat model"), chat) for chat in chats)
     asked = [f"{machine}. {' '.join(chat_sentences(sessions))}" for machine, sessions in groups.items()]
     failed = sum(sum(facts.failed.values()) for facts in data.sessions)
     return [

@@ -16,7 +16,17 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 
 from spanlab.agents import Response
-from spanlab.core import PARTICIPANT, SpanLabError, VerdictRule, as_object, as_tuple, json_line, kind_named, write_whole
+from spanlab.core import (
+    PARTICIPANT,
+    SpanLabError,
+    VerdictRule,
+    as_object,
+    as_tuple,
+    grouped,
+    json_line,
+    kind_named,
+    write_whole,
+)
 from spanlab.exchange import Flag, Options, Report, SkipMalformed, all_or_none, counted, refused
 from spanlab.paradigms import (
     DEFAULT_INTERVAL_MS,
@@ -585,9 +595,7 @@ def _sizes(trial: Trial | None, row: Row, path: Path) -> dict[str, Any]:
 
 def _by_step(rows: Sequence[Row], path: Path) -> dict[int, list[Row]]:
     """Rows of a trial by the number of their step."""
-    steps: dict[int, list[Row]] = {}
-    for row in rows:
-        steps.setdefault(integer_in(row["step"], path, f"line {row['line']}"), []).append(row)
+    steps = grouped((integer_in(row["step"], path, f"line {row['line']}"), row) for row in rows)
     return steps
 
 
@@ -609,9 +617,10 @@ def _cuts(key: str, row: Row, path: Path, where: str) -> list[Event]:
 
 def _compare(source: TablesOfSession, info: Mapping[str, Any], events: Sequence[Event]) -> None:
     """The response table of what was made must say what the rows say."""
-    made: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for row in response_rows(cast(Any, info), events):
-        made.setdefault((cell(row["practice"]), cell(row["trial"]), cell(row["step"])), []).append(row)
+    made = grouped(
+        ((cell(row["practice"]), cell(row["trial"]), cell(row["step"])), row)
+        for row in response_rows(cast(Any, info), events)
+    )
     for sitting in source.sittings:
         for row in sitting.rows:
             if row.get("event_type", "answer") != "answer":

@@ -17,7 +17,7 @@ from typing import Any
 from typing_extensions import override
 
 from spanlab.agents.chat import NO_ANSWER, Reply
-from spanlab.core import SpanLabError, __version__, as_tuple, kind_named, need, whole_folder
+from spanlab.core import SpanLabError, __version__, as_tuple, grouped, kind_named, need, whole_folder
 from spanlab.exchange import Format, Place, Report, Side, counted
 from spanlab.sessions import Session, TakenTrial, items_of, same_trials, taken_trials, utc_now
 from spanlab.sessions.record import finished_trials, is_practice, read_events, response_rows, trial_key
@@ -102,9 +102,10 @@ class _Log:
         session = same_trials(shared.folder)
         events = read_events(shared.folder)
         transcript = Transcript(shared.folder) if kind_named(info["agent_kind"]).converses else None
-        rows: dict[str, list[Mapping[str, Any]]] = {}
-        for row in self._data.of_session(shared, response_rows(info, events)):
-            rows.setdefault(trial_key(bool(row["practice"]), int(str(row["trial"]))), []).append(row)
+        rows = grouped(
+            (trial_key(bool(row["practice"]), int(str(row["trial"]))), row)
+            for row in self._data.of_session(shared, response_rows(info, events))
+        )
         taken = list(taken_trials(session, events))
         samples = [self._sample(session, one, rows.get(one.key, []), transcript) for one in taken]
         created = str(info["created"]) if self._options.dates else utc_now()

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from ...core.json_values import grouped
 from ...core.locale import sentence
 from ...core.registry import Places, Words
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
@@ -76,9 +77,7 @@ def _whole(text: str, labels: Sequence[str]) -> int | None:
 @lru_cache(maxsize=512)
 def _like(labels: tuple[str, ...]) -> dict[str, list[int]]:
     """The numbers of the labels, by what they have in common with all texts that are like them."""
-    like: dict[str, list[int]] = {}
-    for number, label in enumerate(labels):
-        like.setdefault(alike(label), []).append(number)
+    like = grouped((alike(label), number) for number, label in enumerate(labels))
     return like
 
 

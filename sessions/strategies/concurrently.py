@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ...agents.base import ConcurrentAgent
 from ...agents.interruptions import Stopped
 from ...core.event_loop import ENDING, catching
+from ...core.json_values import grouped
 from ...paradigms import PlannedTrial
 from ..before_trials import MachinePractice
 from ..record.reader import trial_key
@@ -63,9 +64,9 @@ def _in_conversations(
     them; trials that failed before then come last."""
     if not agent.remembers:
         return [[planned] for planned in pending]
-    blocks: dict[int, list[PlannedTrial]] = {}
-    for planned in sorted(pending, key=lambda trial: str(trial.trial) in failed_before):
-        blocks.setdefault(planned.block, []).append(planned)
+    blocks = grouped(
+        (planned.block, planned) for planned in sorted(pending, key=lambda trial: str(trial.trial) in failed_before)
+    )
     return [blocks[block] for block in sorted(blocks)]
 
 

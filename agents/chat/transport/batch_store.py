@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from ....core.atomic_files import append_line, read_lines, write_whole
 from ....core.errors import SpanLabError
+from ....core.json_values import grouped
 from ..messages import Request, chained
 
 FOLDER = "batches"
@@ -207,9 +208,7 @@ class BatchStore:
     def use(self, lines: Iterable[tuple[str, Result]]) -> None:
         """Take results as used, which are faults that are on record: whoever asks again gets
         another one."""
-        by_name: dict[str, list[str]] = {}
-        for line, result in lines:
-            by_name.setdefault(result.batch, []).append(line)
+        by_name = grouped((result.batch, line) for line, result in lines)
         for batch in self.batches:
             if batch.name in by_name:
                 self._note(batch, "used", lines=by_name[batch.name])

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ....core.errors import SpanLabError
+from ....core.json_values import grouped
 from ..checkpoints_io.files import write_atomically
 from .runs import DONE, events
 from .sweep import read_folder
@@ -46,10 +47,7 @@ def finished_runs(folder: Path) -> list[Row]:
 def _row(folder: Path, run: Mapping[str, Any]) -> Row:
     try:
         card = json.loads((folder / f"{run['name']}.json").read_text(encoding="utf-8"))
-        by_paradigm: dict[str, list[float]] = {}
-        for row in card["test"]:
-            if row["accuracy"] is not None:
-                by_paradigm.setdefault(row["paradigm"], []).append(row["accuracy"])
+        by_paradigm = grouped((row["paradigm"], row["accuracy"]) for row in card["test"] if row["accuracy"] is not None)
         accuracy = {name: sum(values) / len(values) for name, values in by_paradigm.items()}
         checked = [
             event["mean"] for event in events(folder / f"{run['name']}.log.jsonl") if event["event"] == "validation"

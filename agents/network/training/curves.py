@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ....core.json_values import grouped
 from ..checkpoints_io.files import write_atomically
 
 _COLOURS = {"training": "#9aa5b1", "validation": "#1f6f8b"}
@@ -41,9 +42,7 @@ def _points(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _thinned(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of a long run, means over neighbouring points: no line has more than can be told apart."""
-    lines: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for point in points:
-        lines.setdefault((point["task"], point["measure"], point["trials"]), []).append(point)
+    lines = grouped(((point["task"], point["measure"], point["trials"]), point) for point in points)
     found = []
     for own in lines.values():
         many = -(-len(own) // _MOST)

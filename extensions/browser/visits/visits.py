@@ -9,7 +9,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -316,7 +316,11 @@ class Visit:
         looks = self._offer.looks
         content: dict[str, Any] = {
             "title": title,
-            "questions": [asdict(question) | {"choices": [*question.choices.items()]} for question in questions],
+            "questions": [
+                {name: getattr(question, name) for name in ("name", "label", "value", "required", "hint")}
+                | {"choices": [*question.choices.items()]}
+                for question in questions
+            ],
             "wrong": dict(wrong),
             "language": self._language,
             "words": words(self._language),

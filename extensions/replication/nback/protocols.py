@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from spanlab.core import SpanLabError, write_whole
+from spanlab.core import SpanLabError, grouped, write_whole
 
 #: The paradigm of each notebook, and the size of its grid where the paradigm has several.
 PARADIGMS: Mapping[str, tuple[str, int | None]] = {
@@ -287,9 +287,7 @@ def _words(value: ast.expr, names: Mapping[str, str], where: str) -> str:
 def presets_of(protocol: NotebookProtocol) -> dict[str, dict[str, Any]]:
     """Return the preset files of a notebook, by name: one, or one for each group of levels whose
     turns differ."""
-    groups: dict[tuple[str, ...], list[LevelProtocol]] = {}
-    for level in protocol.levels:
-        groups.setdefault(level.turns, []).append(level)
+    groups = grouped((level.turns, level) for level in protocol.levels)
     presets: dict[str, dict[str, Any]] = {}
     for levels in groups.values():
         numbers = "" if len(groups) == 1 else "-" + "".join(str(level.n) for level in levels)

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from spanlab.core import SpanLabError, each_once, no_constant
+from spanlab.core import STRICT_JSON, SpanLabError
 
 _CHUNK = 1 << 20
 #: no single object is longer
@@ -40,7 +40,7 @@ class _Stream:
     def __init__(self, path: Path, file: TextIO) -> None:
         self._path, self._file = path, file
         self._text, self._at, self._before, self._ended = "", 0, 0, False
-        self._decoder = json.JSONDecoder(object_pairs_hook=each_once, parse_constant=no_constant)
+        self._decoder = json.JSONDecoder(**STRICT_JSON)
         self._place = ""
 
     def lists(self) -> Iterator[tuple[str, int, Any]]:
