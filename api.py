@@ -425,8 +425,9 @@ def compare(
         rules_file=rules_file,
         models=models,
         columns=read_map(columns),
+        accept_unread=accept_unread,
+        all_figures=all_figures,
     )
-    options = replace(options, accept_unread=accept_unread, all_figures=all_figures)
     return write(paths, out, options, report_pages(paths, out))
 
 

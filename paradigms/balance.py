@@ -379,7 +379,7 @@ class _Balancer:
             for place, name in enumerate(cell.factors):
                 levels = self.paradigm.factors[name].levels
                 for block in cell.members:
-                    groups = list(_grouped(block, answers).values())
+                    groups = list(grouped((answers[n], n) for n in block).values())
                     counts = Counter(chosen[n][place] for n in block)
                     for group, share in zip(
                         groups,
@@ -499,11 +499,6 @@ class _Balancer:
             ]
         )
         return f"among {_PER_TRIAL} trials{f' ({at})' if at else ''} there was none that gives {wish}; wish for less"
-
-
-def _grouped(block: Sequence[int], answers: Mapping[int, Answers]) -> dict[Answers, list[int]]:
-    groups = grouped((answers[n], n) for n in block)
-    return groups
 
 
 def _even(counts: Mapping[Any, int], options: Answers, to_come: int, finished: Mapping[Any, int]) -> bool:

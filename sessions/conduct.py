@@ -63,8 +63,7 @@ class SessionOutlook:
 
     @cached_property
     def _kinds(self) -> Mapping[str, list[PlannedTrial]]:
-        kinds = grouped((canonical(planned.levels), planned) for planned in self._planned)
-        return kinds
+        return grouped((canonical(planned.levels), planned) for planned in self._planned)
 
     @cached_property
     def _apart(self) -> Any:

@@ -180,9 +180,11 @@ def whole_recall(scored: Scored) -> Scored:
     ordered = all_of(correct & (output == place)) & anything
     length, cells = trials["list_length"].to_numpy(float), _cells(trials)
     orders = gammaln(cells + 1) - gammaln(cells - length + 1)  # log of the number of ordered answers
-    parts = []
-    for name, right, odds in (("in any order", anything, gammaln(length + 1) - orders), ("in order", ordered, -orders)):
-        parts.append(trials.assign(criterion=name, correct=right.astype(float), chance=np.exp(odds)))
+    criteria = (("in any order", anything, gammaln(length + 1) - orders), ("in order", ordered, -orders))
+    parts = [
+        trials.assign(criterion=name, correct=right.astype(float), chance=np.exp(odds))
+        for name, right, odds in criteria
+    ]
     return _with(scored, pd.concat(parts, ignore_index=True))
 
 

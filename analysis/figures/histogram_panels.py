@@ -180,8 +180,8 @@ def _layers(
         "type": "quantitative",
         "title": y_title or None,
         "scale": {"domain": [0, top], "nice": False},
+        "axis": whole_axis(0, top) | {"grid": True},
     }
-    y["axis"] = whole_axis(0, top) | {"grid": True}
     pointed = [
         {"field": "range", "type": "nominal", "title": tooltip[0]},
         {"field": "count", "type": "quantitative", "title": tooltip[1]},

@@ -124,8 +124,8 @@ def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, 
         "type": "quantitative",
         "title": y_title or None,
         "scale": {"domain": [0, top], "nice": False},
+        "axis": whole_axis(0, top) | {"grid": True},
     }
-    y["axis"] = whole_axis(0, top) | {"grid": True}
     tooltip = [
         {"field": "range", "type": "nominal", "title": "d′"},
         {"field": "count", "type": "quantitative", "title": "blocks"},

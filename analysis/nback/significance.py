@@ -111,14 +111,13 @@ def above(
         threshold, left out), ``w_plus``, ``p_exact`` (as the study; NaN above 50 values), ``p``
         (today's), ``rank_biserial``.
     """
-    rows = []
-    for key, groups in _levels(blocks, value, who):
-        for n, values in groups.items():
-            rows.append(
-                key
-                | {"value": value, "n": n, "threshold": threshold, "n_blocks": len(values)}
-                | signed_ranks(values - threshold)
-            )
+    rows = [
+        key
+        | {"value": value, "n": n, "threshold": threshold, "n_blocks": len(values)}
+        | signed_ranks(values - threshold)
+        for key, groups in _levels(blocks, value, who)
+        for n, values in groups.items()
+    ]
     columns = ["value", "n", "threshold", "n_blocks", "n_equal", "w_plus", "p_exact", "p", "rank_biserial"]
     return pd.DataFrame(rows, columns=[*who, *columns])
 

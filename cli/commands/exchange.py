@@ -90,12 +90,12 @@ def formats() -> None:
     shows the options of a format."""
     from .listing import print_table
 
-    rows: list[tuple[str, ...]] = []
-    for format_ in _all_formats():
-        sides = [
-            (verb, side) for verb, side in (("import", format_.reads), ("export", format_.writes)) if side is not None
-        ]
-        rows += [(format_.name, verb, side.content, side.help) for verb, side in sides]
+    rows = [
+        (format_.name, verb, side.content, side.help)
+        for format_ in _all_formats()
+        for verb, side in (("import", format_.reads), ("export", format_.writes))
+        if side is not None
+    ]
     print_table(("format", "command", "of", "what it does"), rows)
 
 

@@ -192,15 +192,10 @@ def _compare(targets: list[str], output: Path | None) -> None:
             "these cards are of different suites, or of different versions of one: their numbers cannot be compared"
         )
     header = ("paradigm", "effect", *names)
-    rows = []
-    for number, effect in enumerate(cards[0]["effects"]):
-        rows.append(
-            (
-                effect["paradigm"],
-                effect["effect"],
-                *(interval(one["agent"]) + bounds(one) for card in cards for one in (card["effects"][number],)),
-            )
-        )
+    rows = [
+        (effect["paradigm"], effect["effect"], *(interval(one["agent"]) + bounds(one) for one in (effect, *others)))
+        for effect, *others in zip(*(card["effects"] for card in cards), strict=True)
+    ]
     print_table(header, rows)
     if output is not None:
         print(write_page(output, gallery(cards)))

@@ -184,10 +184,11 @@ def _charts(card: Mapping[str, Any]) -> list[str]:
     """The small charts at the top: those of the pictures for which the card has curves."""
     chosen = [next((one for one in several if one[0] in card["curves"]), None) for several in _PICTURES]
     shown = [one for one in chosen if one is not None]
-    parts: list[str] = []
-    for number, (paradigm, along, title, length) in enumerate(shown):
-        parts += _chart(card["curves"][paradigm], along, title, length, 28 + number * 294.0)
-    return parts
+    return [
+        part
+        for number, (paradigm, along, title, length) in enumerate(shown)
+        for part in _chart(card["curves"][paradigm], along, title, length, 28 + number * 294.0)
+    ]
 
 
 def _chart(curves: Mapping[str, Any], along: str, title: str, length: float | None, left: float) -> list[str]:

@@ -227,8 +227,8 @@ def _curve_panel(panel: str, heading: dict[str, Any], one: Fitted) -> dict[str, 
         "type": "quantitative",
         "title": "serial position" if kind == "order" else "load",
         "axis": {"tickMinStep": 1, "format": "d"},
+        "scale": {"zero": False, "nice": False, "padding": 10},
     }
-    x["scale"] = {"zero": False, "nice": False, "padding": 10}
     y: dict[str, Any] = {
         "field": "value",
         "type": "quantitative",

@@ -195,8 +195,13 @@ def _order(rows: pd.DataFrame, once: bool) -> Trials:
             whole[at], stage[at] = True, np.arange(len(at))
             answer[at] = [items.get(json.dumps(given[row]), 0) for row in at]
     options = np.maximum(np.round(1 / rows["chance"].to_numpy(float)), load).astype(int)
-    beside = {"position": position, "stage": stage, "options": options, "once": np.full(len(rows), int(once))}
-    beside["given"] = given_before(trial, answer, int(load.max(initial=1)))
+    beside = {
+        "position": position,
+        "stage": stage,
+        "options": options,
+        "once": np.full(len(rows), int(once)),
+        "given": given_before(trial, answer, int(load.max(initial=1))),
+    }
     return Trials("order", load, trial, answer, beside).take(np.flatnonzero(whole))
 
 

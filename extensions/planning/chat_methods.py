@@ -11,7 +11,7 @@ from typing import Any
 
 from spanlab.agents.chat import ChatSettings
 from spanlab.analysis.data import listed, plural
-from spanlab.core import SpanLabError, as_object
+from spanlab.core import SpanLabError, as_object, grouped
 from spanlab.sessions.transcripts import Transcript
 
 #: A sentence for each setting; of settings with named values one for each value. {} is the value,
@@ -371,14 +371,15 @@ def chat_sentences(sessions: Sequence[ChatSession]) -> list[str]:
 def prompts_appendix(sessions: Sequence[ChatSession]) -> list[str]:
     """Return the lines of the appendix of prompts; a text that several sessions have is printed
     once."""
-    titles: dict[str, list[str]] = {}
-    for session in sessions:
-        for title, text in prompt_texts(session):
-            of = (
-                f"{session.info.get('paradigm')}, `{session.info.get('agent')}` (settings"
-                f" {session.info.get('agent_settings_hash')})"
-            )
-            titles.setdefault(_block(text), []).append(f"{title}: {of}")
+    titles = grouped(
+        (
+            _block(text),
+            f"{title}: {session.info.get('paradigm')}, `{session.info.get('agent')}` (settings"
+            f" {session.info.get('agent_settings_hash')})",
+        )
+        for session in sessions
+        for title, text in prompt_texts(session)
+    )
     lines = [line for block, names in titles.items() for line in ("", listed(list(dict.fromkeys(names))), "", block)]
     return ["", "## Appendix: prompts", *lines] if lines else []
 

@@ -272,9 +272,8 @@ def plan(
     print_table(heads, rows)
     print(
         f"\nShares of {samples:,} simulated studies (seed {seed}) with one standard error. The test is a two-tailed t"
-        " test at 5% of"
+        f" test at 5% of\n{_TESTED[value]}\n"
     )
-    print(f"{_TESTED[value]}\n")
     print(*smallest(table, wanted), sep="\n")
     if output is not None:
         _write(output, table, value, assumed, notes, wanted, group, seed, samples)

@@ -51,8 +51,8 @@ def power_chart(table: pd.DataFrame, *, title: str, subtitle: str, wanted: float
         "type": "quantitative",
         "title": people,
         "scale": {"zero": False, "nice": False, "padding": 12},
+        "axis": {"values": sorted(int(one) for one in table["people"].unique()), "grid": False},
     }
-    x["axis"] = {"values": sorted(int(one) for one in table["people"].unique()), "grid": False}
     y = {
         "field": "share",
         "type": "quantitative",

@@ -360,8 +360,8 @@ class _Trials:
             "levels": levels if trial is None else dict(trial.levels),
             "seed": seed,
             **_sizes(trial, head, path),
+            "started_at": str(head.get("started_at") or ""),
         }
-        begin["started_at"] = str(head.get("started_at") or "")
         yield cast(Event, {**begin, **({"paired": head["paired_trial_id"]} if head.get("paired_trial_id") else {})})
         asked = _by_step(answers, path)
         displays = _by_step([row for row in rows if row.get("event_type") == "display"], path)

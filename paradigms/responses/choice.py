@@ -77,8 +77,7 @@ def _whole(text: str, labels: Sequence[str]) -> int | None:
 @lru_cache(maxsize=512)
 def _like(labels: tuple[str, ...]) -> dict[str, list[int]]:
     """The numbers of the labels, by what they have in common with all texts that are like them."""
-    like = grouped((alike(label), number) for number, label in enumerate(labels))
-    return like
+    return grouped((alike(label), number) for number, label in enumerate(labels))
 
 
 def _only(text: str, labels: Sequence[str]) -> int | None:

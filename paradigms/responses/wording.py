@@ -188,9 +188,7 @@ def _without_bullets(text: str) -> str:
 
 def _runs(text: str, labels: Sequence[str], blank: str) -> list[_Run]:
     exact: dict[str, int | None] = {label: number for number, label in enumerate(labels)}
-    loose: dict[str, int | None] = {}
-    for label, number in exact.items():
-        loose[label.casefold()] = number
+    loose = {label.casefold(): number for label, number in exact.items()}
     if len(loose) < len(exact):
         loose = dict(exact)  # capitals and small letters are two symbols
     if blank:

@@ -123,14 +123,13 @@ def understand(data: Mapping[str, Any]) -> PublishedCheckpoint:
 def _heads(weights: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
     """Our names of heads by those in the file: the same, older ones, or (with a note) by their
     order and sizes."""
-    sizes: dict[str, int] = {}
-    for key, tensor in weights.items():
-        if (
-            key.endswith(("_head.weight", "_classifier.weight"))
-            and not key.startswith("ProjectionHead")
-            and tensor.ndim == 2
-        ):
-            sizes[key.removesuffix(".weight")] = tensor.shape[0]
+    sizes: dict[str, int] = {
+        key.removesuffix(".weight"): tensor.shape[0]
+        for key, tensor in weights.items()
+        if key.endswith(("_head.weight", "_classifier.weight"))
+        and not key.startswith("ProjectionHead")
+        and tensor.ndim == 2
+    }
     known = {name: _known_head(name) for name in sizes}
     if all(known.values()) and len(set(known.values())) == len(known):
         found = {name: head for name, head in known.items() if head is not None}

@@ -65,11 +65,12 @@ def before_training(config: TrainingConfig, fitted_on: int = FITTED_ON) -> list[
     ]
     data = TrainingData(config.model_copy(update={"tasks": more, "train_trials": None, "compile": "ahead"}))
     data.prepare(lambda count: None)
-    found: list[BeforeTraining] = []
-    for train, validation, test in zip(data.pools["train"], data.pools["validation"], data.pools["test"], strict=True):
-        for task in dict.fromkeys(block.task for block in test.blocks):
-            found += _before(network, *(_of_task(pool, task) for pool in (train, validation, test)))
-    return found
+    return [
+        accuracy
+        for pools in zip(data.pools["train"], data.pools["validation"], data.pools["test"], strict=True)
+        for task in dict.fromkeys(block.task for block in pools[-1].blocks)
+        for accuracy in _before(network, *(_of_task(pool, task) for pool in pools))
+    ]
 
 
 def _of_task(pool: Pool, task: str) -> Pool:

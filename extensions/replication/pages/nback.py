@@ -270,22 +270,27 @@ def printed_tests_again(blocks: pd.DataFrame) -> Entry:
 
 def _tests(blocks: pd.DataFrame, value: str) -> dict[tuple[str, str, str, str], tuple[float, float, float]]:
     """Statistic, p and effect of every test of the study, by test, variant, model and N."""
-    found: dict[tuple[str, str, str, str], tuple[float, float, float]] = {}
-    for row in kruskal_wallis(blocks, value).to_dict("records"):
-        found["Kruskal-Wallis", row["variant"], row["model"], "1, 2, 3"] = (row["h"], row["p"], row["eta_squared"])
-    for row in mann_whitney(blocks, value).to_dict("records"):
-        found["Mann-Whitney", row["variant"], row["model"], f"{row['first']} vs {row['second']}"] = (
+    over_levels = {
+        ("Kruskal-Wallis", row["variant"], row["model"], "1, 2, 3"): (row["h"], row["p"], row["eta_squared"])
+        for row in kruskal_wallis(blocks, value).to_dict("records")
+    }
+    between_levels = {
+        ("Mann-Whitney", row["variant"], row["model"], f"{row['first']} vs {row['second']}"): (
             row["u"],
             row["p_bonferroni"],
             row["rank_biserial"],
         )
-    for row in above(blocks, value).to_dict("records"):
-        found["Wilcoxon above 1", row["variant"], row["model"], str(row["n"])] = (
+        for row in mann_whitney(blocks, value).to_dict("records")
+    }
+    above_threshold = {
+        ("Wilcoxon above 1", row["variant"], row["model"], str(row["n"])): (
             math.floor(row["w_plus"]),
             row["p_exact"],
             row["rank_biserial"],
         )
-    return found
+        for row in above(blocks, value).to_dict("records")
+    }
+    return over_levels | between_levels | above_threshold
 
 
 def _as_printed(value: float, printed: str) -> bool:
