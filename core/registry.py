@@ -37,11 +37,15 @@ Words = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 Places = Annotated[tuple[str | None, ...], BeforeValidator(as_tuple)]
 
 
-class Component(BaseModel):
-    """A registered class with declared parameters: immutable, hashable, unknown keys refused, no
-    silent conversion."""
+class StrictModel(BaseModel):
+    """Data whose fields are declared: immutable, hashable, unknown keys refused, no silent
+    conversion."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Component(StrictModel):
+    """A registered class with declared parameters."""
 
     name: ClassVar[str] = ""
     #: the parameter that a bare value stands for: ``{blank: white}``; empty when there is none

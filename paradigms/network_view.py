@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..core.errors import SpanLabError
+from ..core.registry import StrictModel
 from .responses import Answer
 from .trial import Ask, Trial, is_model_step
 from .word_vectors import DIMENSIONS, WordVectors, random_vectors
@@ -38,10 +39,8 @@ WORM_TASKS = (
 Loss = Literal["classes", "outputs"]
 
 
-class NetworkView(BaseModel):
+class NetworkView(StrictModel):
     """The ``network`` part of a paradigm."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     task: str = Field(description="row of the task embedding, by name; may be an expression over the factors")
     head: int = Field(ge=1, description="number of outputs of the task's head")

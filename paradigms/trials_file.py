@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.atomic_files import whole_file
 from ..core.errors import Problem, SpanLabError
 from ..core.json_values import STRICT_JSON, grouped
+from ..core.registry import StrictModel
 from .compile import PlannedTrial, given_draws
 from .identity import stream, trial_seed
 from .language.diagnostics import show, validated
@@ -30,10 +31,8 @@ FORMAT, VERSION = "spanlab-trials", 1
 _LONGEST = 4_000_000
 
 
-class TrialsHeader(BaseModel):
+class TrialsHeader(StrictModel):
     """The first line of a trials file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: Literal["spanlab-trials"] = Field(description="spanlab-trials")
     version: Literal[1] = Field(description="version of the format")

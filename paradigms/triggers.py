@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from ..core.errors import SpanLabError
 from ..core.json_values import grouped
-from ..core.registry import nearest
+from ..core.registry import StrictModel, nearest
 from .language.diagnostics import listed, validated
 from .language.timeline import Node
 from .language.yaml_source import YamlPath
@@ -22,11 +22,9 @@ Code = Annotated[int, Field(ge=1, le=255)]
 DONE = "done"
 
 
-class Triggers(BaseModel):
+class Triggers(StrictModel):
     """The ``triggers`` part of a paradigm: which code goes out when. 0 is the line at rest, so
     codes are 1 to 255."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     phases: dict[str, Code | dict[Verdict, Code]] = Field(
         default_factory=dict,

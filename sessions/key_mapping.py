@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..core.errors import SpanLabError
-from ..core.registry import nearest
+from ..core.registry import StrictModel, nearest
 from ..paradigms import AnswerKeys, ResponseKind
 from ..paradigms.identity import digest
 from ..paradigms.language.diagnostics import listed
@@ -27,10 +27,8 @@ def _a_key(name: str) -> str:
 Key = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value), AfterValidator(_a_key)]
 
 
-class KeySetting(BaseModel):
+class KeySetting(StrictModel):
     """The setting ``keys`` of a session or a study."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     sides: Sides = Field(
         default="standard",

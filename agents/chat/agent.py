@@ -81,7 +81,8 @@ class ChatAgent(ConcurrentAgent):
     ) -> None:
         if not model.strip():
             raise SpanLabError("which chat model? Name it after the colon, such as chat:gpt-4o-mini")
-        self._model = model
+        #: the name by which the server knows the model
+        self.model = model
         self._settings = settings or ChatSettings()
         headers = self._settings.extra_headers
         served = (
@@ -107,13 +108,14 @@ class ChatAgent(ConcurrentAgent):
                 f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent in another"
                 " form: set sounds to words"
             )
-        self._request_limits = request_limits or RequestLimits()
+        #: limits on requests: rate, repeats, budgets
+        self.request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
-        self.spending = account or Account(self._request_limits)
+        self.spending = account or Account(self.request_limits)
         self._client = Client(
             self._endpoint,
             model,
-            self._request_limits,
+            self.request_limits,
             self._settings.conversation_header,
             clock,
             self.spending,
@@ -123,11 +125,12 @@ class ChatAgent(ConcurrentAgent):
         )
         if hook is not None:
             hook.check_options(self._settings.sampling())
-        self._judge = (
-            Judge(self._settings, self._endpoint, self._request_limits, self.spending) if self._settings.judge else None
+        #: the model that reads replies in which nothing else finds an answer
+        self.judge = (
+            Judge(self._settings, self._endpoint, self.request_limits, self.spending) if self._settings.judge else None
         )
         self.practises = self._settings.practice == "feedback"
-        if self._request_limits.batch is not None:
+        if self.request_limits.batch is not None:
             self._check_batch(hook)
             self.stopping = "stopping, while a batch that was submitted stays under way"
         self.remembers = self._settings.conversation == "session"
@@ -172,7 +175,7 @@ class ChatAgent(ConcurrentAgent):
         paradigm = outlook.paradigm
         if has_anything_between(self._settings):
             check_lists([*outlook.trials, *outlook.practice], paradigm)
-        if self._request_limits.batch is None:
+        if self.request_limits.batch is None:
             return
         if outlook.adaptive:
             raise SpanLabError(
@@ -226,16 +229,6 @@ class ChatAgent(ConcurrentAgent):
     def options(cls) -> frozenset[str]:
         """Settings, request limits and prices."""
         return frozenset({"chat", "care", "price"})
-
-    @property
-    def model(self) -> str:
-        """The name by which the server knows the model."""
-        return self._model
-
-    @property
-    def request_limits(self) -> RequestLimits:
-        """Limits on requests: rate, repeats, budgets."""
-        return self._request_limits
 
     @override
     def instructions_for(self, paradigm: str) -> str | None:
@@ -330,19 +323,17 @@ class ChatAgent(ConcurrentAgent):
         if ask is not None:
             settings = self._settings.model_copy(update={"reask": 0})
             counted = None if self._scorer is None else Scoring(self._scorer, PaidReplies(ask, scores=True), read=False)
-            return ChatEpisode(
-                Conversation(context, settings, self._model), PaidReplies(ask), settings, scoring=counted
-            )
+            return ChatEpisode(Conversation(context, settings, self.model), PaidReplies(ask), settings, scoring=counted)
         memory = self._memory
-        conversation = Conversation(context, self._settings, self._model, memory.name(context), memory.before(context))
+        conversation = Conversation(context, self._settings, self.model, memory.name(context), memory.before(context))
         keep = partial(memory.keep, context) if context.practice or self.remembers else None
         replies = PaidReplies(self._client.ask, past=conversation.past)
         return ChatEpisode(
             conversation,
             replies,
             self._settings,
-            self._request_limits.fail_on_error,
-            self._judge,
+            self.request_limits.fail_on_error,
+            self.judge,
             keep,
             self._scoring(),
         )
@@ -382,13 +373,13 @@ class ChatAgent(ConcurrentAgent):
                 "notepad, retention_load and interference are not part of what somebody else has answered: leave"
                 " them out"
             )
-        conversation = Conversation(context, self._settings, self._model, uuid.uuid4().hex, before)
+        conversation = Conversation(context, self._settings, self.model, uuid.uuid4().hex, before)
         scoring = (
             Scoring(self._scorer, PaidReplies(ask or self._client.ask, scores=True), read=ask is None)
             if scored
             else None
         )
-        return Follower(conversation, self._settings, scoring, self._request_limits.fail_on_error)
+        return Follower(conversation, self._settings, scoring, self.request_limits.fail_on_error)
 
     @override
     def tell(self, sentence: str) -> None:
@@ -399,7 +390,7 @@ class ChatAgent(ConcurrentAgent):
     def settings(self) -> dict[str, Any]:
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is
         what figures must say of this agent."""
-        where = {"model": self._model, "endpoint": self._endpoint.identity, "provider": self._endpoint.provider}
+        where = {"model": self.model, "endpoint": self._endpoint.identity, "provider": self._endpoint.provider}
         return {**where, **self._settings.model_dump()}
 
     @override
@@ -411,32 +402,27 @@ class ChatAgent(ConcurrentAgent):
     def apparatus(self) -> dict[str, Any]:
         """The place where the model was served, the limits on requests, what it was found to see,
         and the version of the reader of its replies."""
-        judge = {} if self._judge is None else {"judge": {"model": self._judge.name, "endpoint": self._judge.where}}
+        judge = {} if self.judge is None else {"judge": {"model": self.judge.name, "endpoint": self.judge.where}}
         seen = {**self._vision.found, **self._hearing.result}
         return {
             "endpoint": self._endpoint.public,
-            **self._request_limits.model_dump(mode="json"),
+            **self.request_limits.model_dump(mode="json"),
             **seen,
             "reader": READER,
             **judge,
         }
-
-    @property
-    def judge(self) -> Judge | None:
-        """The model that reads replies in which nothing else finds an answer."""
-        return self._judge
 
     @override
     def recorded_options(self) -> dict[str, Any]:
         """Request limits and prices."""
         price_lists = {
             "prices": self.spending.prices,
-            "judge_prices": None if self._judge is None else self._judge.account.prices,
+            "judge_prices": None if self.judge is None else self.judge.account.prices,
         }
         described = {
             name: prices.model_dump(exclude_none=True) for name, prices in price_lists.items() if prices is not None
         }
-        return {"care": self._request_limits.model_dump(mode="json", exclude_none=True), **described}
+        return {"care": self.request_limits.model_dump(mode="json", exclude_none=True), **described}
 
     @override
     def estimate(self, outlook: Outlook) -> Cost:
@@ -453,8 +439,8 @@ class ChatAgent(ConcurrentAgent):
 
     def _foresee(self, estimate: Mapping[str, Any]) -> None:
         self.spending.foresee(estimate["requests"], estimate["prompt_tokens"], estimate["completion_tokens"])
-        if self._judge is not None and (judge := estimate.get("judge")):
-            self._judge.account.foresee(
+        if self.judge is not None and (judge := estimate.get("judge")):
+            self.judge.account.foresee(
                 judge["requests_at_most"], judge["prompt_tokens_at_most"], judge["completion_tokens_at_most"]
             )
 
@@ -462,8 +448,8 @@ class ChatAgent(ConcurrentAgent):
     def carry(self, ledger: Ledger) -> None:
         """Go on from what earlier parts of the session have cost, the judge's replies apart."""
         self.spending.carry(totals_in(ledger))
-        if self._judge is not None:
-            self._judge.account.carry(totals_in(ledger, judge=True))
+        if self.judge is not None:
+            self.judge.account.carry(totals_in(ledger, judge=True))
         if foreseen := ledger.info.get("estimate"):
             self._foresee(foreseen)
 
@@ -521,22 +507,22 @@ class ChatAgent(ConcurrentAgent):
         """Ask nothing new from now on: what is under way is still heard and kept, and an episode
         that wants more gets a ``Stopped``."""
         self._client.wind_down(why)
-        if self._judge is not None:
-            self._judge.client.wind_down(why)
+        if self.judge is not None:
+            self.judge.client.wind_down(why)
 
     @override
     async def teardown(self) -> None:
         """Close the connections of the running event loop."""
         await self._client.aclose()
-        if self._judge is not None:
-            await self._judge.client.aclose()
+        if self.judge is not None:
+            await self.judge.client.aclose()
 
     @override
     def close(self) -> None:
         """Close all connections; inside a running event loop prefer :meth:`teardown`."""
         self._client.close()
-        if self._judge is not None:
-            self._judge.client.close()
+        if self.judge is not None:
+            self.judge.client.close()
 
 
 #: what is heard where somebody gave no answer

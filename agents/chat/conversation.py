@@ -49,7 +49,8 @@ class Conversation:
         self._name = name
         self.language = context.language
         self._sentences = context.sentences
-        self._seed = context.seed
+        #: of the agent's own randomness in this trial
+        self.seed = context.seed
         self._messages: list[Message] = []
         self._waiting: list[tuple[Part, ...]] = []  # messages of the user in the making, one for each step
         self._shown = 0
@@ -246,11 +247,6 @@ class Conversation:
                 if isinstance(part, Picture):
                     part.file()
 
-    @property
-    def seed(self) -> int:
-        """Of the agent's own randomness in this trial."""
-        return self._seed
-
     def request(self, options: Mapping[str, Any]) -> Request:
         """The conversation so far as a request: whatever was shown and asked is part of it from now
         on.
@@ -260,7 +256,7 @@ class Conversation:
         options : everything else that is sent and shapes the reply
         """
         self._send()
-        return Request(tuple(self._messages), options, chained(self._chain, dict(options)), self._name, self._seed)
+        return Request(tuple(self._messages), options, chained(self._chain, dict(options)), self._name, self.seed)
 
     def as_sent(self, sent: Sequence[Mapping[str, Any]]) -> bool:
         """Put the messages that were really sent, as they were kept, in the place of the last ones:

@@ -100,7 +100,8 @@ class ChatEpisode(Episode):
         self._scoring = scoring
         self._likelihoods: dict[str, Any] = {}
         self._noted: dict[str, Any] = {}
-        self._conversation = conversation
+        #: conversation of the trial so far, with what came before it
+        self.conversation = conversation
         self._judge = judge
         self._judged = None if judge is None else judge.paid()
         self._replies = replies
@@ -133,12 +134,12 @@ class ChatEpisode(Episode):
             return None
         if percept.ask is not None and not self._asked:
             await self._come_between()
-        self._conversation.show(percept)
+        self.conversation.show(percept)
         return None if percept.ask is None else await self._answer(percept.ask)
 
     async def _come_between(self) -> None:
         """Do what the settings have between the list and the first question."""
-        conversation, settings = self._conversation, self._settings
+        conversation, settings = self.conversation, self._settings
         if settings.notepad:
             conversation.lead(settings.notepad_text)
             notes, self._noted = await self._unscored()
@@ -154,38 +155,33 @@ class ChatEpisode(Episode):
         """Return what the model says to what is no question of the trial, without its reasoning;
         and as notes on the next answer, with whether it was cut off."""
         if self._settings.view != "words":
-            await asyncio.to_thread(self._conversation.draw)
+            await asyncio.to_thread(self.conversation.draw)
         reply = await self._replied(self._request(self._settings.sampling()))
         said = split_reasoning(reply, self._settings)[1]
         return said, {"notepad": said, **({"notepad_cut_off": True} if reply.finish_reason == "length" else {})}
 
     def _request(self, options: dict[str, Any]) -> Request:
         """The next request; of a session that goes on, in the words in which it was sent."""
-        request = self._conversation.request(options)
-        if (sent := self._replies.kept_for_other_words(request)) and self._conversation.as_sent(sent):
+        request = self.conversation.request(options)
+        if (sent := self._replies.kept_for_other_words(request)) and self.conversation.as_sent(sent):
             self._replies.goes_on_with("as they were sent")
-            request = self._conversation.request(options)
+            request = self.conversation.request(options)
         return request
 
     @override
     def finish(self) -> None:
         """The trial is over, and remembered where the agent does that."""
         if self._keep is not None:
-            self._keep(self._conversation.ended())
-
-    @property
-    def conversation(self) -> Conversation:
-        """Conversation of the trial so far, with what came before it."""
-        return self._conversation
+            self._keep(self.conversation.ended())
 
     async def _answer(self, ask: Ask) -> Response:
         self._asked += 1
-        asked = self._conversation.prompt_of(ask)
-        self._conversation.ask(ask.kind, asked)
+        asked = self.conversation.prompt_of(ask)
+        self.conversation.ask(ask.kind, asked)
         written = as_written(ask.kind, self._settings)
         attempts = [await self._attempt(written, first=True)]
         while attempts[-1].reading.value is None and len(attempts) <= self._settings.reask:
-            self._conversation.ask_again(ask.kind, asked)
+            self.conversation.ask_again(ask.kind, asked)
             attempts.append(await self._attempt(written))
         last = attempts[-1]
         noted, self._noted = self._noted, {}
@@ -206,7 +202,7 @@ class ChatEpisode(Episode):
         """Ask once, read the reply, and keep what the model is going to see of it."""
         settings, replaying = self._settings, self._replies.replaying
         if settings.view != "words":
-            await asyncio.to_thread(self._conversation.draw)  # other conversations, and their clocks, go on
+            await asyncio.to_thread(self.conversation.draw)  # other conversations, and their clocks, go on
         request = self._request(_options(kind, settings))
         if first and self._scoring is not None:
             found = await self._scoring.score(kind, request, self._asked, self._bearable)
@@ -217,7 +213,7 @@ class ChatEpisode(Episode):
             verdict = await self._replied(self._judge.request(kind, rest, request), self._judged)
             if (value := self._judge.read(kind, verdict)) is not None:
                 reading = Reading(value, "model", kind.write(value))
-        self._conversation.hear(remembered(rest, reading, settings))
+        self.conversation.hear(remembered(rest, reading, settings))
         return _Attempt(reply, reading, replaying, verdict)
 
     async def _replied(self, request: Request, replies: PaidReplies | None = None) -> Reply:

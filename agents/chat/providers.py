@@ -16,10 +16,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from ...core.errors import ParadigmError, Problem, SpanLabError
-from ...core.registry import nearest
+from ...core.registry import StrictModel, nearest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, parse, read
 from .cost.totals import Prices
@@ -36,20 +36,16 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,79}")
 _KEYS = {"key", "api_key", "apikey", "token", "secret", "password"}
 
 
-class Limits(BaseModel):
+class Limits(StrictModel):
     """Limits of what a provider takes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     requests_per_minute: int | None = Field(default=None, ge=1, description="requests per minute")
     tokens_per_minute: int | None = Field(default=None, ge=1, description="tokens per minute")
     concurrency: int | None = Field(default=None, ge=1, le=10_000, description="requests at once")
 
 
-class Provider(BaseModel):
+class Provider(StrictModel):
     """A server of chat models that has a name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     base_url: str = Field(
         description="address of the server, without /chat/completions, such as http://localhost:8000/v1"

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from typing_extensions import override
 
 from ...core.doors import entry_points_of
 from ...core.errors import ParadigmError, SpanLabError
 from ...core.overrides import check_overrides
-from ...core.registry import Registry
+from ...core.registry import Registry, StrictModel
 from ...core.verdicts import VerdictRule
 from ...paradigms.language import yaml_source
 from ...paradigms.language.diagnostics import validated
@@ -59,11 +59,7 @@ VERDICTS = (
 )
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Frames(_Part):
+class Frames(StrictModel):
     """The frames that a network gets at each step."""
 
     size: Annotated[int, Field(ge=8, le=512)] = Field(
@@ -99,7 +95,7 @@ class Frames(_Part):
         return self
 
 
-class Outputs(_Part):
+class Outputs(StrictModel):
     """Places of the outputs of one task among a network's logits."""
 
     logits: list[Place] = Field(
@@ -119,7 +115,7 @@ class Outputs(_Part):
         return list(range(int(found[1]), int(found[2]) + 1)) if found else value
 
 
-class Interface(_Part):
+class Interface(StrictModel):
     """The inputs and outputs of a network."""
 
     about: str = Field("", description="description in a sentence or two; recorded with every session")

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Discriminator,
     Field,
     SerializerFunctionWrapHandler,
@@ -19,6 +17,7 @@ from pydantic import (
 )
 
 from ...core.errors import SpanLabError
+from ...core.registry import StrictModel
 from ...paradigms import NetworkView
 
 #: Side of the frames that networks see, in pixels.
@@ -66,14 +65,12 @@ def heads_of(tasks: Mapping[str, Task]) -> dict[str, int]:
     return heads
 
 
-class DelayLine(BaseModel):
+class DelayLine(StrictModel):
     """Start of some of the recurrent units as a shift register of ``slots`` groups of ``width``
     units.
 
     Each group hands its content to the next at every step.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     slots: Annotated[int, Field(ge=2, le=100)] = Field(
         10,
@@ -87,10 +84,8 @@ class DelayLine(BaseModel):
     )
 
 
-class ModelSettings(BaseModel):
+class ModelSettings(StrictModel):
     """Settings that all networks have. Unknown keys are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     architecture: str = Field("lstm", description="the memory, by its registered name")
     hidden: Width = Field(480, description="units of the memory")

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
+from ...core.registry import StrictModel
 from ...core.verdicts import VerdictRule
 from .people_table import column_of
 from .scoring import TRIAL, plural, score_table
@@ -190,10 +191,8 @@ VERDICTS = (
 )
 
 
-class Rule(BaseModel):
+class Rule(StrictModel):
     """One rule."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     leave_out: Level = Field(
         description="answers, trials, sessions or participants (a machine counts as one participant)"
@@ -294,10 +293,8 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
 }
 
 
-class RulesFile(BaseModel):
+class RulesFile(StrictModel):
     """The keys of a file of rules."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     exclude: Annotated[list[Rule], Field(min_length=1)] = Field(
         description="rules, in the order in which they are applied"

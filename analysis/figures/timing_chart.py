@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import altair as alt
+
 from ..data.timing import SessionTiming, TimingVerdict
 
 _WIDE, _HIGH = 330, 165
@@ -22,8 +24,6 @@ def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVer
     dict
         the declaration: a Vega-Lite specification without configuration, fit for JSON
     """
-    import altair as alt
-
     alt.data_transformers.disable_max_rows()
     panels = [panel(sessions) for panel in (_planned_and_shown, _errors, _onsets, _reaction_times, _clocks, _drops)]
     title = alt.TitleParams(
@@ -63,15 +63,11 @@ def _subtitle(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVerdic
 
 
 def _chart(values: Iterable[dict[str, Any]], title: str) -> Any:
-    import altair as alt
-
     title_ = alt.TitleParams(text=title, fontSize=12, fontWeight=600, offset=8, frame="group", anchor="start")
     return alt.Chart(alt.InlineData(values=list(values))).properties(width=_WIDE, height=_HIGH, title=title_)
 
 
 def _rule(at: float, dash: Sequence[float] = (1.5, 2.5)) -> Any:
-    import altair as alt
-
     return (
         alt.Chart(alt.InlineData(values=[{"y": at}]))
         .mark_rule(color=_LINE, strokeDash=list(dash), strokeWidth=1.1)
@@ -80,14 +76,10 @@ def _rule(at: float, dash: Sequence[float] = (1.5, 2.5)) -> Any:
 
 
 def _colour() -> Any:
-    import altair as alt
-
     return alt.condition("datum.off != 0", alt.value(_OFF), alt.value(_DOT))
 
 
 def _planned_and_shown(sessions: Sequence[SessionTiming]) -> Any:
-    import altair as alt
-
     seen = {
         (display.planned_ms, round(display.shown_ms, 1), display.off)
         for session in sessions
@@ -106,8 +98,6 @@ def _planned_and_shown(sessions: Sequence[SessionTiming]) -> Any:
 
 def _errors(sessions: Sequence[SessionTiming]) -> Any:
     """Shown minus planned refreshes in ms: how many displays at each planned duration."""
-    import altair as alt
-
     values = [
         {"planned": f"{display.planned_ms:g}", "error": round(error, 2), "off": display.off}
         for session in sessions
@@ -133,8 +123,6 @@ def _errors(sessions: Sequence[SessionTiming]) -> Any:
 
 
 def _onsets(sessions: Sequence[SessionTiming]) -> Any:
-    import altair as alt
-
     values = [
         {"since": round(since, 3), "error": round(error, 2), "off": int(abs(error) > session.frame_ms / 2)}
         for session in sessions
@@ -148,8 +136,6 @@ def _onsets(sessions: Sequence[SessionTiming]) -> Any:
 def _reaction_times(sessions: Sequence[SessionTiming]) -> Any:
     """Draw where reaction times fall between two refreshes; where a simulated participant noted
     when it pressed, how far the recorded times are from that."""
-    import altair as alt
-
     errors = [
         press.rt_ms - press.injected_ms
         for session in sessions
@@ -176,8 +162,6 @@ def _reaction_times(sessions: Sequence[SessionTiming]) -> Any:
 
 
 def _clocks(sessions: Sequence[SessionTiming]) -> Any:
-    import altair as alt
-
     values = [
         {"at": round(at / 60.0, 4), "ms": round(ms, 3), "session": session.name}
         for session in sessions
@@ -198,8 +182,6 @@ def _clocks(sessions: Sequence[SessionTiming]) -> Any:
 
 
 def _drops(sessions: Sequence[SessionTiming]) -> Any:
-    import altair as alt
-
     counts = [late for session in sessions for late in session.displays.drops.values()]
     values = [{"trial": place, "late": late} for place, late in enumerate(counts, start=1) if late]
     bars = _chart(values, "Late frames in each trial").mark_bar(

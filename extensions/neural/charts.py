@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -47,8 +48,6 @@ def on_black(spec: dict[str, Any]) -> dict[str, Any]:
 def variance_map(matrix: np.ndarray, tasks: Sequence[str], labels: np.ndarray, *, title: str) -> dict[str, Any]:
     """Normalised task variances: a row for each active unit, by cluster, and a column for each
     task."""
-    import altair as alt
-
     order = np.lexsort((np.arange(len(labels)), labels))
     high = max(1, round(440 / max(1, len(order))))
     cells = [
@@ -94,8 +93,6 @@ def variance_map(matrix: np.ndarray, tasks: Sequence[str], labels: np.ndarray, *
 
 def silhouette_chart(silhouettes: Sequence[tuple[int, float]], chosen: int, *, title: str) -> dict[str, Any]:
     """The mean silhouette of each number of clusters; the chosen one is marked."""
-    import altair as alt
-
     rows = [{"k": k, "score": score, "chosen": int(k == chosen)} for k, score in silhouettes]
     x = alt.X(
         "k:Q",
@@ -132,8 +129,6 @@ def planes_chart(
     panels : for each its name, the plane, the group of each point of the plane, and whether groups
         have their name beside them instead of in a legend
     """
-    import altair as alt
-
     charts = []
     for name, plane, groups, beside in panels:
         names = sorted(set(groups), key=lambda group: (len(group), group))
@@ -204,8 +199,6 @@ def _by_group(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, list[float]
 
 def _declared_whole(chart: Any) -> dict[str, Any]:
     """A chart whose parts have rows of their own."""
-    import altair as alt
-
     alt.data_transformers.disable_max_rows()
     with alt.theme.enable("none"):
         spec = chart.to_dict()
@@ -215,8 +208,6 @@ def _declared_whole(chart: Any) -> dict[str, Any]:
 
 def histograms_chart(bars: pd.DataFrame, *, title: str) -> dict[str, Any]:
     """Draw how many units prefer which task of a pair: one panel for each pair."""
-    import altair as alt
-
     rows = [
         {
             "pair": f"{row['task_b']} | {row['task_a']}",
@@ -254,8 +245,6 @@ def histograms_chart(bars: pd.DataFrame, *, title: str) -> dict[str, Any]:
 def positions_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
     """Cosine similarities of all pairs of serial positions: one panel for each list length, of one
     task."""
-    import altair as alt
-
     rows = [
         {
             "panel": f"{row['list_length']} items",
@@ -289,8 +278,6 @@ def positions_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
 def first_item_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
     """Draw how similar the state at each item is to that at the first: a line for each list length,
     a panel for each task."""
-    import altair as alt
-
     first = similar[similar["position_a"] == 1]
     rows = [
         {
@@ -350,8 +337,6 @@ def matrix_chart(
     furthest : numbers lie to both sides of zero, up to this; None: they are amounts from 0 to 1
     cell_text : the column with what stands in the cells, where that is not the number
     """
-    import altair as alt
-
     names = [list(dict.fromkeys(str(name) for name in table[key])) for key in (row, column)]
     rows = [
         {"row": str(cell[row]), "column": str(cell[column]), "value": float(cell[value])}

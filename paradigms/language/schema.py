@@ -7,8 +7,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Discriminator,
     Field,
     StrictBool,
@@ -19,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from ...core.registry import StrictModel
 from ..network_view import NetworkView
 from ..triggers import Triggers
 from .limits import MAX_DRAWS, MAX_FACTORS
@@ -44,17 +43,13 @@ Levels = Annotated[list[Scalar], Field(min_length=1), AfterValidator(_distinct)]
 Milliseconds = Annotated[float, Field(gt=0, le=86_400_000)]
 
 
-class _FileModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class RandomFactor(_FileModel):
+class RandomFactor(StrictModel):
     """A factor whose level is drawn for each trial instead of being crossed with the others."""
 
     random: Levels = Field(description="levels, each equally likely")
 
 
-class Uniform(_FileModel):
+class Uniform(StrictModel):
     """A duration drawn for each trial."""
 
     uniform: Annotated[list[Milliseconds], Field(min_length=2, max_length=2)] = Field(
@@ -70,7 +65,7 @@ class Uniform(_FileModel):
         return self
 
 
-class Practice(_FileModel):
+class Practice(StrictModel):
     """Practice trials before the session."""
 
     trials: Annotated[int, Field(ge=1, le=1000)] = Field(description="trials in one round")
@@ -97,7 +92,7 @@ class Practice(_FileModel):
     )
 
 
-class Example(_FileModel):
+class Example(StrictModel):
     """The pictured example on the first page of instructions."""
 
     factors: dict[str, Scalar] = Field(
@@ -138,7 +133,7 @@ class Example(_FileModel):
     )
 
 
-class Quiz(_FileModel):
+class Quiz(StrictModel):
     """The criterion of a quiz, whose questions people answer again until they reach it."""
 
     pass_: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -160,7 +155,7 @@ class Quiz(_FileModel):
         return {"pass": self.pass_, "attempts": self.attempts, "otherwise": self.otherwise}
 
 
-class Breaks(_FileModel):
+class Breaks(StrictModel):
     """Pauses within a session, besides those between blocks."""
 
     trials: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of trials between pauses")
@@ -171,7 +166,7 @@ class Breaks(_FileModel):
     )
 
 
-class Adaptive(_FileModel):
+class Adaptive(StrictModel):
     """Levels of one factor that follow from how the trials before went: by a staircase, or by the
     rule of span tests."""
 
@@ -242,7 +237,7 @@ class Adaptive(_FileModel):
         return {**entry, **failures, "stairs": stairs, "trials": trials}
 
 
-class MaxRun(_FileModel):
+class MaxRun(StrictModel):
     """Separate limits of runs."""
 
     levels: Annotated[int, Field(ge=1)] | None = Field(
@@ -254,7 +249,7 @@ class MaxRun(_FileModel):
     )
 
 
-class SessionDesign(_FileModel):
+class SessionDesign(StrictModel):
     """The trials of a session."""
 
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(
@@ -336,7 +331,7 @@ class SessionDesign(_FileModel):
         return bool(self.balance) or self.run_of_answers is not None
 
 
-class DatasetDesign(_FileModel):
+class DatasetDesign(StrictModel):
     """The number of trials of a data set, distributed evenly over the combinations of factor
     levels."""
 
@@ -362,7 +357,7 @@ Design = Annotated[
 ]
 
 
-class Source(_FileModel):
+class Source(StrictModel):
     """The origin of the paradigm."""
 
     benchmark: str | None = Field(default=None, description="section of the benchmark paper")
@@ -373,7 +368,7 @@ class Source(_FileModel):
     )
 
 
-class Head(_FileModel):
+class Head(StrictModel):
     """Everything at the top of a paradigm file but factors, draws, timeline and designs, which have
     readers of their own."""
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import Field, StrictFloat, StrictInt, StrictStr, model_validator
 
 from ...core.locale import by_language, sentence
-from ...core.registry import nearest
+from ...core.registry import StrictModel, nearest
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,15}")
 #: a comma is as good as a point
@@ -23,10 +23,8 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
 _LONGEST = 500
 
 
-class FieldPart(BaseModel):
+class FieldPart(StrictModel):
     """One question about a participant."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Name = Field(description="short name, for the record and for --field NAME=VALUE")
     label: Texts = Field(description="what the dialog asks, by language")

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from ...core.registry import StrictModel
 
 _Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 _Address = Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)]
@@ -20,11 +22,7 @@ _OWN_PLACEHOLDERS = ("participant", "code")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Ending(_Part):
+class Ending(StrictModel):
     """The end of a visit, as its participant sees it."""
 
     code: _Code | None = Field(default=None, description="code that is shown")
@@ -57,7 +55,7 @@ class Ending(_Part):
         )
 
 
-class Endings(_Part):
+class Endings(StrictModel):
     """The ways in which visits end, each with a code and an address of its own."""
 
     completed: Ending | None = Field(
@@ -72,7 +70,7 @@ class Endings(_Part):
     full: Ending | None = Field(default=None, description="there is no place left; the same as full above")
 
 
-class Requirements(_Part):
+class Requirements(StrictModel):
     """Requirements on a participant's computer. It is checked before anything is asked, and before
     a place is taken."""
 
@@ -94,7 +92,7 @@ class Requirements(_Part):
     )
 
 
-class Online(_Part):
+class Online(StrictModel):
     """Settings of taking part in a browser (spanlab serve)."""
 
     code: _Code | None = Field(default=None, description="completion code, shown at the end of a session")

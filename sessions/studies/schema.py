@@ -6,11 +6,11 @@ from __future__ import annotations
 from random import SystemRandom
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, StrictStr, Tag
+from pydantic import BaseModel, Discriminator, Field, StrictInt, StrictStr, Tag
 
 from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.refractory import Refractory
-from ...core.registry import schema_of
+from ...core.registry import StrictModel, schema_of
 from ...paradigms import Generator
 from ...paradigms.identity import MAX_MASTER_SEED, stream
 from ...paradigms.language.schema import Levels, Scalar
@@ -71,11 +71,7 @@ Named = Annotated[
 ]
 
 
-class _StudyModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Entry(_StudyModel):
+class Entry(StrictModel):
     """One paradigm of a study."""
 
     paradigm: str = Field(description="name in the library, or a YAML file (relative to the study file)")
@@ -100,7 +96,7 @@ class Entry(_StudyModel):
     )
 
 
-class Group(_StudyModel):
+class Group(StrictModel):
     """A group of participants, who take the same paradigms under the same conditions."""
 
     name: Name = Field(description="short name, for the record")
@@ -115,14 +111,14 @@ class Group(_StudyModel):
     )
 
 
-class Breaks(_StudyModel):
+class Breaks(StrictModel):
     """The break between two paradigms of a session."""
 
     text: Texts = Field(description="the page, by language")
     seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="minimum length of the break")
 
 
-class RefractoryTimes(_StudyModel):
+class RefractoryTimes(StrictModel):
     """The time after its onset from which a self-paced step takes presses, if a press has ended the
     step before."""
 
@@ -134,7 +130,7 @@ class RefractoryTimes(_StudyModel):
     )
 
 
-class StudyFile(_StudyModel):
+class StudyFile(StrictModel):
     """A study file."""
 
     study: Name = Field(description="short name: small letters, digits, underscores; also the folder of its data")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ...core.registry import as_tuple
+from ...core.registry import StrictModel, as_tuple
 from ..render.fast.tiling import Scatter
 from ..scene import CANVAS, COLOURS, Line, Primitive
 from ..stimulus import STIMULI, ColourName, Scattered, colour_words, rgb
@@ -24,10 +24,8 @@ def _ends(value: Any) -> Any:
 Ends = Annotated[tuple[float, float, float, float], BeforeValidator(_ends)]
 
 
-class Bar(BaseModel):
+class Bar(StrictModel):
     """One horizontal or vertical bar, three units thick, perhaps with a black gap."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     at: Ends = Field(description="its ends, as [x0, y0, x1, y1] on the 96 x 96 canvas; fractions are truncated")
     colour: ColourName = Field("red", description="its colour")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, ClassVar, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from ...core.registry import as_tuple
+from ...core.registry import StrictModel, as_tuple
 from ..directions import STEPS, Direction, direction_words
 from ..render.fast.tiling import Family, Tiling
 from ..scene import COLOURS, Arrow, Primitive, Rectangle
@@ -66,10 +66,8 @@ def _family(count: int) -> Family:
     return Family(tuple(tuple(_contents(x, y)) for x, y in places(count)))
 
 
-class BoxArrow(BaseModel):
+class BoxArrow(StrictModel):
     """An arrow in one of the boxes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     box: Annotated[int, Field(ge=0)] = Field(description="the box, from 0, clockwise from 3 o'clock")
     direction: Direction = Field(description="its direction, such as up or down_left")

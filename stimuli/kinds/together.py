@@ -8,9 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     ValidationError,
@@ -20,7 +18,7 @@ from pydantic import (
 from typing_extensions import override
 
 from ...core.errors import SpanLabError
-from ...core.registry import as_tuple
+from ...core.registry import StrictModel, as_tuple
 from ..own_files import Files
 from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
@@ -83,10 +81,8 @@ Shown = Annotated[
 ]
 
 
-class PlacedStimulus(BaseModel):
+class PlacedStimulus(StrictModel):
     """One stimulus of several."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     show: Shown = Field(description="the stimulus, as a display names it: {letter: A}")
     x: Place = Field(48.0, description="distance of the centre of its canvas from the left, in canvas units")

@@ -99,16 +99,12 @@ class Account:
         self.pace = _Pace(clock)
         self._models: frozenset[str] = frozenset()
         self._beside: Account | None = None
-        self._size = Expected()
+        #: expectation of the tokens of the next requests
+        self.size = Expected()
         # by reply, when it was foreseen: tokens read and written
         self._foreseen = (0.0, 0.0)
         # what was lost or never counted seems to have taken
         self._unknown = _Sum()
-
-    @property
-    def size(self) -> Expected:
-        """Expectation of the tokens of the next requests."""
-        return self._size
 
     def foresee(self, requests: int, prompt_tokens: int, completion_tokens: int) -> None:
         """Note what the whole session is expected to take (see :mod:`.estimate`): for the time that
@@ -121,7 +117,7 @@ class Account:
         whole."""
         self.totals = earlier
         self._models = frozenset(earlier.models)
-        self._size.most_written = max(self._size.most_written, earlier.dearest[1])
+        self.size.most_written = max(self.size.most_written, earlier.dearest[1])
         for _ in range(earlier.lost_uncounted + earlier.uncounted):
             self._unknown += self._worth(*earlier.dearest)
 
@@ -162,7 +158,7 @@ class Account:
         if self.limited:
             others = sum((held.coming() for held in self.all_under_way), _Sum())
             fitting, together = 0, others
-            for held in wanting[: count if self._size.replies else 1]:
+            for held in wanting[: count if self.size.replies else 1]:
                 together += held.coming()
                 if self.beyond(together):
                     break
@@ -218,9 +214,9 @@ class Account:
     def coming(self, characters: int, at_most: int | None, surely: bool) -> _Sum:
         """Return what a request is going to take: as the longest so far, or (``surely``) with room
         for a longer one, since the others that leave with it could be."""
-        if not self._size.replies:
+        if not self.size.replies:
             return self._worth(max(self._foreseen[0], characters / CHARACTERS_PER_TOKEN), self._foreseen[1])
-        return self._worth(*self._size.most(characters, at_most, surely))
+        return self._worth(*self.size.most(characters, at_most, surely))
 
     def beyond(self, more: _Sum) -> str:
         """Name the limit that so much more would pass, in a sentence; empty when none would."""
@@ -251,7 +247,7 @@ class Account:
     def _refusal(self, more: _Sum) -> str:
         if not self.limited:
             return ""
-        if self.totals.uncounted and not self._size.replies and not self.totals.tokens:
+        if self.totals.uncounted and not self.size.replies and not self.totals.tokens:
             return (
                 "the server does not report how many tokens it used, so a limit of cost or tokens cannot be kept; leave"
                 " out --max-cost and --max-tokens"

@@ -277,15 +277,9 @@ class Estimated(Protocol):
     """The parts of a chat agent that an estimate needs."""
 
     spending: Account
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def request_limits(self) -> RequestLimits: ...
-
-    @property
-    def judge(self) -> Judge | None: ...
+    model: str
+    request_limits: RequestLimits
+    judge: Judge | None
 
     def settings(self) -> dict[str, Any]: ...
 

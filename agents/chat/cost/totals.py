@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ....core.errors import SpanLabError
+from ....core.registry import StrictModel
 from ...base import Ledger
 from ...departures import faults, in_vain, refused, taken_in_vain
 from ..messages import BatchReply, Reply, Taken, stored_reply
@@ -23,10 +24,8 @@ BATCH_SHARE = 0.5
 _SHORT_WRITE, _LONG_WRITE = 1.25, 2.0
 
 
-class Prices(BaseModel):
+class Prices(StrictModel):
     """Prices of a million tokens, in any currency."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     input: float = Field(ge=0, allow_inf_nan=False, description="price of a million input tokens")
     output: float = Field(

@@ -120,7 +120,8 @@ class LocalServer:
         self._timeout_s = timeout_s
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._root = ""
+        #: its address, such as ``http://127.0.0.1:40001``
+        self.root = ""
 
     def program(self, folder: Path) -> tuple[Path, str, Sequence[str], Mapping[str, str]]:
         """The program to run: Python, code, arguments and variables of the environment. ``folder``
@@ -128,14 +129,9 @@ class LocalServer:
         raise NotImplementedError
 
     @property
-    def root(self) -> str:
-        """Its address, such as ``http://127.0.0.1:40001``."""
-        return self._root
-
-    @property
     def base_url(self) -> str:
         """Its address for OpenAI clients."""
-        return f"{self._root}/v1"
+        return f"{self.root}/v1"
 
     @property
     def endpoint(self) -> Endpoint:
@@ -158,7 +154,7 @@ class LocalServer:
                     env={**inherited, **variables},
                     cwd=folder,
                 )
-            self._root = self._wait(folder / "log.txt")
+            self.root = self._wait(folder / "log.txt")
         except BaseException:
             self._stop()
             raise

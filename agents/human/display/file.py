@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ....core.atomic_files import write_whole
 from ....core.errors import ParadigmError, SpanLabError
 from ....core.locale import sentence
-from ....core.registry import Ints
+from ....core.registry import Ints, StrictModel
 from ....paradigms.identity import digest
 from ....paradigms.language import yaml_source
 from ....paradigms.language.diagnostics import validated
@@ -33,11 +33,7 @@ Time = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Made(_Part):
+class Made(StrictModel):
     """Time and place at which a file was made: for people to read, and no part of the hash."""
 
     at: str = Field("", description="time of the measurement (UTC)")
@@ -47,7 +43,7 @@ class Made(_Part):
     psychopy: str = Field("", description="version of PsychoPy")
 
 
-class ScreenPart(_Part):
+class ScreenPart(StrictModel):
     """The screen and where the participant sits."""
 
     number: Annotated[int, Field(ge=0)] = Field(0, description="number of the screen, from 0")
@@ -56,7 +52,7 @@ class ScreenPart(_Part):
     distance_cm: Positive = Field(description="distance from the eyes to the screen")
 
 
-class RefreshPart(_Part):
+class RefreshPart(StrictModel):
     """Refresh rate of the screen, and the steadiness of its flips."""
 
     vsync: bool = Field(description="whether flips wait for the screen")
@@ -77,7 +73,7 @@ class RefreshPart(_Part):
     missed: Count = Field(description="number of missed refreshes")
 
 
-class KeyboardPart(_Part):
+class KeyboardPart(StrictModel):
     """Keyboard: its back end and precision."""
 
     backend: Literal["ptb", "event"] = Field(description="ptb (precise) or event (precise to one frame)")
@@ -88,7 +84,7 @@ class KeyboardPart(_Part):
     )
 
 
-class OpenGLPart(_Part):
+class OpenGLPart(StrictModel):
     """The graphics driver."""
 
     vendor: str = ""
@@ -96,7 +92,7 @@ class OpenGLPart(_Part):
     version: str = ""
 
 
-class DisplayFile(_Part):
+class DisplayFile(StrictModel):
     """The measurements of one display."""
 
     spanlab_display: Annotated[int, Field(ge=1)] = Field(FORMAT_VERSION, description="version of this format")

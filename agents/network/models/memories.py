@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from torch import Tensor, nn
 from torch.nn import functional
 from typing_extensions import override
 
 from ....core.errors import SpanLabError
-from ....core.registry import Registry, nearest
+from ....core.registry import Registry, StrictModel, nearest
 from ....paradigms.language.diagnostics import sentences
 from ..settings import DelayLine
 
@@ -23,10 +23,8 @@ from ..settings import DelayLine
 State = tuple[Tensor, ...]
 
 
-class Options(BaseModel):
+class Options(StrictModel):
     """The base of what an architecture declares beside the number of its units."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Memory(nn.Module):

@@ -14,10 +14,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ....core.errors import ParadigmError, SpanLabError
-from ....core.registry import nearest
+from ....core.registry import StrictModel, nearest
 from ....paradigms.identity import digest
 from ....paradigms.language import yaml_source
 from ....paradigms.language.diagnostics import validated
@@ -33,10 +33,8 @@ _MOST_RUNS = 10_000
 _FORMAT = 1
 
 
-class SweepConfig(BaseModel):
+class SweepConfig(StrictModel):
     """A grid of training configs."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)] = Field(
         description="name of the sweep"

@@ -7,10 +7,10 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from ....core.errors import ParadigmError, SpanLabError
-from ....core.registry import nearest
+from ....core.registry import StrictModel, nearest
 from ....paradigms.identity import MAX_MASTER_SEED, STREAMS, canonical
 from ....paradigms.language import yaml_source
 from ....paradigms.language.diagnostics import validated
@@ -22,11 +22,7 @@ Positive = Annotated[float, Field(gt=0)]
 Recipe = Literal["published", "improved"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class TaskConfig(_Part):
+class TaskConfig(StrictModel):
     """One paradigm to train on."""
 
     paradigm: str = Field(description="name in the library, or the path of a YAML file")
@@ -54,7 +50,7 @@ class TaskConfig(_Part):
     )
 
 
-class TestConfig(_Part):
+class TestConfig(StrictModel):
     """One paradigm to test on, whatever was trained."""
 
     paradigm: str = Field(description="name in the library, or the path of a YAML file")
@@ -63,7 +59,7 @@ class TestConfig(_Part):
     )
 
 
-class RateConfig(_Part):
+class RateConfig(StrictModel):
     """The learning rate: a linear rise, then half a cosine down."""
 
     peak: Positive = Field(2e-3, description="highest learning rate; with the published schedule the first one")
@@ -73,7 +69,7 @@ class RateConfig(_Part):
     )
 
 
-class PlateauConfig(_Part):
+class PlateauConfig(StrictModel):
     """The published schedule: the learning rate falls when the validation loss no longer does."""
 
     factor: Annotated[float, Field(gt=0, lt=1)] = Field(
@@ -87,7 +83,7 @@ class PlateauConfig(_Part):
     )
 
 
-class CheckConfig(_Part):
+class CheckConfig(StrictModel):
     """Validation while training, and the test at the end."""
 
     every: Count = Field(500, description="steps between validations")
@@ -98,7 +94,7 @@ class CheckConfig(_Part):
     )
 
 
-class TrainingConfig(_Part):
+class TrainingConfig(StrictModel):
     """A training run.
 
     Trials for training, validation and test come from three streams of trial seeds that cannot
