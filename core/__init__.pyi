@@ -1,15 +1,15 @@
-from .agent_kinds import CHAT as CHAT
 from .agent_kinds import PARTICIPANT as PARTICIPANT
-from .agent_kinds import SIMULATED as SIMULATED
 from .agent_kinds import AgentKind as AgentKind
 from .agent_kinds import kind_named as kind_named
 from .atomic_files import append_line as append_line
 from .atomic_files import check_room as check_room
 from .atomic_files import json_line as json_line
+from .atomic_files import make_folder as make_folder
 from .atomic_files import whole_file as whole_file
 from .atomic_files import whole_folder as whole_folder
 from .atomic_files import write_json as write_json
 from .atomic_files import write_whole as write_whole
+from .atomic_files import written_in as written_in
 from .errors import Problem as Problem
 from .errors import SpanLabError as SpanLabError
 from .errors import UnwritableError as UnwritableError

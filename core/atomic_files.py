@@ -101,7 +101,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _refused(path: Path, error: OSError, remedy: str) -> SpanLabError:
+def _refused(path: Path | str, error: OSError, remedy: str) -> SpanLabError:
     return UnwritableError(f"cannot write {path}: {error.strerror or error}{f'; {remedy}' if remedy else ''}")
 
 
@@ -146,6 +146,34 @@ def write_whole(
     """Write a file, whole or not at all, as :func:`replacing` does."""
     with replacing(path, remedy, folders, together) as partial:
         partial.write_bytes(content)
+
+
+@contextmanager
+def written_in(folder: Path, what: str = "", remedy: str = "") -> Generator[None]:
+    """Make a folder where it is missing, for a block that writes into it.
+
+    Parameters
+    ----------
+    what : what is written, as the message names it, such as ``the report to DIR``; the folder when
+        empty
+    remedy : what the user can do when it cannot be written, as the end of a sentence
+
+    Raises
+    ------
+    SpanLabError
+        when the folder cannot be made, or something cannot be written in the block.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise SpanLabError(str(_refused(what or folder, error, remedy))) from None
+
+
+def make_folder(folder: Path, what: str = "", remedy: str = "") -> None:
+    """Make a folder where it is missing, as :func:`written_in` does."""
+    with written_in(folder, what, remedy):
+        pass
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..core.atomic_files import only_writer, sync_folder
+from ..core.atomic_files import only_writer, sync_folder, written_in
 from ..core.errors import SpanLabError
 
 _PREFIX = ".unfinished-import-"
@@ -37,14 +37,9 @@ def all_or_none(data: Path) -> Iterator[Path]:
         when the folder cannot be written.
     """
     new = not data.exists()
-    try:
-        data.mkdir(parents=True, exist_ok=True)
+    with written_in(data, f"sessions to {data}", "choose another folder"):
         _sweep(data)
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=data))
-    except OSError as error:
-        raise SpanLabError(
-            f"cannot write sessions to {data}: {error.strerror or error}; choose another folder"
-        ) from None
     try:
         with only_writer(folder), only_writer(data, _PATIENCE_S):
             yield folder

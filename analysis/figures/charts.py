@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
+from ...core.atomic_files import written_in
 from ...core.errors import SpanLabError
 from ..data.style import Look
 
@@ -354,11 +355,8 @@ def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet
         if file.suffix.lower() == ".html"
         else kinds[file.suffix.lower()](draw(spec, agents, sheet))
     )
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+    with written_in(file.parent, str(file)):
         file.write_bytes(drawn)
-    except OSError as error:
-        raise SpanLabError(f"cannot write {file}: {error.strerror or error}") from None
     return file
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...core.errors import SpanLabError
+from ...core.atomic_files import written_in
 from .mixed_model import PRIOR_SD, Cells
 from .sensitivity_model import PRIOR_SD as PRIOR_SD_OF_SENSITIVITY
 from .sensitivity_model import SensitivityModel
@@ -193,10 +193,7 @@ def _model(cells: Cells, stem: str, fixed: str, link: str = "") -> _Model:
 
 def _write(model: _Model, script: str, folder: Path) -> list[Path]:
     paths = [folder / f"{model.stem}.csv", folder / f"{model.stem}.R"]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_in(folder):
         model.table.to_csv(paths[0], index=False)
         paths[1].write_text(script, encoding="utf-8")
-    except OSError as error:
-        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
     return paths

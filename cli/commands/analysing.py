@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...api import read_rules
+from ...core.atomic_files import written_in
 from ...core.errors import SpanLabError
 from ..options import ExcludeOption, SchedulerOption, WorkersOption
 
@@ -366,11 +367,8 @@ def _print(table: pd.DataFrame) -> None:
 
 
 def _write(table: pd.DataFrame, output: Path) -> None:
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
+    with written_in(output.parent, str(output)):
         table.to_csv(output, index=False)
-    except OSError as error:
-        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
     print(output)
 
 

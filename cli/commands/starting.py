@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...core.atomic_files import whole_file, whole_folder
+from ...core.atomic_files import make_folder, whole_file, whole_folder
 from ...core.errors import SpanLabError
 
 _NAME = re.compile("[a-z][a-z0-9_]{0,40}")
@@ -82,10 +82,7 @@ def new(
     path = folder / (name if whole else f"{name}.yaml")
     if path.exists():
         raise SpanLabError(f"{path} exists already: give another name, or another folder with -o")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SpanLabError(f"cannot write to {folder}: {error.strerror or error}") from None
+    make_folder(folder, f"to {folder}")
     templates = files("spanlab.cli") / "templates"
     if whole:
         with whole_folder(path) as made:

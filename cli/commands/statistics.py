@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...api import read_rules
+from ...core.atomic_files import written_in
 from ...core.errors import SpanLabError
 from ..options import ExcludeOption
 from .analysing import AcceptUnreadOption, DataArgument, MapOption, MarginOption, PilotOption, PracticeOption, caution
@@ -356,13 +357,10 @@ def _p(value: float) -> str:
 def _write(tables: dict[str, list[pd.DataFrame]], output: Path) -> None:
     import pandas as pd
 
-    try:
-        output.mkdir(parents=True, exist_ok=True)
+    with written_in(output):
         for name, parts in tables.items():
             whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
             first = [column for column in ("paradigm", "model") if column in whole.columns and name != "exclusions"]
             path = output / f"{name if name.startswith('exclusion') else f'stats_{name}'}.csv"
             whole[[*first, *(column for column in whole.columns if column not in first)]].to_csv(path, index=False)
             print(path)
-    except OSError as error:
-        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from spanlab.cli import DataOption
-from spanlab.core import SpanLabError, need
+from spanlab.core import SpanLabError, make_folder, need
 from spanlab.core.locale import languages
 
 _DATA = Path("data")
@@ -31,12 +31,7 @@ def app(
         need("web", package, "spanlab app")
     if language not in languages():
         raise SpanLabError(f"the languages are {', '.join(languages())}; found '{language}'")
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SpanLabError(
-            f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data"
-        ) from None
+    make_folder(data, f"sessions to {data}", "choose another folder with --data")
     from .server import make_server, serve
 
     server, gate = make_server(data, port, language)

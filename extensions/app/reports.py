@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from spanlab.core import SpanLabError, write_json
+from spanlab.core import SpanLabError, make_folder, write_json
 
 from .curves import Curves
 from .index import SessionLine
@@ -112,10 +112,7 @@ class Reports:
             if (report := self.report(name)) is not None and report.job.state == "runs":
                 return report.job
             folder = self._folder / name
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise SpanLabError(f"cannot write the report to {folder}: {error.strerror or error}") from None
+            make_folder(folder, f"the report to {folder}")
             content = {"sessions": {line.path: line.state for line in chosen}}
             write_json(folder / _CHOSEN, content, together=True)  # with another app
             return self._jobs.start(arguments, "")

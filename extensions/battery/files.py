@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanlab.analysis.data import apply_exclusions, load, of_sessions, tables_and_folders, without_memory
-from spanlab.core import SpanLabError, write_whole
+from spanlab.core import SpanLabError, write_whole, written_in
 from spanlab.sessions.record import read_chunks, read_session
 from spanlab.sessions.studies import known_fields, read_head, read_journal
 
@@ -121,12 +121,9 @@ def write(scores: ScoreTable, folder: Path, chosen: Sequence[str] = ()) -> list[
         "correlations.csv": pd.DataFrame(pairs),
         "correlation_table.csv": pd.DataFrame(matrix(scores, pairs)),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_in(folder):
         for name, table in tables.items():
             write_whole(folder / name, table.to_csv(index=False).encode())
-    except OSError as error:
-        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
     return [folder / name for name in tables]
 
 

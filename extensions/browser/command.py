@@ -13,7 +13,7 @@ import typer
 
 from spanlab.cli import DataOption
 from spanlab.cli.commands import given
-from spanlab.core import SpanLabError, need
+from spanlab.core import SpanLabError, make_folder, need
 
 if TYPE_CHECKING:
     from .visits.offers import Looks, Offer
@@ -100,12 +100,7 @@ def serve(
             "looks": looks,
         }
         offer = _paradigm_offer(paradigm, data, more)
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SpanLabError(
-            f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data"
-        ) from None
+    make_folder(data, f"sessions to {data}", "choose another folder with --data")
     _check_port(host, port)
     _serve(offer, host, port, most)
 

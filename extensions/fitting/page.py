@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from spanlab.analysis.figures import save_as
-from spanlab.core import SpanLabError, __version__, write_whole
+from spanlab.core import __version__, write_whole, written_in
 
 from .picture import curves_picture, parameters_picture
 from .study import Study
@@ -52,8 +52,7 @@ def write(studies: Sequence[Study], folder: Path) -> list[Path]:
     recovery = pd.DataFrame(
         [{"paradigm": study.paradigm, **asdict(row)} for study in studies for row in study.recovery.parameters]
     )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_in(folder):
         for name, text in (
             ("fit.csv", fits.to_csv(index=False)),
             ("recovery.csv", recovery.to_csv(index=False)),
@@ -61,6 +60,4 @@ def write(studies: Sequence[Study], folder: Path) -> list[Path]:
         ):
             write_whole(folder / name, text.encode())
             paths.append(folder / name)
-    except OSError as error:
-        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
     return paths

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanlab.analysis.figures import Sheet, draw
-from spanlab.core import SpanLabError, __version__
+from spanlab.core import __version__, written_in
 
 from . import charts
 from .clusters import MOST
@@ -82,8 +82,7 @@ def write_neural_report(
     """
     out = Path(out)
     parts, notes = neural_parts(states, embedding, silenced, inactive, most)
-    try:
-        (out / "tables").mkdir(parents=True, exist_ok=True)
+    with written_in(out / "tables", f"the analysis to {out}", "choose another folder with -o"):
         (out / "figures").mkdir(exist_ok=True)
         shown = []
         for number, part in enumerate(parts):
@@ -100,10 +99,6 @@ def write_neural_report(
             advance(number + 1, len(parts))
         index = out / "index.html"
         index.write_text(_page(subject, shown, [*subject.notes, *notes]), encoding="utf-8")
-    except OSError as error:
-        raise SpanLabError(
-            f"cannot write the analysis to {out}: {error.strerror or error}; choose another folder with -o"
-        ) from None
     return index
 
 

@@ -14,7 +14,7 @@ import typer
 from spanlab.api import read_rules
 from spanlab.cli import ExcludeOption, progress_bar
 from spanlab.cli.commands import DATA_HELP, MapOption, MarginOption, PilotOption, PracticeOption, caution, print_table
-from spanlab.core import SpanLabError, __version__, nearest, write_whole
+from spanlab.core import SpanLabError, __version__, nearest, write_whole, written_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -334,11 +334,8 @@ def methods(
     if output is None:
         print(text, end="")
         return
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
+    with written_in(output.parent, str(output)):
         write_whole(output, text.encode())
-    except OSError as error:
-        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
     print(output)
 
 
@@ -572,12 +569,9 @@ def _write(
         **asdict(assumed),
         "notes": notes,
     }
-    try:
-        output.mkdir(parents=True, exist_ok=True)
+    with written_in(output):
         table.to_csv(output / "plan.csv", index=False)
         write_whole(output / "plan.json", (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode())
-    except OSError as error:
-        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
     first = {"correct": "accuracy", "d_prime": "d_prime", "rt_ms": "rt"}[value]
     start = {"correct": "{:.0%}", "d_prime": "a d′ of {:.2f}", "rt_ms": "{:.0f} ms"}[value].format(written[first])
     title = f"Power to find {_change_in_words(value, assumed.difference).replace('-', '−')} from {start}"

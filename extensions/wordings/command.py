@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, written_in
 
 if TYPE_CHECKING:
     from .gathering import Difference, WordedModel
@@ -95,12 +95,9 @@ def _write(models: list[WordedModel], pairs: list[Difference], folder: Path) -> 
     from .gathering import difference_table, model_table
     from .picture import wordings_picture
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_in(folder, f"to {folder}"):
         model_table(models).to_csv(folder / "models.csv", index=False)
         difference_table(pairs).to_csv(folder / "differences.csv", index=False)
-    except OSError as error:
-        raise SpanLabError(f"cannot write to {folder}: {error.strerror or error}") from None
     for paradigm, group in itertools.groupby(models, lambda model: model.paradigm):
         save_as(wordings_picture(list(group), f"{paradigm}: wordings"), folder / f"wordings-{paradigm}.svg")
     print(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from spanlab.core import SpanLabError, write_whole
+from spanlab.core import write_whole, written_in
 
 #: Files of instructions by paradigm; a paradigm's own instructions are a further wording.
 NAMES = ("plain", "formal", "brief", "friendly")
@@ -28,11 +28,8 @@ def write_shipped(folder: Path) -> list[Path]:
     paths = [folder / f"{name}.yaml" for name in NAMES]
     lines = ["# for a set file beside this folder", "wordings:", "  own: {}"]
     lines += [f"  {name}: {{instructions: {folder.name}/{name}.yaml}}" for name in NAMES]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_in(folder, f"to {folder}"):
         for path, name in zip(paths, NAMES, strict=True):
             write_whole(path, shipped_text(name).encode())
         write_whole(folder / "wordings.txt", ("\n".join(lines) + "\n").encode())
-    except OSError as error:
-        raise SpanLabError(f"cannot write to {folder}: {error.strerror or error}") from None
     return [*paths, folder / "wordings.txt"]

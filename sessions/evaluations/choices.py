@@ -30,7 +30,7 @@ from ...agents.chat.memory import Before
 from ...agents.chat.messages import Reply, Request
 from ...agents.chat.transport.faults import Departures
 from ...agents.interruptions import Unobtainable
-from ...core.atomic_files import only_writer, whole_file, write_json
+from ...core.atomic_files import make_folder, only_writer, whole_file, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import run_to_end
 from ...core.json_values import as_object
@@ -215,12 +215,7 @@ class _Scoring:
         if self._before is None:
             if self.folder.exists() and any(entry.name != ".lock" for entry in self.folder.iterdir()):
                 raise SpanLabError(f"{self.folder} holds something else already: give another folder with -o")
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise SpanLabError(
-                    f"cannot write to {self.folder}: {error.strerror or error}; give another folder with -o"
-                ) from None
+            make_folder(self.folder, f"to {self.folder}", "give another folder with -o")
             return
         answers = (
             "other answers than those of this session, which may have continued since (delete the folder to score them"

@@ -23,7 +23,7 @@ from ...agents.chat.open_request import beside
 from ...agents.chat.settings import IN_NAME, ChatSettings
 from ...agents.registry import options_of
 from ...core.agent_kinds import kind_named
-from ...core.atomic_files import TakenError, only_writer
+from ...core.atomic_files import TakenError, make_folder, only_writer
 from ...core.errors import ParadigmError, Problem, SpanLabError
 from ...core.json_values import as_levels, as_list, as_object
 from ...core.worker_pool import SerialPool
@@ -592,12 +592,7 @@ class EvaluationSet:
             when it is interrupted, and when the same set runs in the same folder already.
         """
         lock = self._data / ".sets" / self._name
-        try:
-            lock.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SpanLabError(
-                f"cannot write sessions to {self._data}: {error.strerror or error}; choose another folder with --data"
-            ) from None
+        make_folder(lock, f"sessions to {self._data}", "choose another folder with --data")
         with ExitStack() as stack:
             try:
                 stack.enter_context(only_writer(lock))

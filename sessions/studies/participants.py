@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
-from ...core.atomic_files import append_line, json_line, only_writer, read_lines, sync_folder, write_whole
+from ...core.atomic_files import append_line, json_line, make_folder, only_writer, read_lines, sync_folder, write_whole
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...core.verdicts import VerdictRule
@@ -260,12 +260,7 @@ def register(
     SpanLabError
         when the number is taken, the study is full, or the folder cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SpanLabError(
-            f"cannot write {folder}: {error.strerror or error}; choose another folder with --data"
-        ) from None
+    make_folder(folder, remedy="choose another folder with --data")
     with only_writer(folder, _PATIENCE_S):
         _sweep(folder)
         for person, why in [*assign.leavers(people(folder))]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from ...agents.chat.cost.totals import describe_account
 from ...core.agent_kinds import kind_named
+from ...core.atomic_files import written_in
 from ...core.errors import SpanLabError
 from ..record.reader import find_sessions, read_session
 from .transcript import Mark, SentMessage, SentPicture, Talk, Transcript, Turn
@@ -58,11 +59,8 @@ def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = 
     for number, part in enumerate(parts):
         text = _page(read, [_conversation(read, read.talk(key)) for key in part], back, pages, number)
         path = output.with_name(names[number])
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with written_in(path.parent, str(path), "choose another file with -o"):
             path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise SpanLabError(f"cannot write {path}: {error.strerror or error}; choose another file with -o") from None
     return output
 
 

@@ -21,7 +21,7 @@ from spanlab.agents.human import (
 )
 from spanlab.agents.human.display import ThemeName
 from spanlab.agents.human.input import USUAL, Refractory
-from spanlab.core import SIMULATED, AgentKind
+from spanlab.core import AgentKind, kind_named
 from spanlab.paradigms import Ask, Percept, Truth
 from spanlab.stimuli.render import PaletteName
 
@@ -48,7 +48,7 @@ class SimulatedAtPage(BrowserParticipant):
     others : as for :class:`BrowserParticipant`
     """
 
-    kind: ClassVar[AgentKind] = SIMULATED
+    kind: ClassVar[AgentKind] = kind_named("simulated")
 
     def __init__(
         self,

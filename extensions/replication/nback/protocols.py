@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from spanlab.core import SpanLabError, grouped, write_whole
+from spanlab.core import SpanLabError, grouped, write_whole, written_in
 
 #: The paradigm of each notebook, and the size of its grid where the paradigm has several.
 PARADIGMS: Mapping[str, tuple[str, int | None]] = {
@@ -352,10 +352,7 @@ def write_presets(protocols: Sequence[NotebookProtocol], folder: Path) -> list[P
     }
     if there := [path for path in contents if path.exists()]:
         raise SpanLabError(f"{there[0]} is there already: give another folder with -o")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_in(folder, f"to {folder}"):
         for path, preset in contents.items():
             write_whole(path, yaml.safe_dump(preset, allow_unicode=True, sort_keys=False, width=10_000).encode())
-    except OSError as error:
-        raise SpanLabError(f"cannot write to {folder}: {error.strerror or error}") from None
     return list(contents)

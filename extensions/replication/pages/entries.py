@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from spanlab.core import SpanLabError, VerdictRule, __version__, write_whole
+from spanlab.core import VerdictRule, __version__, write_whole, written_in
 
 #: What became of a table or a figure: the same; not the same, by so much; too few trials to tell;
 #: drawn from what is at hand, with nothing published to hold it against; not to be had.
@@ -219,11 +219,6 @@ def write_page(page: Page, folder: Path) -> Path:
     entries = tuple(replace(entry, picture=with_own_ids(entry.picture, entry.key)) for entry in page.entries)
     text = environment.from_string(template).render(page=replace(page, entries=entries), css=css, version=__version__)
     path = folder / "index.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_in(folder, f"the page to {folder}", "choose another folder with -o"):
         write_whole(path, text.encode())
-    except OSError as error:
-        raise SpanLabError(
-            f"cannot write the page to {folder}: {error.strerror or error}; choose another folder with -o"
-        ) from None
     return path

@@ -29,7 +29,7 @@ from spanlab.analysis.nback import (
     published_blocks,
     published_results,
 )
-from spanlab.core import CHAT, SpanLabError
+from spanlab.core import SpanLabError
 
 from .entries import Entry, Row, verdict_of
 
@@ -202,7 +202,7 @@ def _family(name: str, blocks: pd.DataFrame) -> Entry:
         parts.append(part.assign(agent=label))
     whole = pd.concat(parts, ignore_index=True)
     cells = nback_cells(whole, rules=PUBLISHED, who=("agent",), measures=_DRAWN, unit="block").assign(
-        paradigm=name, agent_kind=CHAT.name, oracle=False
+        paradigm=name, agent_kind="chat", oracle=False
     )
     looks = condition_looks(list(dict.fromkeys(whole["agent"])))
     spec = nback_rows(
