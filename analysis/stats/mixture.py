@@ -224,35 +224,3 @@ def mixture_limits(
         for name, (low, high) in zip(names, ends[:-1], strict=True)
     }
     return {**limits, "sd": (math.exp(ends[-1][0]), math.exp(ends[-1][1]))}
-
-
-def simulate_answers(
-    model: Sequence[float],
-    sd: float,
-    targets: np.ndarray,
-    others: np.ndarray | None,
-    random: np.random.RandomState,
-    period: float = 2 * math.pi,
-) -> np.ndarray:
-    """Answers of somebody with planted parameters: what recovery is checked with.
-
-    Parameters
-    ----------
-    model : weights of the target, of swaps (where there are three) and of guesses
-    sd : circular standard deviation, on the scale of ``period``
-    targets, others : values on that scale, ``others`` with a row for each target
-    """
-    from scipy.optimize import brentq
-
-    factor = 2 * math.pi / period
-    kappa = brentq(lambda kappa: kappa_to_sd(kappa) - sd * factor, *_KAPPA_RANGE)
-    assert isinstance(kappa, float)
-    count = len(targets)
-    kinds = random.choice(len(model), size=count, p=np.asarray(model) / sum(model))
-    noise = random.vonmises(0.0, kappa, count) / factor
-    answers = np.where(kinds == len(model) - 1, random.random_sample(count) * period, targets + noise)
-    if len(model) == 3:
-        assert others is not None
-        swapped = others[np.arange(count), random.randint(others.shape[1], size=count)] + noise
-        answers = np.where(kinds == 1, swapped, answers)
-    return answers % period

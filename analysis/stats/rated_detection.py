@@ -275,13 +275,3 @@ def _score(at: np.ndarray, signals: np.ndarray, others: np.ndarray) -> tuple[np.
         slope += (counts / shares) @ changes
         information += counts.sum() * (changes / shares[:, None]).T @ changes
     return slope, information
-
-
-def simulate_ratings(
-    d_a: float, slope: float, criteria: np.ndarray, signals: int, others: int, random: np.random.RandomState
-) -> tuple[np.ndarray, np.ndarray]:
-    """Evidence (numbers of criteria that were passed) and signals of somebody with planted
-    parameters: what recovery is checked with."""
-    mean = d_a * math.sqrt((1 + slope**2) / 2) / slope
-    felt = np.concatenate([random.normal(mean, 1 / slope, signals), random.normal(0.0, 1.0, others)])
-    return np.searchsorted(criteria, felt).astype(float), np.arange(signals + others) < signals

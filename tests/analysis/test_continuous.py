@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mixture_recovery import recover
-from planted_errors import planted_table
+from planted_errors import planted_table, simulate_answers
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
@@ -23,7 +23,6 @@ from spanlab.analysis.stats.mixture import (
     fit_mixture,
     kappa_to_sd,
     mixture_limits,
-    simulate_answers,
 )
 
 DEGREE = math.pi / 180

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from planted_ratings import planted_ratings
+from planted_ratings import planted_ratings, simulate_ratings
 from roc_recovery import recover
 from scipy.optimize import minimize
 from scipy.special import ndtr
@@ -25,7 +25,6 @@ from spanlab.analysis.stats.rated_detection import (
     RatingCounts,
     area_under_curve,
     fit_unequal_variance,
-    simulate_ratings,
 )
 from spanlab.core.errors import SpanLabError
 

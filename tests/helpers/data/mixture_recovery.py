@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from planted_errors import simulate_answers
 
-from spanlab.analysis.stats.mixture import COMPONENTS, Model, fit_mixture, mixture_limits, simulate_answers
+from spanlab.analysis.stats.mixture import COMPONENTS, Model, fit_mixture, mixture_limits
 
 #: weights, standard deviation in degrees (of 360) and set size of simulated people
 PLANTED: tuple[tuple[tuple[float, ...], float, int], ...] = (

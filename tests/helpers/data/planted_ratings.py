@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from spanlab.analysis.stats.rated_detection import simulate_ratings
-
 #: Criteria of two answers with three ratings each, relative to the point between both
 #: distributions.
 SPREAD = np.array([-0.9, -0.4, 0.0, 0.4, 0.9])
+
+
+def simulate_ratings(
+    d_a: float, slope: float, criteria: np.ndarray, signals: int, others: int, random: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Evidence (numbers of criteria that were passed) and signals of somebody with planted
+    parameters: what recovery is checked with."""
+    mean = d_a * math.sqrt((1 + slope**2) / 2) / slope
+    felt = np.concatenate([random.normal(mean, 1 / slope, signals), random.normal(0.0, 1.0, others)])
+    return np.searchsorted(criteria, felt).astype(float), np.arange(signals + others) < signals
 
 
 def planted_ratings(

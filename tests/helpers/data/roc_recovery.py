@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
+from planted_ratings import simulate_ratings
 from scipy.special import ndtr
 
 from spanlab.analysis.stats.rated_detection import (
@@ -15,7 +16,6 @@ from spanlab.analysis.stats.rated_detection import (
     RatingCounts,
     area_under_curve,
     fit_unequal_variance,
-    simulate_ratings,
 )
 
 #: d_a and slope of simulated people
