@@ -349,7 +349,7 @@ class Held:
         account = self._account
         account.count(reply)
         if reply.prompt_tokens is not None and reply.completion_tokens is not None:
-            account._size.learn(self._characters, reply.prompt_tokens, reply.completion_tokens)
+            account.size.learn(self._characters, reply.prompt_tokens, reply.completion_tokens)
         else:
             account._unknown += self._worth(surely=False)
 
