@@ -256,7 +256,7 @@ def _trials(heads: Sequence[Head], facts: Sequence[SessionFacts]) -> str:
             for factor, level in chosen.items():
                 levels.setdefault(str(factor), set()).add(_plain(level))
     varied = [
-        f"{factor.replace('_', ' ')} ({', '.join(sorted(values, key=_order))})"
+        f"{factor.replace('_', ' ')} ({', '.join(sorted(values, key=level_order))})"
         for factor, values in levels.items()
         if len(values) > 1
     ]
@@ -499,7 +499,8 @@ def _plain(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and value >= 10_000 else str(value)
 
 
-def _order(text: str) -> tuple[int, float, str]:
+def level_order(text: str) -> tuple[int, float, str]:
+    """Return the place of a level among others: numbers by their size, then words."""
     try:
         return 0, float(text), ""
     except ValueError:

@@ -84,6 +84,8 @@ def _hypotheses(titles: Sequence[str]) -> list[str]:
 
 def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
     """Trials, levels, blocks and practice, as a session is planned."""
+    from .methods import level_order
+
     real = [trial for trial in plan if not trial.practice]
     practice = len(plan) - len(real)
     levels: dict[str, Counter[str]] = {}
@@ -99,7 +101,7 @@ def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
     )
     varied = [
         f"{factor.replace('_', ' ')}:"
-        f" {', '.join(f'{level} ({counts[level]})' for level in sorted(counts, key=_in_order))}"
+        f" {', '.join(f'{level} ({counts[level]})' for level in sorted(counts, key=level_order))}"
         for factor, counts in levels.items()
         if len(counts) > 1
     ]
@@ -118,13 +120,6 @@ def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
     return (
         f"{text} {GAP.format('practice and its feedback, language, display and distance, and who meets which design')}"
     )
-
-
-def _in_order(level: str) -> tuple[int, float, str]:
-    try:
-        return 0, float(level), ""
-    except ValueError:
-        return 1, 0.0, level
 
 
 def _column(table: pd.DataFrame, paradigm: str) -> str:

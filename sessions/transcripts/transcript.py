@@ -17,7 +17,7 @@ from ...agents.chat.vision_check import LETTERS, letter_picture
 from ...agents.departures import paid_twice_at_most, refused
 from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
-from ...core.json_values import as_object
+from ...core.json_values import as_object, grouped
 from ...core.registry import as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
@@ -145,9 +145,7 @@ class Transcript:
         for event in self._events:
             if event["event"] == "step":
                 self._steps.setdefault(event["trial"], {})[event["step"]] = event
-        self._lines_of: dict[str, list[Mapping[str, Any]]] = {}
-        for line in self._lines:
-            self._lines_of.setdefault(line["trial"], []).append(line)
+        self._lines_of = grouped((line["trial"], line) for line in self._lines)
         self._apart: UnseenTrials | None = None
         try:
             self._settings: ChatSettings | None = ChatSettings.of_session(self.session.info)

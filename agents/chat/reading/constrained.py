@@ -65,7 +65,7 @@ def json_sentence(kind: ResponseKind, settings: Constraint) -> str:
 def read_constrained(kind: ResponseKind, text: str, settings: Constraint) -> Answer | None:
     """The answer in a reply that is JSON of the form that was asked for, and nothing else; else
     None."""
-    found = _object(text)
+    found = object_of(text)
     return kind.answer_from_json(found[ANSWER]) if found is not None and set(found) == set(_keys(settings)) else None
 
 
@@ -79,7 +79,7 @@ def loosely(text: str) -> str | None:
     inner = text.strip()
     if inner.startswith("```") and inner.endswith("```"):
         inner = inner.partition("\n")[2].removesuffix("```").strip()
-    found = _object(inner)
+    found = object_of(inner)
     if found is None:
         return None if inner.startswith("{") else text
     answer = found.get(ANSWER)
@@ -93,7 +93,7 @@ def _keys(settings: Constraint) -> tuple[str, ...]:
     return {"none": (ANSWER,), "after": (ANSWER, REASONING), "before": (REASONING, ANSWER)}[settings.reasoning]
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def object_of(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is; None when it is none, or holds a key twice."""
     try:
         found = json.loads(

@@ -8,7 +8,6 @@ answers, or takes away what is none. Nothing is guessed: what stays unclear stay
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -18,6 +17,7 @@ from ....paradigms import Answer, ResponseKind
 from ....paradigms.responses import Cells, Choice, Continuous, Rating, SerialOrder, TypedText
 from ....paradigms.responses.sequence import BLANK
 from ....paradigms.responses.wording import with_gaps
+from .constrained import object_of
 
 #: Keys under which models put the answer in a JSON object of their own, the first one that is
 #: there.
@@ -472,19 +472,7 @@ def json_object(text: str) -> dict[str, Any] | None:
     inner = text.strip()
     fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", inner, re.DOTALL)
     inner = fenced[1] if fenced else inner
-    if not inner.startswith("{"):
-        return None
-    try:
-        found = json.loads(inner, strict=False, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return dict(pairs)
+    return object_of(inner) if inner.startswith("{") else None
 
 
 def json_text(found: Mapping[str, Any], kind: ResponseKind) -> str:
