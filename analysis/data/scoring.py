@@ -19,6 +19,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
+from ...core.json_values import grouped
 from ...core.verdicts import VerdictRule
 from .coding import absent, apart, as_text, booleans, coded, groups, packed
 from .ratings import score_halves, with_confidence
@@ -277,9 +278,7 @@ class Oddities:
             )
 
     def _people(self) -> Iterator[str]:
-        alike: dict[str, list[str]] = {}
-        for name in sorted(self.people):
-            alike.setdefault(_key(name), []).append(name)
+        alike = grouped((_key(name), name) for name in sorted(self.people))
         several = [names for names in alike.values() if len(names) > 1]
         if several:
             written = "; ".join(" and ".join(map(repr, names)) for names in several[:_NAMES])

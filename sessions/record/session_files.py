@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails, SchemaValidator, from_json
 
 from ...core.atomic_files import read_lines
 from ...core.errors import SpanLabError
-from ...core.json_values import as_object
+from ...core.json_values import as_object, grouped
 from .events import AskedStep, Event, Score, TrialStart
 from .further_events import FURTHER_EVENTS, tag_of
 from .marking import fields_of, inner_models
@@ -462,10 +462,7 @@ def replies_by_trial(
 ) -> dict[str, list[Mapping[str, Any]]]:
     """Return the saved requests and replies of every trial, in order. Sessions of older versions
     have them among the events."""
-    replies: dict[str, list[Mapping[str, Any]]] = {}
-    for event in events:
-        if event["event"] == "reply":
-            replies.setdefault(event["trial"], []).append(event["reply"])
+    replies = grouped((event["trial"], event["reply"]) for event in events if event["event"] == "reply")
     for line in lines:
         if is_reply(line):
             replies.setdefault(line["trial"], []).append(line)
