@@ -78,20 +78,21 @@ SchedulerOption = Annotated[
 
 @contextmanager
 def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar that appears when the work takes longer than two seconds.
+    """A progress bar at a terminal that appears when the work takes longer than two seconds.
 
     Parameters
     ----------
     tally : a text beside it that is asked for as often as the bar is drawn, in place of the time
         that is left; the bar then appears when it is first told
     """
+    import sys
     import time
 
     began, bar, task = time.monotonic(), None, None
 
     def tell(done: int, total: int) -> None:
         nonlocal bar, task
-        if bar is None and (tally is not None or time.monotonic() - began > 2):
+        if bar is None and sys.stderr.isatty() and (tally is not None or time.monotonic() - began > 2):
             from rich.console import Console
             from rich.progress import (
                 BarColumn,

@@ -4,6 +4,9 @@ guessing gets."""
 from __future__ import annotations
 
 import re
+import sys
+import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanlab.cli.commands.listing import compact, factors, print_table
+from spanlab.cli.options import progress_bar
 from spanlab.paradigms import Paradigm, list_paradigms, load_paradigm
 from spanlab.paradigms.library import card
 
@@ -151,6 +155,17 @@ def test_chance_of_some(run: Run) -> None:
         ["cs", "distractor", "load 1, 3, 5", "both", "2 to 10", "0.5", "0.5", "0.00098 to 0.25"],
     ]
     assert {line.partition(":")[0] for line in legend.strip().splitlines()} == set(lines[0][4:])
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_of_work_that_takes_long_is_for_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
+) -> None:
+    monkeypatch.setattr(time, "monotonic", count(0, 3).__next__)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    with progress_bar("guessing") as tell:
+        tell(1, 2)
+    assert bool(capsys.readouterr().err) == terminal
 
 
 def test_chance_takes_filters(run: Run, things: None) -> None:
