@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -128,7 +129,8 @@ def at_margin(effect: Effect, by: Sequence[str], centre: Mapping[Place, float]) 
     direction = next((sign for sign in (-farthest, farthest) if beyond(sign) > 0), None)
     if direction is None:
         raise ValueError(f"no shares differ by {effect.margin:g} in {effect.name}")
-    return moved(brentq(beyond, 0, direction))
+    step: Any = brentq(beyond, 0, direction)
+    return moved(step)
 
 
 def true_difference(

@@ -172,7 +172,8 @@ def test_the_records_are_not_looked_at_for_every_request(tmp_path: Path) -> None
 
     offer = ParadigmOffer.checked("vsr", tmp_path, trials=1)
     board = MonitorBoard(VisitDesk(offer, print))
-    board._watch = Counted()  # pyright: ignore[reportPrivateUsage]
+    counted: Any = Counted()
+    board._watch = counted  # pyright: ignore[reportPrivateUsage]
     for _ in range(50):
         board.now()
     assert Counted.looks == 1
