@@ -148,23 +148,24 @@ def rates(suite: Suite, samples: int = 400) -> str:
     """A Markdown table of how often verdicts are given."""
     lines = [
         (
-            "| effect | margin | like people: same | like people: differs | guesser's distance | guesser: differs |"
-            " guesser: same |"
+            "| effect | margin | like people: same | like people: differs | at the margin: same | guesser's distance |"
+            " guesser: differs | guesser: same |"
         ),
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for effect in suite.effects:
         if effect.paradigm in NBACK:
             continue
-        like, guesser = (verdicts(effect, model, samples) for model in ("like", "guesser"))
+        like, edge, guesser = (verdicts(effect, model, samples) for model in ("like", "at the margin", "guesser"))
         by, means = means_of(effect.paradigm)
         apart = true_difference(effect, dict.fromkeys(means, CHANCE[effect.paradigm]), everybody(means), by)
         shares = [
-            f"{count / samples:.0%}" for count in (like["same"], like["differs"], guesser["differs"], guesser["same"])
+            f"{count / samples:.0%}"
+            for count in (like["same"], like["differs"], edge["same"], guesser["differs"], guesser["same"])
         ]
         lines.append(
-            f"| {effect.name} | {effect.margin:g} | {shares[0]} | {shares[1]} | {apart:+.1f} | {shares[2]} |"
-            f" {shares[3]} |".replace("-", "−")
+            f"| {effect.name} | {effect.margin:g} | {shares[0]} | {shares[1]} | {shares[2]} | {apart:+.1f} |"
+            f" {shares[3]} | {shares[4]} |".replace("-", "−")
         )
     return "\n".join(line.replace("−−−", "---") for line in lines)
 
