@@ -27,7 +27,12 @@ from .comparison import crowd_of
 VERDICTS = (
     VerdictRule(
         name="nearest to people",
-        says=("Closest to people", "There is no leaderboard: …"),
+        says=(
+            "Closest to people",
+            "There is no leaderboard: …",
+            "its curve is flat, or not distinguishable from a flat one",
+            "people's curves are not distinguishable from curves with nothing in common",
+        ),
         rests_on=(
             "correlations of a model's curve with each person's, as a share of the noise ceiling, with an interval over"
             " people"
