@@ -478,13 +478,9 @@ def recoloured(spec: Mapping[str, Any], colours: Mapping[str, str]) -> dict[str,
     def changed(part: Any) -> Any:
         if isinstance(part, Mapping):
             return {key: changed(value) for key, value in part.items()}
-        return (
-            [changed(one) for one in part]
-            if isinstance(part, list)
-            else colours.get(part, part)
-            if isinstance(part, str)
-            else part
-        )
+        if isinstance(part, list):
+            return [changed(element) for element in part]
+        return colours.get(part, part) if isinstance(part, str) else part
 
     return {key: value if key == "data" else changed(value) for key, value in spec.items()}
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ...core.atomic_files import write_whole
 from ..data.style import CONDITION, Look
-from ..figures.charts import for_page, save
+from ..figures.charts import for_page, recoloured, save
 
 
 @dataclass(frozen=True)
@@ -91,19 +91,7 @@ def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, A
     """A declaration whose colours of answerers are those of the page, which has one set for light
     and one for dark; conditions keep their own."""
     named = {look.light: f"var(--agent-{number})" for number, look in enumerate(styles) if look.kind != CONDITION}
-
-    def changed(part: Any) -> Any:
-        if isinstance(part, dict):
-            return {key: changed(value) for key, value in part.items()}
-        return (
-            [changed(element) for element in part]
-            if isinstance(part, list)
-            else named.get(part, part)
-            if isinstance(part, str)
-            else part
-        )
-
-    return {key: value if key == "data" else changed(value) for key, value in spec.items()}
+    return recoloured(spec, named)
 
 
 def names_of_files(names: Iterable[str]) -> Mapping[str, str]:
