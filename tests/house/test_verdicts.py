@@ -219,8 +219,13 @@ def test_what_commands_print_judges_only_as_declared(typed: str, run: Run, answe
     assert undeclared("\n".join([out, err, *texts]), [*SAID, *EXPLANATIONS]) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("data", ["golden", "answers.csv", "detection.csv", "groups.csv"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        "golden",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("answers.csv", "detection.csv", "groups.csv")),
+    ],
+)
 def test_what_a_page_says_judges_only_as_declared(data: str, answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder, "save", lambda *_: [])
     page = compare([answered / data], answered / "out", Options(models=True, margins=read_margins(["5points"])))
