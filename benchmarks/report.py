@@ -5,54 +5,23 @@ python benchmarks/report.py [FEW MANY]
 python benchmarks/report.py --against PYTHON DATA     a page of these data, here and with another installation's Python, one after the other
 python benchmarks/report.py --parts DATA              what a page of these data takes its processor time for
 
-Measured once: the page of 200 networks that took the same 48 lists (43,200 rows), without models,
-took 30 s of processor time. The page of the demonstration's data took .75 of what it took before
-figures were declared as plain data (.70 and .77 in two rounds, on a busy machine), and .61 to .66
-in later rounds, with more figures. Leaving out the code of chat models where there is none, and
-Bayes factors as sums, took another .09 of a page of one network and two yardsticks in two
-paradigms.
+Measured, in processor time of a machine with two cores; what was made quicker left every file as it
+was, byte for byte (of PDF files the length: vl-convert orders their parts at random).
 
-Why it does not halve: of that page (10 figures, without models) 22 to 24 % is importing, and 36 to
-39 % is what vl-convert does, which draws: 11 to 12 % from Vega-Lite to Vega, 15 to 16 % from there
-to SVG (most of it measures texts), 10 to 11 % to PDF. A figure takes it nearly 4 % of the page.
-What is left for SpanLab's own code is 40 %: even if it took no time, a page would take more than
-half.
+The page of the demonstration's data takes 3.6 s (3.1 to 3.2 of them the program's own, five times,
+beside two busy programs), of which importing takes 1.1 s, vl-convert .9 s (three figures; those
+that are folded are drawn by the page when they are opened), mixed models .9 s and resampling .5 s;
+the rest is spread over hundreds of functions. The first time after an installation it takes 2 s
+more, in which Python compiles 1,100 modules: measure with ``PYTHONDONTWRITEBYTECODE`` unset, as this
+script does for others.
 
-Since then, folded figures are drawn by the page when they are opened, and three of the seven
-figures of the demonstration's data are still written as files. On a busy machine of two cores (load
-8 to 14) that page took 12.6 to 14.9 s of processor time before, of which 3.5 s was drawing seven
-figures (0.8 s of them the start of vl-convert). The page of 12 paradigms and 33 answerers (89,100
-rows, with models where these are few enough) took 78 s afterwards, of which 2 s was drawing 3 of
-its 44 figures, and 470 MB. What took longest there: tables of figures 20 s, models 14 s, tests
-against guessing 10 s.
+NumPy's threads took a sixth of it, waiting for each other over small matrices (3.8 and 3.2 s, five
+times each): a report is made with one. Circles of unused objects, which it hardly has, are not
+looked for (.7 s of a page that took 11.8 s on a busier machine). Rows of tables, cells of N-back,
+pairs of answerers and draws of resamples are computed once for all tables that need them.
 
-Then tests against guessing and contrasts of models were computed without small tables of pandas,
-with the same results to the last digit. Reading the answers and testing them against guessing took
-18.9 s of processor time before and 8.1 s afterwards (both data sets together), the page of 12
-paradigms and 33 answerers 74.8 and 63.9 s (455 MB), one after the other at a load of 12, where a
-loop of Python takes nearly twice the processor time of a quiet core. The page of the
-demonstration's data took 13.2 and 14.1 s at that load: no proven gain. A quarter of it is
-importing, a fifth drawing.
-
-Then cells that several figures, tables and tests need were computed once. A page of 85,536 rows (12
-paradigms, 33 networks of :func:`answers`) took 31.7 s before and 23.2 s afterwards (443 MB), and is
-the same, byte for byte. That of the demonstration's data took 11.8 and 11.4 s (medians of five, in
-turn, at a load of 5), with 7 % fewer calls of functions. Importing takes 2.5 s of it, starting
-vl-convert 0.9 s, and mixed models about a seventh; the rest is spread over hundreds of functions.
-
-Then circles of unused objects were no longer looked for, neither while a page is made nor when the
-process ends (0.7 s of it); rows of tables, cells of N-back, questions with times, pairs of
-answerers, entry points and draws of resamples were computed once, or with plain numbers. All files
-stayed the same, byte for byte (of PDF files the length: vl-convert orders their parts at random).
-The page of the demonstration's data took .86 of what it took before (median of eight pairs, one
-after the other, .80 to .97); the smallest were 11.8 and 9.6 s, at loads of 8 to 13. A page of 319
-sessions in eight paradigms, without models, took .88 (53.6 and 47.2 s, once, at a load of 12).
-
-What is left, in a round of 11.5 s at a load of 8: importing 2.8 s (pandas with numpy and pyarrow
-nearly 1, scipy 0.7), vl-convert 2.1 s (its start 1.0, PDF 0.3), mixed models 1.7 s, resampling
-0.8 s, reading the sessions 0.6 s, conversations of chat models 0.4 s, and everything else (tables,
-figures as data, sentences, the page) 3 s, of which no function takes a tenth. Importing, drawing
-and models alone take 6.6 s. So a page with these models and three figures does not get below 4 s.
+The page of 12 paradigms and 33 networks of :func:`answers` (85,536 rows) took 23.2 s and 443 MB, at
+a load of 12; that of 200 networks with 48 lists each (43,200 rows), without models, 30 s.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -111,7 +80,8 @@ def against(other: str, data: str) -> None:
     """What a page takes here, as a share of what it takes with another installation, processor time
     of all that is run: the quicker of a few rounds each, in turn."""
     spent: dict[str, list[float]] = {other: [], sys.executable: []}
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    # what is compiled is kept, as with everybody who makes a second page
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
     for number in range(ROUNDS):
         for python, seconds in spent.items():
             folder = tempfile.mkdtemp(prefix=f"spanlab-report-{number}-")
