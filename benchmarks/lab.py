@@ -100,7 +100,7 @@ def frame_cost(stage: Stage, percept: Percept) -> float:
     def draw(display: Display) -> None:
         stage.renderer.draw(display.stimulus)
         if sheet is not None:
-            stage.surface.draw(sheet, 2, stage.mouse.at, stage.window.now())
+            stage.surface.draw(sheet, 2, stage.presses.mouse.at, stage.window.now())
 
     return max(median_cost(stage, partial(draw, display)) for display in percept.displays)
 

@@ -125,7 +125,7 @@ class Participant(WindowAgent):
                 looks,
                 self._refractory_times(),
             )
-            self._stage.box = self._box
+            self._stage.presses.box = self._box
             if options.display is not None:
                 self._differences = options.display.differences(self._stage.apparatus())
         return self._stage
@@ -148,7 +148,7 @@ class Participant(WindowAgent):
             if self._box is None:
                 self._box = open_box(self._box_address, _psychopy_now)
                 if self._stage is not None:
-                    self._stage.box = self._box
+                    self._stage.presses.box = self._box
             self._box.check()
         if self._port is not None:
             self._sender = self._sender or TriggerSender(self._port, self._tell)
@@ -210,11 +210,11 @@ class Participant(WindowAgent):
             when the participant presses Escape and leaves.
         """
         if (stage := self._stage) is not None:
-            if stage.late_until is not None and (left := stage.late_until - stage.window.now()) > 0:
+            if stage.presses.late_until is not None and (left := stage.presses.late_until - stage.window.now()) > 0:
                 self.rest(left * 1000.0)
-            stage.set_aside()
-            stage.note_aside()
-            stage.afterwards = stage.late_until = None
+            stage.presses.set_aside()
+            stage.presses.note_aside()
+            stage.presses.afterwards = stage.presses.late_until = None
         if self._sender is not None:
             self._sender.over()
 
@@ -478,7 +478,7 @@ class ParticipantEpisode(WindowEpisode):
             stage = self.player.stage
             self._sender.listen()
             self.player.marker = Marker(
-                self._sender, codes, write, stage.window.now, lambda: stage.window.grid.due, stage.ms
+                self._sender, codes, write, stage.window.now, lambda: stage.window.grid.due, stage.clock.ms
             )
 
     @override

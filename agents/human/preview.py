@@ -106,18 +106,18 @@ class Preview:
     def _show(self, view: View) -> int:
         """Show one display; 1 for the next one, -1 for the one before, 0 to leave."""
         stage = self._stage
-        stage.forget()
+        stage.presses.forget()
         stage.pointer(False)
         draw = self._drawer(view)
         sounding = Sounding(
-            stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound
+            stage.speaker, stage.window.now, stage.clock.ms, lambda: stage.renderer.rings, stage.renderer.no_sound
         )
         sounding.due(view.display, stage.window.now(), 0)
         stage.tell("page", at := stage.replace(None, draw))
         sounding.came(at)
         while True:
             stage.guard(0.003)
-            for press in stage.take():
+            for press in stage.presses.take():
                 name = "space" if press.device == "click" else press.key
                 if name == "escape":
                     return 0

@@ -111,7 +111,7 @@ class SimulatedParticipant(Participant):
         if self._xtest is None:
             self._xtest = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
             stage.attendant = self
-            stage.checks.append(self._xtest.check)
+            stage.presses.checks.append(self._xtest.check)
         return stage
 
     @override

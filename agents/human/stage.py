@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gc
-import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -18,17 +17,16 @@ from ...stimuli.render.window import WindowRenderer
 from ...stimuli.scene import BACKGROUND
 from ..base import Shown
 from .display.focus import Focus
-from .display.frames import apart
 from .display.lettering import PictureStore
 from .display.patch import Patch, PatchView
+from .display.session_clock import SessionClock
 from .display.surface import SurfaceView
 from .display.theme import THEMES, ThemeName
 from .display.watchdog import Watchdog
 from .display.window import LabWindow, Screen
-from .input.answering import Press
-from .input.buttons import Box
 from .input.keyboard import Backend, Keyboard
 from .input.mouse import Mouse
+from .input.presses import Presses
 from .input.refractory import USUAL, Refractory
 
 #: Width of the canvas in degrees of visual angle, or as large as the window allows.
@@ -39,8 +37,6 @@ _LINES, _BESIDE = 42, 13
 #: Height of letters, in pixels, below which words would not be read.
 _SMALLEST = 11
 _NOTHING = object()
-#: Seconds by which two clocks must part before it is said.
-CLOCK_JUMP = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +104,7 @@ def letter_beside(letter: int, high: int, canvas: int) -> int:
 
 
 class Stage:
-    """The open window, its renderer, keyboard and mouse, and the session's clock.
+    """The open window with its renderer, the presses of the participant, and the session's clock.
 
     Parameters
     ----------
@@ -163,35 +159,22 @@ class Stage:
         self.speaker = Speaker(self.window.now)
         self.renderer = WindowRenderer(self.window.win, self.canvas_px, self.speaker, say, palette=looks.palette)
         self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px, self.theme)
-        self.keyboard = Keyboard(keyboard, say)
-        self.mouse = Mouse(self.window.win, self.surface.to_canvas)
         self.focus = Focus(self.window.win.winHandle, self.window.now)
         left, top = self.window.corner()
         self.watchdog = Watchdog(
             (left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection
         )
+        self.presses = Presses(
+            Keyboard(keyboard, say),
+            Mouse(self.window.win, self.surface.to_canvas),
+            self.surface.button_at,
+            self.watchdog.check,
+        )
+        self.clock = SessionClock(self.window.now, say)
         self.attendant: Attendant | None = None
-        #: asked whenever keyboard and mouse are looked after; each raises SpanLabError when nothing
-        #: more can come from its side
-        self.checks: list[Callable[[], object]] = []
-        self.box: Box | None = None
         self.on: OnScreen | None = None
-        self.queue: list[Press] = []
         #: when the interval before the coming trial began, in seconds on PsychoPy's clock
         self.rested: float | None = None
-        #: what was pressed between two trials, such as an answer to the last question of the one
-        #: before that came too late
-        self.aside: list[Press] = []
-        #: takes what is pressed after a trial, until the next one begins, and counts from when its
-        #: last step came on; None before the first one
-        self.afterwards: Callable[[Sequence[Press]], None] | None = None
-        #: until when (s) somebody may still want to answer the last question, too late
-        self.late_until: float | None = None
-        #: the press that ended the last step or page; None where the clock ended it
-        self.ended_by: Press | None = None
-        self._say = say
-        self._zero = self.window.now()
-        self._beside = self.window.now() - time.monotonic()
         self._drawn: Hashable = _NOTHING
         self._ahead: Hashable = _NOTHING
         for _ in range(2):  # a window takes a new colour with its next flip
@@ -214,30 +197,6 @@ class Stage:
                 " check the given width of the screen and the distance"
             )
         return canvas
-
-    # -- the session's clock -----------------------------------------------------------------------
-
-    def ms(self, at: float) -> float:
-        """Seconds on PsychoPy's clock as ms on the session's, which starts when the window opens."""
-        return (at - self._zero) * 1000.0
-
-    def clock_jump(self) -> float:
-        """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since
-        the last call.
-
-        On Linux the former is the wall clock, which may be set while a session runs. 0 when the two
-        cannot be read together because the machine is busy.
-        """
-        beside, within = apart(self.window.now, time.monotonic)
-        if within >= 0.001:
-            return 0.0
-        jump, self._beside = beside - self._beside, beside
-        if abs(jump) > CLOCK_JUMP:
-            self._say(
-                f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is"
-                " marked in the record."
-            )
-        return jump * 1000.0
 
     # -- the screen --------------------------------------------------------------------------------
 
@@ -271,8 +230,8 @@ class Stage:
         while; ``attend`` is called when something was pressed."""
 
         def look() -> None:
-            self.collect()
-            if attend is not None and self.queue:
+            self.presses.collect()
+            if attend is not None and self.presses.waiting:
                 attend()
 
         self.window.wait(seconds, look)
@@ -286,7 +245,7 @@ class Stage:
             self.on.put(at, self.on.refreshes + passed)
         self.on = what
         if what is not None:
-            what.onset, what.onset_ms, what.stamp_late = at, self.ms(at), self.window.stamp_late
+            what.onset, what.onset_ms, what.stamp_late = at, self.clock.ms(at), self.window.stamp_late
         return at
 
     def ready(self, draw: Callable[[], object], state: Hashable) -> None:
@@ -313,55 +272,6 @@ class Stage:
             self.on.refreshes += passed
             self.on.dropped += passed - 1
 
-    # -- input -------------------------------------------------------------------------------------
-
-    def collect(self) -> None:
-        """Read keyboard and mouse into :attr:`queue`, ordered by time.
-
-        Raises
-        ------
-        SpanLabError
-            when the display or a keyboard has gone away, or the simulated participant cannot press
-            keys any more.
-        """
-        self.watchdog.check()
-        for check in self.checks:
-            check()
-        keys = self.keyboard.poll()
-        if self.box is not None:
-            keys = self.box.with_buttons(keys)
-        fresh = keys + self.mouse.poll(self.surface.button_at)
-        if fresh:
-            self.queue = sorted(self.queue + fresh, key=lambda press: press.time)
-
-    def take(self) -> list[Press]:
-        """Everything that was pressed and not yet taken."""
-        presses, self.queue = self.queue, []
-        return presses
-
-    def forget(self) -> None:
-        """Forget every press until now."""
-        self.keyboard.clear()
-        self.mouse.clear()
-        if self.box is not None:
-            self.box.with_buttons(())
-        self.queue, self.aside = [], []
-
-    def set_aside(self) -> list[Press]:
-        """Nobody waits for what was pressed until now; the record of the next trial has it all the
-        same. Returns it."""
-        self.collect()
-        presses = self.take()
-        self.aside += presses
-        return presses
-
-    def note_aside(self) -> None:
-        """Put what was pressed since the last trial, and meant nothing, on its record. Before the
-        first trial nobody waits for presses: they are forgotten."""
-        if self.afterwards is not None and self.aside:
-            self.afterwards(self.aside)
-        self.aside = []
-
     def pointer(self, visible: bool) -> None:
         """Show or hide the mouse pointer."""
         if bool(self.window.win.mouseVisible) != visible:
@@ -374,12 +284,13 @@ class Stage:
 
     def apparatus(self) -> dict[str, Any]:
         """Return what was found, fit for JSON."""
+        keyboard = self.presses.keyboard
         return {
             **self.window.apparatus(),
             "canvas_px": self.canvas_px,
-            "keyboard": self.keyboard.backend,
-            "keyboard_precision_ms": self.keyboard.precision_ms,
-            "key_names": self.keyboard.key_names,
+            "keyboard": keyboard.backend,
+            "keyboard_precision_ms": keyboard.precision_ms,
+            "key_names": keyboard.key_names,
             "tones": self.renderer.tones,
             **({"sound": sound} if (sound := self.speaker.facts()) else {}),
             "refractory": self.refractory.record(),
@@ -392,7 +303,7 @@ class Stage:
         self.watchdog.close()
         self.speaker.close()
         if not self.watchdog.trouble:  # Psychtoolbox would wait for ever for a keyboard that is gone
-            self.keyboard.close()
+            self.presses.keyboard.close()
         if not self.watchdog.gone:
             self.window.close()
 

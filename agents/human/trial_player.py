@@ -16,12 +16,13 @@ from ...paradigms.responses.keys import is_button
 from ...stimuli.kinds.plain import Tone
 from ..base import Response, Shown
 from ..interruptions import TrialCut
+from .display.session_clock import CLOCK_JUMP
 from .display.surface import ACKNOWLEDGE
 from .input.answering import AnswerSheet, Press
 from .input.refractory import TOO_SOON
 from .pages.between_trials import pause
 from .sounding import FIRST_AHEAD, Sounding
-from .stage import CLOCK_JUMP, OnScreen, Stage
+from .stage import OnScreen, Stage
 from .step_account import StepAccount, time_of
 from .triggers.marker import Marker
 
@@ -78,7 +79,7 @@ class Player:
         #: whether anything of the trial but fixation and empty screens has been seen
         self._item_seen = False
         self._sounding = Sounding(
-            stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound
+            stage.speaker, stage.window.now, stage.clock.ms, lambda: stage.renderer.rings, stage.renderer.no_sound
         )
         #: takes what is pressed after the trial and came too late for it, fit for JSON
         self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
@@ -143,7 +144,7 @@ class Player:
             self._acknowledge(step)
             if step.sheet is not None and step.over:
                 step.ended_by = step.sheet.answered_by
-            self.stage.ended_by = step.ended_by if step.over or step.gone_on else None
+            self.stage.presses.ended_by = step.ended_by if step.over or step.gone_on else None
             self._end(step)
         finally:
             gc.enable()
@@ -174,7 +175,7 @@ class Player:
                 raise ValueError("the display that came is not the one that was announced")
             on.sink, on.index = shown, 0
         else:
-            self.stage.collect()
+            self.stage.presses.collect()
             self._await_sound(first)
             on = self._account(percept, 0, shown)
             self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
@@ -187,21 +188,21 @@ class Player:
             {"monotonic_s": round(time.monotonic(), 4)},
             self._asked,
             self._place,
-            before=self.stage.ended_by,
+            before=self.stage.presses.ended_by,
         )
         if any(isinstance(display.stimulus, Tone) for display in percept.displays):
             step.notes["tone"] = self.stage.renderer.tones
         self._note_sound(step, 0)
-        for press in self.stage.aside:
+        for press in self.stage.presses.aside:
             step.notes.setdefault("before_trial", []).append(press.record(step.onset))
-        self.stage.aside, self.stage.afterwards = [], None
+        self.stage.presses.aside, self.stage.presses.afterwards = [], None
         self._item_seen = self._item_seen or percept.model_step
         if earlier is not None:
             self._note_focus(earlier, on.onset)
         if self.stage.rested is not None:
             step.notes["interval_ms"] = round((on.onset - self.stage.rested) * 1000.0, 3)
             self.stage.rested = None
-        jump = self.stage.clock_jump()
+        jump = self.stage.clock.jump()
         if abs(jump) > CLOCK_JUMP * 1000:
             step.notes["clock_jump_ms"] = round(jump, 1)
         self._earlier = earlier
@@ -355,9 +356,9 @@ class Player:
                 until + DELIVERY, self.stage.window.now() + self.stage.window.grid.period
             )  # no clock that is set meanwhile holds this up
             while (left := end - self.stage.window.now()) > 0:
-                self.stage.collect()
+                self.stage.presses.collect()
                 self.stage.window.sleep(min(left, 0.0005))
-        self.stage.collect()
+        self.stage.presses.collect()
         self._attend(step, until=until)
 
     def _wait_for_window(self, step: StepAccount, display: Display) -> None:
@@ -383,7 +384,7 @@ class Player:
 
     def finish(self) -> None:
         """The trial is over: clear the screen, close the account of the last display, and tidy up."""
-        self.stage.collect()
+        self.stage.presses.collect()
         at, self._cleared = self._cleared, None
         if at is None:
             at = self.stage.replace(None, self.stage.backdrop)
@@ -396,7 +397,7 @@ class Player:
 
     def cut(self) -> None:
         """The trial is cut off: as :meth:`finish`, but without an end that others are told of."""
-        self.stage.forget()
+        self.stage.presses.forget()
         self._sounding.silence()
         self._close(self.stage.replace(None, self.stage.backdrop))
         if self.marker is not None:
@@ -410,23 +411,23 @@ class Player:
         if last is None:
             return
         self._note_focus(last, at)
-        self.stage.collect()
+        self.stage.presses.collect()
         self._earlier = last
-        for press in self.stage.take():
+        for press in self.stage.presses.take():
             if press.escapes:
-                self.stage.queue.append(press)  # who has pressed it waits for the pause
+                self.stage.presses.waiting.append(press)  # who has pressed it waits for the pause
             elif press.time < at:
                 self._belongs_earlier(press)
             else:
-                self.stage.aside.append(press)
+                self.stage.presses.aside.append(press)
         closed = (
             last.sheet.closes
             if last.sheet is not None and not last.sheet.complete and last.sheet.ask.late == "record"
             else None
         )
-        self.stage.late_until = None if closed is None else closed + LATE
+        self.stage.presses.late_until = None if closed is None else closed + LATE
         if (note := self.note_late) is not None:
-            self.stage.afterwards = lambda presses: note([press.record(last.onset) for press in presses])
+            self.stage.presses.afterwards = lambda presses: note([press.record(last.onset) for press in presses])
 
     def _note_focus(self, step: StepAccount, until: float) -> None:
         """Note when the window had lost the focus within a step that lasted ``until`` (s)."""
@@ -439,9 +440,9 @@ class Player:
     def _attend(self, step: StepAccount, until: float = float("inf")) -> None:
         """Let presses have their effect: on this step, or on the one before where they happened
         before this one came on."""
-        for press in self.stage.take():
+        for press in self.stage.presses.take():
             if press.time >= until or (press.escapes and until < math.inf):
-                self.stage.queue.append(press)
+                self.stage.presses.waiting.append(press)
             elif press.escapes:
                 self._pause(step)
             elif press.time < step.onset:
@@ -468,7 +469,7 @@ class Player:
     def _attend_at_once(self, step: StepAccount) -> None:
         """While the next refresh is waited for, presses have their effect when they happen (their
         trigger codes do not wait for the frame); a pause waits."""
-        if not any(press.escapes for press in self.stage.queue):
+        if not any(press.escapes for press in self.stage.presses.waiting):
             self._attend(step)
 
     def _go_on(self, step: StepAccount, press: Press) -> str:
@@ -520,7 +521,7 @@ class Player:
         stage.on = on
         display = on.display
         stage.flip(lambda: self._draw(step, display))
-        stage.forget()
+        stage.presses.forget()
         away = stage.window.now() - began
         paused["for_ms"] = round(away * 1000, 1)
         on.away += away
@@ -542,7 +543,7 @@ class Player:
         """The first frame of a step, whose account has not begun yet."""
         self._draw_display(percept.displays[0])
         if percept.ask is not None:
-            self.stage.surface.draw(self._sheet(percept.ask, 0.0), self._asked, self.stage.mouse.at, 0.0)
+            self.stage.surface.draw(self._sheet(percept.ask, 0.0), self._asked, self.stage.presses.mouse.at, 0.0)
         elif percept.displays[0].ms is None:
             self.stage.surface.draw_hint()
 
@@ -552,7 +553,7 @@ class Player:
         else:
             self.stage.renderer.draw(display.stimulus)
         if step.sheet is not None:
-            self.stage.surface.draw(step.sheet, step.number, self.stage.mouse.at, self.stage.window.now())
+            self.stage.surface.draw(step.sheet, step.number, self.stage.presses.mouse.at, self.stage.window.now())
         elif display.ms is None:
             self.stage.surface.draw_hint()
 
@@ -561,7 +562,7 @@ class Player:
         surface = (
             None
             if step.sheet is None
-            else self.stage.surface.state(step.sheet, self.stage.mouse.at, self.stage.window.now())
+            else self.stage.surface.state(step.sheet, self.stage.presses.mouse.at, self.stage.window.now())
         )
         return id(step), id(display), surface
 

@@ -69,10 +69,10 @@ def show(
         )
         number += -1 if end == "back" else 1
     if seconds is None:
-        room.note_aside()
-        room.forget()
+        room.presses.note_aside()
+        room.presses.forget()
     else:
-        room.set_aside()
+        room.presses.set_aside()
     return end if page.options else ""
 
 
@@ -150,7 +150,7 @@ def _until(
         if seconds is None:
             room.tell(waits, at)
 
-    stopped = may_pause and any(press.escapes for press in room.set_aside())
+    stopped = may_pause and any(press.escapes for press in room.presses.set_aside())
     room.pointer(False)
     onset = room.replace(None, draw)
     if seconds is None:
@@ -162,26 +162,26 @@ def _until(
         offer_pause()
     while seconds is None or room.window.grid.due - onset < seconds - room.window.grid.period / 2:
         room.guard(0.003)
-        for press in room.take():
+        for press in room.presses.take():
             if seconds is not None:
-                room.aside.append(press)
+                room.presses.aside.append(press)
             if may_pause and press.escapes:
                 offer_pause()
                 continue
             if press.time - onset < LEAST:
                 if seconds is None:
-                    room.aside.append(press)
+                    room.presses.aside.append(press)
                 continue
             decision = decide(press)
             if decision:
-                room.ended_by = press
+                room.presses.ended_by = press
                 return decision
             if seconds is None:
-                room.aside.append(press)
+                room.presses.aside.append(press)
         room.ready(draw, id(draw))
         room.again()
     if may_pause and any(
-        press.escapes for press in room.set_aside()
+        press.escapes for press in room.presses.set_aside()
     ):  # while the last refresh was waited for, or what was done meanwhile took longer
         offer_pause()
     return "on"

@@ -250,7 +250,9 @@ def test_inherited_translations_may_be_of_texts_that_ones_own_timeline_has_not(t
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, str]]:
     """Pages that were shown, with their languages, at a window of 75 Hz."""
     found = FOUND | {"measured_hz": 75.0, "screen_px": [1280, 1024]}
-    stage = SimpleNamespace(window=SimpleNamespace(grid=FrameGrid(75)), apparatus=lambda: found, speaker=None)
+    stage = SimpleNamespace(
+        window=SimpleNamespace(grid=FrameGrid(75)), apparatus=lambda: found, speaker=None, presses=SimpleNamespace()
+    )
     shown: list[tuple[Any, str]] = []
     monkeypatch.setattr(participant_module, "Stage", lambda *given: stage)
     monkeypatch.setattr(between_trials, "show", lambda stage, page, language: shown.append((page, language)))

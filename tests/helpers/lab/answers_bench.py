@@ -68,8 +68,8 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
     injector.stdin.write(json.dumps({"start": start, "codes": codes, "touches": touches}))
     injector.stdin.close()
     while time.monotonic() < start - 0.05:
-        bench.stage.collect()
-    bench.stage.forget()
+        bench.stage.presses.collect()
+    bench.stage.presses.forget()
     onsets, found = [], []
     for number, percept in enumerate(percepts):
         episode.announce_next(percepts[number + 1] if number + 1 < steps else None, last=number + 1 == steps)

@@ -8,11 +8,13 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from typing_extensions import override
 
 from spanlab.agents.base import Response, Shown
 from spanlab.agents.human import stage as room_module
 from spanlab.agents.human import trial_player as player_module
 from spanlab.agents.human.display.frames import FrameGrid
+from spanlab.agents.human.display.session_clock import SessionClock
 from spanlab.agents.human.display.window import Screen
 from spanlab.agents.human.input.answering import CONFIRM_KEYS, Press
 from spanlab.agents.human.participant import ParticipantEpisode
@@ -148,6 +150,14 @@ class Attentive:
         return []
 
 
+class SteadyClock(SessionClock):
+    """Virtual time, which has nothing to do with the system's."""
+
+    @override
+    def jump(self) -> float:
+        return 0.0
+
+
 class VirtualStage(Stage):
     """The real stage, with everything in it that needs a screen replaced."""
 
@@ -162,6 +172,7 @@ class VirtualStage(Stage):
             "Keyboard": lambda *given, **named: self.fingers,
             "Mouse": lambda *given, **named: Mouse(),
             "Focus": lambda *given, **named: Attentive(),
+            "SessionClock": SteadyClock,
             "SurfaceView": lambda *given, **named: Surface(),
             **{
                 name: lambda *given, **named: Nothing()
@@ -172,9 +183,6 @@ class VirtualStage(Stage):
         with patch.multiple(room_module, gc=Nothing(), **stand_ins):
             super().__init__(Screen(), 10.0, "ptb", print)
         self.attendant = self
-
-    def clock_jump(self) -> float:
-        return 0.0
 
     def pointer(self, visible: bool) -> None: ...
 
