@@ -401,7 +401,7 @@ def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, w
 def _drawn(name: str, paradigm: str, sessions: Sequence[Path], widths_mm: Mapping[str, float]) -> str:
     """A figure as SVG for each kind of screen, so wide that its letters keep their size on the
     page; empty where these sessions do not have it."""
-    from ..analysis.figures.charts import Sheet, draw
+    from ..analysis.figures.charts import Sheet, draw, held
     from ..api import figure
     from ..sessions.record.reader import read_session
 
@@ -411,7 +411,8 @@ def _drawn(name: str, paradigm: str, sessions: Sequence[Path], widths_mm: Mappin
     try:
         drawn = figure(name, chosen, paradigm=paradigm)
         drawings = {
-            screen: draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm)) for screen, width_mm in widths_mm.items()
+            screen: held(draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm)))
+            for screen, width_mm in widths_mm.items()
         }
     except SpanLabError:
         return ""

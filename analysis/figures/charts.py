@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape, quoteattr, unescape
 
 from ...core.atomic_files import written_in
 from ...core.errors import SpanLabError
@@ -55,6 +55,8 @@ _WIDTH_TABLE = """
 500 222 833 556 556 556 556 333 500 278 556 500 722 500 500 500 334 260 334 584
 """
 _WIDTHS = [int(width) for width in _WIDTH_TABLE.split()]
+#: How much wider bold letters are.
+_BOLD = 1.06
 
 
 @dataclass(frozen=True)
@@ -392,6 +394,19 @@ def text_width(text: str, size: float) -> float:
     )
 
 
+def held(svg: str) -> str:
+    """A drawing for a page: its texts are as wide as they were measured, also where the browser has
+    neither Helvetica nor a typeface of its widths, and another one would be cut off or lie on marks.
+    (In a file whose words somebody may change, they would be squeezed.)"""
+
+    def measured(text: re.Match[str]) -> str:
+        look, size, words = text.groups()
+        wide = text_width(unescape(words), float(size)) * (_BOLD if re.search('font-weight="(bold|600)"', look) else 1)
+        return f'<text{look} textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs">{words}</text>'
+
+    return re.sub(r'<text((?=[^>]* font-size="([\d.]+)px")[^>]*)>([^<]{2,})</text>', measured, svg)
+
+
 def wrapped(text: str, size: float, width: float) -> list[str]:
     """A text in lines that are no wider than ``width`` px."""
     lines: list[str] = []
@@ -547,7 +562,7 @@ def composed(
         small = sheet.width_mm is not None and sheet.width_mm < 120
         size, below = (12.0, 9.0) if small else (look["fontSize"], look["subtitleFontSize"])
         subtitle = words.get("subtitle") or []
-        for line in wrapped(str(words.get("text", "")), size * 1.06, whole - 2 * pad):
+        for line in wrapped(str(words.get("text", "")), size * _BOLD, whole - 2 * pad):
             top += size * 1.2
             parts.append(_text(line, pad, top - 3, size, ink, look["font"], "bold"))
         for line in wrapped(" ".join([subtitle] if isinstance(subtitle, str) else subtitle), below, whole - 2 * pad):

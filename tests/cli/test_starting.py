@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -120,6 +123,40 @@ def test_the_result_of_the_demonstration_is_at_the_set_sizes_that_people_had(tmp
     )
     alike = replay("smu", agent="ideal", trials=8, levels={"set_size": [1, 2, 3, 4]}, data=tmp_path, say=lambda _: None)
     assert result_in_words([alike.folder]) == ["Spatial Memory Updating, correct: published people 86%, ideal 100%."]
+
+
+#: By how much each text of the page goes beyond its picture (px), as the page's title.
+BEYOND = """<script>document.title = JSON.stringify([...document.querySelectorAll(".desk > svg")].flatMap((svg) =>
+  [...svg.querySelectorAll("text")].map((text) =>
+    text.getBoundingClientRect().right - svg.getBoundingClientRect().right)));</script>"""
+
+
+def beyond(page: str, folder: Path) -> list[float]:
+    """What :data:`BEYOND` says of a page at a desk."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("there is no chromium here")
+    path = folder / "asked.html"
+    path.write_text(page + BEYOND, encoding="utf-8")
+    options = ["--headless", "--no-sandbox", f"--user-data-dir={folder / 'profile'}", "--window-size=1280,900"]
+    done = subprocess.run([browser, *options, "--dump-dom", path.as_uri()], capture_output=True, text=True, check=True)
+    title = re.search("<title>(.*?)</title>", done.stdout)
+    assert title is not None
+    return json.loads(title[1])
+
+
+@pytest.mark.slow
+def test_words_of_the_first_page_fit_where_letters_are_wide(tmp_path: Path) -> None:
+    """A browser without Helvetica takes another typeface; here a very wide one."""
+    session = replay("vsr", agent="capacity", trials=48, data=tmp_path / "data", say=lambda _: None)
+    path = demo.first_page([session.folder], [], tmp_path / "report" / "report.html", ["in words"])
+    page = re.sub('font-family="[^"]*"', 'font-family="monospace"', path.read_text(encoding="utf-8"))
+    (tmp_path / "held").mkdir()
+    (tmp_path / "free").mkdir()
+    held = beyond(page, tmp_path / "held")
+    assert len(held) > 20
+    assert max(held) < 0
+    assert max(beyond(re.sub(' textLength="[^"]*"', "", page), tmp_path / "free")) > 20, "a page that fails"
 
 
 class Server:

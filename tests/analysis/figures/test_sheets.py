@@ -16,7 +16,7 @@ from command_line import command_line
 
 from spanlab.analysis.data.scoring import WHO, score_table
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.charts import Sheet, draw, sheet_for, text_width, wrapped
+from spanlab.analysis.figures.charts import Sheet, draw, held, sheet_for, text_width, wrapped
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 from spanlab.analysis.means.within_people import of_each_person, within_people
 from spanlab.core.errors import SpanLabError
@@ -148,3 +148,13 @@ def test_lines_of_text_are_no_wider_than_they_may_be() -> None:
     assert " ".join(lines) == text
     assert len(lines) > 1
     assert max(text_width(line, 9) for line in lines) <= 150
+
+
+def test_texts_of_a_page_keep_the_width_that_they_were_measured_to_have() -> None:
+    text = '<text x="1" font-size="10px" fill="red">{}</text>'
+    assert held(text.format("a &amp; b")) == (
+        '<text x="1" font-size="10px" fill="red" textLength="23.4" lengthAdjust="spacingAndGlyphs">a &amp; b</text>'
+    )
+    assert held(text.format("7")) == text.format("7")
+    bold = '<text font-size="10px" font-weight="600">ab</text>'
+    assert f'textLength="{1.06 * text_width("ab", 10):.1f}"' in held(bold)
