@@ -107,6 +107,9 @@ def main() -> int:
     """Print a line for each room, and the sum."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--large"]
     root = Path(arguments[0]).resolve() if arguments else ROOT
+    if not root.is_dir():
+        print(__doc__)
+        return 2
     if "--large" in sys.argv[1:]:
         return print_large(root)
     rooms = by_room(root)

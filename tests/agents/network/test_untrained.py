@@ -8,8 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from before_training import BeforeTraining, _threshold, before_training  # noqa: E402
+
 from spanlab.agents.network.training.config import TrainingConfig  # noqa: E402
-from spanlab.agents.network.training.untrained import BeforeTraining, _threshold, before_training  # noqa: E402
 
 MODEL = {
     "hidden": 112,
