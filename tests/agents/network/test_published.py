@@ -219,7 +219,7 @@ def test_what_the_configuration_says_otherwise_is_noted_and_shapes_count(tmp_pat
 @pytest.mark.parametrize("name", TAKEN)
 def test_it_takes_every_paradigm_of_its_tasks(file: Path, tmp_path: Path, run: Run, name: str) -> None:
     status, printed, complained = run("replay", name, "--agent", f"network:{file}", "--trials", "3", "--seed", "2")
-    assert (status, complained.strip()) == (
+    assert (status, complained.splitlines()[0]) == (
         0,
         "spanlab: gru_16: a checkpoint of the WorM benchmark, gru with 16 units, 1,834,585 parameters, 14 tasks; "
         "epoch 195, best epoch 180, saved because max_multitask_val_acc, validation accuracy 0.8765",
