@@ -4,7 +4,7 @@ conditions that both have, each with the same weight."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..data.coding import records
 from ..data.loading import Data
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed
-from ..data.unread import testable
+from ..data.unread import WITHHELD, testable
 from ..effects.effect import Effect, published_curve
 from ..effects.registry import EFFECTS
 from ..means.cell_means import Cells, place_of, unit_means
@@ -35,7 +35,10 @@ class Difference:
     agent, against : who, and the people
     value, low, high : the difference of shares, and its 95% interval; NaN where there is none
     conditions : how many conditions both have
-    over : what these conditions are, in words; empty where there is only one for everybody
+    over : what these conditions are, in words; empty where there is only one for everybody; levels
+        stand beside a column of which somebody has more
+    left_out : how many conditions both have that are in no mean, since too many replies could not be
+        read; mostly empty
     units : of the agent: how many, and what they are
     note : why there is no interval
     share, share_low, share_high : the agent's own mean over these conditions
@@ -59,6 +62,7 @@ class Difference:
     people_low: float = math.nan
     people_high: float = math.nan
     tested: Apart | None = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> 
         Published people who lack one of them are left out.
     """
     shown, cells, points = _conditions(data, paradigm, tested=True)
+    had = _conditions(data, paradigm)[2]
     people = next((who for who in points if who[1] == PARTICIPANT.name), None)
     differences = {}
     for who, places in points.items():
@@ -107,9 +112,13 @@ def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> 
         )
         if shared:
             mine, theirs = (_mean(cells, [at[place] for place in shared]) for at in (places, points[people]))
-            unit = cells.unit[places[shared[0]]]
             differences[who[2]] = _difference(
-                who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit
+                (who[2], _lower_first(people[2])),
+                (mine, theirs),
+                cells.unit[places[shared[0]]],
+                conditions=len(shared),
+                over=_over(shown[0], shared, {*had[who], *had[people]}) if shown else "",
+                left_out=_left_out({*had[who]} & {*had[people]} & (within or {*had[who]}), shared),
             )
     effects = shown if within is None else [effect for effect in shown if effect.by == shown[0].by]
     return _from_published(data, paradigm, effects, None if people is None else people[2], within) | differences
@@ -138,12 +147,11 @@ def at_common_conditions(data: Data, paradigm: str, differences: Mapping[str, Di
     common = everywhere.intersection(*curves)
     if not common:
         return CommonConditions(False, "", {}, {})
-    words, left = [], everywhere
-    for at, name in enumerate(effect.by):
-        levels = {place[at] for place in common}
-        if levels != {place[at] for place in left}:
-            words.append(f"{_plain(name)} {_levels(levels)}")
-            left = {place for place in left if place[at] in levels}
+    words = [
+        f"{_plain(name)} {levels}"
+        for name, levels in zip(effect.by, _narrowed(common, everywhere), strict=True)
+        if levels
+    ]
     order = sorted(common, key=str)
     means = {
         who[2]: _mean(cells, [places[place] for place in order])
@@ -154,7 +162,7 @@ def at_common_conditions(data: Data, paradigm: str, differences: Mapping[str, Di
     same = all(curve == common for curve in curves)
     return CommonConditions(
         same,
-        " and ".join(words) or _over(effect),
+        " and ".join(words) or _over(effect, common, common),
         shares,
         from_people(data, paradigm, common),
         effect.name,
@@ -202,6 +210,7 @@ def _from_published(
         if within is not None and not within <= set(curve):
             return {}
         cells = unit_means(effect.prepared(testable(data.scored.parts[paradigm], effect.by)), effect.by)
+        had = unit_means(effect.prepared(data.scored.parts[paradigm]), effect.by).points(effect.by)
         differences = {}
         for who, places in cells.points(effect.by).items():
             shared = [place for place in places if place in curve and (within is None or place in within)]
@@ -209,7 +218,12 @@ def _from_published(
                 mine = _mean(cells, [places[place] for place in shared])
                 theirs = float(np.mean([curve[place] for place in shared]))
                 differences[who[2]] = _difference(
-                    who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[places[shared[0]]]
+                    (who[2], study),
+                    (mine, theirs),
+                    cells.unit[places[shared[0]]],
+                    conditions=len(shared),
+                    over=_over(effect, shared, {*had[who], *curve}),
+                    left_out=_left_out({*had[who]} & {*curve} & (within or {*curve}), shared),
                 )
         return differences
     return {}
@@ -239,9 +253,31 @@ def _lower_first(people: str) -> str:
     return people[:1].lower() + people[1:]
 
 
-def _over(effect: Effect) -> str:
-    """The conditions of an effect, in words."""
-    return listed([*map(_plain, effect.panels), effect.x_title])
+def _over(effect: Effect, places: Collection[Place], everywhere: Set[Place]) -> str:
+    """Some of the conditions of an effect, in words: its columns, with their levels where these are
+    not all that there are ``everywhere``."""
+    names = (*map(_plain, effect.panels), effect.x_title)
+    levels = _narrowed(places, everywhere)
+    return listed([f"{name} ({some})" if some else name for name, some in zip(names, levels, strict=True)])
+
+
+def _narrowed(places: Collection[Place], everywhere: Set[Place]) -> list[str]:
+    """The levels of each column of some conditions, in words; empty where they are all that there
+    are ``everywhere``, once the columns before it are narrowed."""
+    words, left = [], everywhere
+    for at in range(len(next(iter(places), ()))):
+        levels = {place[at] for place in places}
+        narrow = levels != {place[at] for place in left}
+        words.append(_levels(levels) if narrow else "")
+        left = {place for place in left if place[at] in levels}
+    return words
+
+
+def _left_out(both: Set[Place], shared: Collection[Place]) -> str:
+    """The conditions of both sides that are in no test, in words."""
+    lacking = len(both) - len(shared)
+    many = f"{lacking} of {plural(len(both), 'condition')}"
+    return f"without {many}, in which more than {WITHHELD:.0%} of the replies could not be read" if lacking else ""
 
 
 def _mean(cells: Cells, numbers: Sequence[int]) -> Contrast:
@@ -252,8 +288,16 @@ def _mean(cells: Cells, numbers: Sequence[int]) -> Contrast:
 
 
 def _difference(
-    agent: str, against: str, mine: Contrast, theirs: Contrast | float, conditions: int, over: str, unit: str
+    names: tuple[str, str],
+    means: tuple[Contrast, Contrast | float],
+    unit: str,
+    *,
+    conditions: int,
+    over: str,
+    left_out: str,
 ) -> Difference:
+    """The difference between an answerer and people: their names and means."""
+    mine, theirs = means
     apart, people = Apart(mine, theirs), theirs.n if isinstance(theirs, Contrast) else 0
     low, high = apart.ends()
     note = ""
@@ -266,13 +310,14 @@ def _difference(
         )
         note = next((reason for holds, reason in reasons if holds), "no spread")
     return Difference(
-        agent=agent,
-        against=against,
+        agent=names[0],
+        against=names[1],
         value=apart.value,
         low=low,
         high=high,
         conditions=conditions,
         over=over,
+        left_out=left_out,
         units=plural(mine.n, unit),
         note=note,
         **_limits("share", mine),

@@ -332,6 +332,7 @@ def _line(
         limits = f" ({_points(mine.low)} to {_points(mine.high)})" if mine.low == mine.low else ""
         label = f"{_points(mine.value)}{limits}"
         description += f"; difference from {mine.against} {label} points, over the same {mine.over or 'answers'}"
+        description += f", {mine.left_out}" if mine.left_out else ""
     places = [_hundred(one) for one in reference]
     return OverviewLine(
         row["agent"],
@@ -405,7 +406,12 @@ def _table_row(
         | {**rest, "in_picture": mark, "unit": row["unit"], "n_units": row["n_units"]}
     )
     names = ("against", "value", "low", "high", "share", "people", "over", "note")
-    values = [getattr(difference, name) for name in names] if difference is not None else ["", *[math.nan] * 5, "", ""]
+    values = (
+        [getattr(difference, name) for name in names[:-1]]
+        + ["; ".join(filter(None, [difference.note, difference.left_out]))]
+        if difference is not None
+        else ["", *[math.nan] * 5, "", ""]
+    )
     return columns | {
         f"difference_{name}" if name in ("value", "low", "high") else name: value
         for name, value in zip(names, values, strict=True)

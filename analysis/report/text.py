@@ -184,8 +184,10 @@ def _from_people(difference: Difference | None, margin: Margin | None = None) ->
     else:
         far = f"{abs(points):.0f} points {'above' if points > 0 else 'below'} {difference.against} {where}"
     if low != low:
-        return f"; {far} (no interval: {difference.note})"
-    interval = f"95% interval {signed(low)} to {signed(high)}; {difference.units}"
+        return f"; {far} ({'; '.join(filter(None, [f'no interval: {difference.note}', difference.left_out]))})"
+    interval = "; ".join(
+        filter(None, [f"95% interval {signed(low)} to {signed(high)}", difference.units, difference.left_out])
+    )
     tested = margin.judge(difference.tested) if margin is not None and difference.tested is not None else None
     if margin is not None and tested is not None:
         interval += (

@@ -14,7 +14,7 @@ from analysis_tables import mixed, responses
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.curves import overall
-from spanlab.analysis.model_vs_human.differences import Difference, from_people
+from spanlab.analysis.model_vs_human.differences import Difference, at_common_conditions, from_people
 from spanlab.analysis.report.text import _from_people as told
 from spanlab.analysis.report.text import _span as span
 from spanlab.analysis.report.text import headline, opening
@@ -97,6 +97,41 @@ def test_a_network_that_is_as_right_as_people_is_not_distinguishable_from_them(t
         "; not distinguishable from people (n = 6) over the same list length and serial position (difference "
     )
     assert not re.search("points (above|below)|as many as", said)
+
+
+def test_a_difference_says_which_levels_it_is_over(tmp_path: Path) -> None:
+    """A network has lists that people lack: the difference at all of its own conditions, and that
+    at those that everybody has, are numbers of their own and say of what."""
+    crowd = people(0.7, lengths=(3, 4))
+    all_lists = responses(lambda length, position: 0.9 if length == 4 else 0.4, lengths=(3, 4, 6), repetitions=8)
+    short = responses(lambda *_: 0.5, agent="network:short", lengths=(3,), repetitions=8, seed=2)
+    found = data(tmp_path, *crowd, all_lists, short)
+    apart = from_people(found, "vsr")
+    assert apart["network:test"].over == "list length (3 and 4) and serial position"
+    assert apart["network:short"].over == "list length (3) and serial position"
+    common = at_common_conditions(found, "vsr", apart)
+    assert common is not None
+    assert common.words == "list length 3"
+    assert common.differences["network:test"].over == "list length (3) and serial position"
+    assert common.differences["network:test"].value != pytest.approx(apart["network:test"].value)
+    alone = from_people(data(tmp_path, *crowd, all_lists[all_lists["list_length"] < 6]), "vsr")
+    assert alone["network:test"].over == "list length and serial position"
+
+
+def test_a_difference_without_unread_conditions_says_so(tmp_path: Path) -> None:
+    chat = responses(lambda *_: 0.6, agent="chat:test", kind="chat", lengths=(3,), repetitions=20)
+    lost = (chat["serial_position"] == 3) & (chat["trial"] <= 6)
+    chat = chat.assign(outcome=np.where(lost, "invalid", "answered"), correct=chat["correct"] & ~lost)
+    crowd = people(0.7, lengths=(3,))
+    difference = from_people(data(tmp_path, *crowd, chat), "vsr")["chat:test"]
+    assert difference.conditions == 2
+    assert difference.left_out == "without 1 of 3 conditions, in which more than 20% of the replies could not be read"
+    assert difference.over == "list length and serial position (1 and 2)"
+    assert told(difference).endswith(
+        "; 20 trials; without 1 of 3 conditions, in which more than 20% of the replies could not be read)"
+    )
+    read = from_people(data(tmp_path, *crowd, chat.assign(outcome="answered")), "vsr")["chat:test"]
+    assert (read.conditions, read.left_out) == (3, "")
 
 
 def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
