@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.agent_kinds import kind_named
 from ...core.verdicts import VerdictRule
 from ..data.coding import records
-from ..data.numbers import number
+from ..data.numbers import decimals, number, with_sign
 from ..data.scoring import WHO, Scored
 from ..data.style import listed, of_kinds
 from ..data.unread import testable, testable_cells
@@ -21,7 +21,7 @@ from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..means.contrasts import Contrast
 from ..stats.equivalence import Equivalence, Margin, equivalence_from, margin_of, verdict_in_words
-from .text import ranked, signed
+from .text import ranked
 
 #: More than this many answerers make no sentence; people are still named.
 _MOST = 6
@@ -71,7 +71,7 @@ def effect_sentence(
     by_name = {one.effect.name: one for one in effects}
     points = margin_of(margins, "points")
     for name, contrast in _COSTS:
-        if name in by_name and (text := _each(_rows(by_name[name].trends, contrast), _in_points, points)):
+        if name in by_name and (text := _each(_rows(by_name[name].trends, contrast), points)):
             return contrast[:1].upper() + contrast[1:], f": {text}."
     for name, text in (_capacity(by_name, scored), _ends(by_name, scored, points)):
         if text:
@@ -104,7 +104,7 @@ def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[st
             means.append(dict(zip(WHO, who, strict=True)) | over_sizes(cells, who, sizes, rows))
     rows = pd.DataFrame(means).rename(columns={"mean": "value"})
     untold = rows["note"].fillna("").str.startswith(UNTOLD)
-    text = _each(rows[~untold], lambda value: number(value, 1), above_0=True)
+    text = _each(rows[~untold], say=number, scale=1, least=1, above_0=True)
     parts = [text] if text else []
     if many := [_called(row) for row in records(ranked(_telling(rows[untold])))]:
         parts.append(
@@ -133,7 +133,7 @@ def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin 
         return "", ""
     table = table[table["list_length"] == shared].rename(columns={"sem": "se"})
     table = table.assign(df=table["n_units"].astype(float) - 1)
-    first, last = (_each(table[table["index"] == index], _in_points, margin) for index in ("primacy", "recency"))
+    first, last = (_each(table[table["index"] == index], margin) for index in ("primacy", "recency"))
     if not first or not last:
         return "", ""
     text = f": the first item minus those in the middle, {first}; the last item minus those in the middle, {last}."
@@ -155,7 +155,7 @@ def _slope(one: ComputedEffect) -> tuple[str, str]:
         if not full:
             return "", ""
         table, where = of_panel[of_panel["_panel"] == full[-1]], f" ({full[-1]})"
-    text = _each(table, _in_points)
+    text = _each(table)
     step = {"set_size": "item", "list_length": "item", "serial_position": "place in the list"}.get(one.effect.x, "unit")
     name = f"Slope of {one.effect.title}{where}"
     return (
@@ -186,21 +186,34 @@ def _shared(table: pd.DataFrame, column: str) -> float | None:
     return max(_shared_by_all(table, column), default=None)
 
 
-def _in_points(value: float) -> str:
-    return signed(100 * value)
-
-
-def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | None = None, above_0: bool = False) -> str:
+def _each(
+    table: pd.DataFrame,
+    margin: Margin | None = None,
+    say: Callable[[float, int], str] = with_sign,
+    *,
+    scale: float = 100,
+    least: int = 0,
+    above_0: bool = False,
+) -> str:
     """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not
-    distinguishable from 0)``."""
+    distinguishable from 0)``.
+
+    Parameters
+    ----------
+    say : a number as text, with so many decimals: ``least``, or more where an interval is narrow
+    scale : by which values are multiplied; shares become points
+    above_0 : True for values that are above 0 by their nature, and no points
+    """
     rows = [row for row in records(ranked(_telling(table))) if row["n_units"] > 1]  # one trial is no headline
     people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
     answerers = rows if len(rows) <= _MOST else people
     phrases = []
     for row in answerers:
-        text = f"{_called(row)} {say(row['value'])}{'' if above_0 or phrases else ' points'}"
+        digits = decimals(scale * row["low"], scale * row["high"], least)
+        value, low, high = (say(scale * row[name], digits) for name in ("value", "low", "high"))
+        text = f"{_called(row)} {value}{'' if above_0 or phrases else ' points'}"
         if row["low"] == row["low"]:
-            interval = f"{say(row['low'])} to {say(row['high'])}"
+            interval = f"{low} to {high}"
             tested = _equivalence(row, margin) if margin is not None else None
             told_apart = not row["low"] <= 0 <= row["high"]
             words = [] if told_apart else ["not distinguishable from 0"]

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..data.coding import records
-from ..data.numbers import counted, limits, number, p_value, with_sign
+from ..data.numbers import counted, decimals, limits, number, p_value, with_sign
 from ..data.style import GROUP_MEANS
 from ..data.unread import UNREAD_COLUMNS
 from ..effects.effect import Effect
@@ -111,8 +111,12 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     scale = 100 if shares else 1
     declared = "alike" in table.columns and bool(table["alike"].ne("").any())
 
-    def signed(value: Any) -> str:
-        return "–" if value != value else with_sign(scale * value, 1 if shares else 2)
+    def signed(row: Mapping[Any, Any], name: str) -> str:
+        digits = decimals(scale * row["low"], scale * row["high"], 1 if shares else 2)
+        return "–" if row[name] != row[name] else with_sign(scale * row[name], digits)
+
+    def interval(row: Mapping[Any, Any]) -> str:
+        return "–" if row["low"] != row["low"] else f"{signed(row, 'low')} to {signed(row, 'high')}"
 
     def tested(row: Mapping[Any, Any]) -> str:
         return "–" if row["t"] != row["t"] else f"t({row['df']:.1f}) = {with_sign(row['t'])}"
@@ -121,9 +125,12 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         words_of("agent", "who"),
         *([] if between else _panel(effect)),
         *([("difference", lambda row: str(row["contrast"]))] if effect.order or between else []),
-        ("value", lambda row: signed(row["value"])),
-        ("95% interval", lambda row: limits(row["low"], row["high"], signed)),
-        ("guessing", lambda row: signed(row["guessing"])),
+        ("value", lambda row: signed(row, "value")),
+        (
+            "95% interval",
+            lambda row: "–" if row["low"] != row["low"] else f"{signed(row, 'low')} to {signed(row, 'high')}",
+        ),
+        ("guessing", lambda row: signed(row, "guessing")),
         ("test", tested),
         ("p", lambda row: p_value(row["p"])),
         ("BF10", lambda row: bayes_in_words(row["bf10"])),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.loading import Data
-from ..data.numbers import limits, number, p_value, whole, with_sign
+from ..data.numbers import limits, number, odds, p_value, whole, with_sign
 from ..data.scoring import plural
 from ..stats.mixed_contrasts import KINDS, contrasts, terms
 from ..stats.mixed_model import Mixed, mixed_model
@@ -125,10 +125,13 @@ def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
     def observed(row: Mapping[Any, Any]) -> str:
         return "" if row["points"] != row["points"] else f"{with_sign(row['points'], 1)} points"
 
+    def odds_of(row: Mapping[Any, Any]) -> tuple[str, str]:
+        return odds(row["odds_ratio"], row["odds_ratio_low"], row["odds_ratio_high"])
+
     columns: list[PageColumn] = [
         words_of("contrast"),
-        ("odds ratio", lambda row: _odds(row["odds_ratio"])),
-        ("95% interval", lambda row: limits(row["odds_ratio_low"], row["odds_ratio_high"], _odds)),
+        ("odds ratio", lambda row: odds_of(row)[0]),
+        ("95% interval", lambda row: odds_of(row)[1]),
         ("p (Holm)", lambda row: p_value(row["p_holm"])),
         ("observed", observed),
         ("Cohen's h", lambda row: "" if row["cohens_h"] != row["cohens_h"] else with_sign(row["cohens_h"])),
@@ -139,7 +142,3 @@ def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
         f" intervals are not. {_EDGES}"
     )
     return page_table(part, columns, _KINDS[kind], caption, file=file)
-
-
-def _odds(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:.1e}"

@@ -15,6 +15,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.coding import coded, records
 from ..data.loading import Data
+from ..data.numbers import decimals, with_sign
 from ..data.scoring import Scored
 from ..data.style import of_kinds
 from ..data.unread import UNREAD_COLUMNS, bounds_in_words
@@ -27,7 +28,7 @@ from ..stats.agreement import MOST_ANSWERERS
 from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
-from .text import between, percent, ranked, signed
+from .text import between, percent, ranked
 
 if TYPE_CHECKING:
     from .paradigm import Numbers
@@ -329,8 +330,7 @@ def _line(
         and known
         and (row["agent_kind"] != PARTICIPANT.name or all(one.against == mine.against for one in differences.values()))
     ):
-        limits = f" ({_points(mine.low)} to {_points(mine.high)})" if mine.low == mine.low else ""
-        label = f"{_points(mine.value)}{limits}"
+        label = _points(mine.value, mine.low, mine.high)
         description += f"; difference from {mine.against} {label} points, over the same {mine.over or 'answers'}"
         description += f", {mine.left_out}" if mine.left_out else ""
     places = [_hundred(one) for one in reference]
@@ -382,8 +382,11 @@ def _published(differences: Mapping[str, Difference], looks: Any, table: pd.Data
     ]
 
 
-def _points(value: float) -> str:
-    return signed(100 * value)
+def _points(value: float, low: float, high: float) -> str:
+    """A difference in percentage points, with its interval if it has one."""
+    digits = decimals(100 * low, 100 * high)
+    text, *ends = (with_sign(100 * number, digits) for number in (value, low, high) if number == number)
+    return f"{text} ({' to '.join(ends)})" if ends else text
 
 
 def _hundred(value: float) -> float | None:
@@ -422,12 +425,7 @@ def _table(frame: pd.DataFrame, file: str) -> PageTable:
     def difference(row: Mapping[Any, Any]) -> str:
         if row["difference_value"] != row["difference_value"]:
             return ""
-        limits = (
-            ""
-            if row["difference_low"] != row["difference_low"]
-            else f" ({_points(row['difference_low'])} to {_points(row['difference_high'])})"
-        )
-        return f"{_points(row['difference_value'])}{limits}"
+        return _points(row["difference_value"], row["difference_low"], row["difference_high"])
 
     columns: list[PageColumn] = [
         words_of("paradigm"),

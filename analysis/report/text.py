@@ -14,6 +14,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
 from ..data.coding import records
+from ..data.numbers import decimals, with_sign
 from ..data.scoring import Scored, plural
 from ..data.sessions import ONE_SITTING, READABLE, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
@@ -178,33 +179,34 @@ def _from_people(difference: Difference | None, margin: Margin | None = None) ->
     if difference is None:
         return ""
     points, low, high = (100 * bound for bound in (difference.value, difference.low, difference.high))
+    digits = decimals(low, high)
     where = f"over the same {difference.over}" if difference.over else "in all"
-    if abs(points) < 0.5:
+    if abs(points) < 0.5 and not digits:
         far = f"as many as {difference.against} {where}, to half a point"
     else:
-        far = f"{abs(points):.0f} points {'above' if points > 0 else 'below'} {difference.against} {where}"
+        far = f"{abs(points):.{digits}f} points {'above' if points > 0 else 'below'} {difference.against} {where}"
     if low != low:
         return f"; {far} ({'; '.join(filter(None, [f'no interval: {difference.note}', difference.left_out]))})"
     interval = "; ".join(
-        filter(None, [f"95% interval {signed(low)} to {signed(high)}", difference.units, difference.left_out])
+        filter(
+            None,
+            [
+                f"95% interval {with_sign(low, digits)} to {with_sign(high, digits)}",
+                difference.units,
+                difference.left_out,
+            ],
+        )
     )
     tested = margin.judge(difference.tested) if margin is not None and difference.tested is not None else None
     if margin is not None and tested is not None:
         interval += (
-            f"; 90% interval {signed(100 * tested.low)} to {signed(100 * tested.high)}:"
+            f"; 90% interval {with_sign(100 * tested.low, digits)} to {with_sign(100 * tested.high, digits)}:"
             f" {verdict_in_words(tested, margin)}"
         )
     if low <= 0 <= high:
-        return (
-            f"; not distinguishable from {difference.against} {where} (difference {signed(points)} points, {interval})"
-        )
+        far = f"difference {with_sign(points, digits)} points"
+        return f"; not distinguishable from {difference.against} {where} ({far}, {interval})"
     return f"; {far} ({interval})"
-
-
-def signed(value: float) -> str:
-    """``+3`` or ``−3``, in whole numbers; ``0`` without a sign."""
-    text = f"{value:+.0f}"
-    return "0" if not float(text) else text.replace("-", "−")
 
 
 def _fall(curve: pd.DataFrame) -> str:

@@ -132,7 +132,9 @@ def _table(
                 "contrast": f"{who[2]}, {called}: {names[0]} minus {names[1]}",
             }
             rows.append(head | _row(difference, _unit(cells, known[who][one])))
-    return pd.DataFrame([row | {"measure": measure} for row in rows], columns=[*COLUMNS, "tested"])
+    # where nobody has what is compared, there is nothing to tell
+    known_rows = [row | {"measure": measure} for row in rows if row["value"] == row["value"]]
+    return pd.DataFrame(known_rows, columns=[*COLUMNS, "tested"])
 
 
 def _as_text(value: Hashable) -> str:

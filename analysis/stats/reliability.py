@@ -6,6 +6,7 @@ The interval is Fisher's.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,8 @@ def reliability(scored: Scored, *, value: str = "correct", level: float = LEVEL)
         often = trials.groupby("participant", observed=True)["session"].nunique()
         again = trials[trials["participant"].isin(often[often > 1].index)]
         if len(again):
-            number = again.groupby("participant", observed=True)["session"].rank(method="dense")
+            session = again["session"].astype(str)  # what is loaded has categories, which have no order
+            number: Any = session.groupby(again["participant"].astype(str)).rank(method="dense")
             twice = again.assign(part=number)[number <= 2].pivot_table(
                 index="participant", columns="part", values=value, aggfunc="mean", observed=True
             )

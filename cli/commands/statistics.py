@@ -271,27 +271,24 @@ def _print_unread(unread: pd.DataFrame) -> None:
 
 
 def _print_sensitivity(table: pd.DataFrame) -> None:
-    from ...analysis.data.numbers import limits, number
+    from ...analysis.data.numbers import decimals, limits, number
 
     kept = table[table["kind"] != "agent"]
     kept = kept[kept.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
     print("Sensitivity and bias (mixed-effects probit model)\n")
-    rows = [
-        (
-            f"{row['measure']}: {row['contrast']}",
-            number(row["estimate"]),
-            limits(row["low"], row["high"]),
-            _p(row["p_holm"]),
-        )
-        for row in kept.to_dict("records")
-    ]
+    rows = []
+    for row in kept.to_dict("records"):
+        digits = decimals(row["low"], row["high"], 2)
+        interval = limits(row["low"], row["high"], lambda value, digits=digits: number(value, digits))
+        name = f"{row['measure']}: {row['contrast']}"
+        rows.append((name, number(row["estimate"], digits), interval, _p(row["p_holm"])))
     print_table(("contrast", "estimate", "95% interval", "p (Holm)"), rows)
     print()
 
 
 def _print_likeness(differences: pd.DataFrame) -> None:
     """Differences in the numbers of the study, with what they say of equivalence."""
-    from ...analysis.data.numbers import limits, with_sign
+    from ...analysis.data.numbers import decimals, limits, with_sign
     from ...analysis.stats.equivalence import PRIOR, bayes_in_words
 
     declared = "alike" in differences.columns
@@ -299,7 +296,8 @@ def _print_likeness(differences: pd.DataFrame) -> None:
     rows = []
     kept = differences[differences.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
     for row in kept.to_dict("records"):
-        scale, digits = (100, 1) if row["measure"] == "correct" else (1, 2)
+        scale, least = (100, 1) if row["measure"] == "correct" else (1, 2)
+        digits = decimals(scale * row["low"], scale * row["high"], least)
 
         def scaled(value: float, scale: int = scale, digits: int = digits) -> str:
             return with_sign(scale * value, digits)
@@ -339,11 +337,11 @@ def _print_likeness(differences: pd.DataFrame) -> None:
 
 
 def _contrast(row: dict[Any, Any]) -> tuple[str, ...]:
-    from ...analysis.data.numbers import limits
+    from ...analysis.data.numbers import odds
 
     points = "" if row["points"] != row["points"] else f"{row['points']:+.1f} points, h = {row['cohens_h']:+.2f}"
-    interval = limits(row["odds_ratio_low"], row["odds_ratio_high"], lambda value: f"{value:.3g}")
-    return str(row["contrast"]), f"{row['odds_ratio']:.3g}", interval, _p(row["p_holm"]), points, str(row["note"])
+    ratio, interval = odds(row["odds_ratio"], row["odds_ratio_low"], row["odds_ratio_high"])
+    return str(row["contrast"]), ratio, interval, _p(row["p_holm"]), points, str(row["note"])
 
 
 def _df(value: float) -> str:

@@ -3,6 +3,7 @@ and with intervals that hold planted differences."""
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -149,10 +150,11 @@ def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
     )["network:test"]
     assert told(one).endswith("(no interval: only one trial)")
     same = Difference("net", "people (n = 2)", 0.002, 0.001, 0.003, 3, "list length", "9 trials")
-    assert (
-        told(same)
-        == "; as many as people (n = 2) over the same list length, to half a point (95% interval 0 to 0; 9 trials)"
+    assert told(same) == (
+        "; 0.2 points above people (n = 2) over the same list length (95% interval +0.1 to +0.3; 9 trials)"
     )
+    alone = Difference("net", "people (n = 2)", 0.002, math.nan, math.nan, 3, "list length", note="only one trial")
+    assert told(alone).startswith("; as many as people (n = 2) over the same list length, to half a point (no interval")
     assert "not distinguishable" in told(Difference("net", "people", 0.002, -0.1, 0.1, 3, "", "9 trials"))
 
 

@@ -12,6 +12,7 @@ from analysis_tables import mixed, responses
 from observed import change_detection, table, together
 
 from spanlab.analysis.data.loading import load
+from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.effect_figure import compute_effect
 from spanlab.analysis.figures.figure import Wish
@@ -53,6 +54,32 @@ def test_one_effect_beside_none(tmp_path: Path) -> None:
     first, last = sentence(tmp_path, 0.3, 0.0).split("; the last item")
     assert "not distinguishable" not in first
     assert "not distinguishable from 0" in last
+
+
+def test_a_slope_over_milliseconds_has_digits_enough_to_be_seen(tmp_path: Path) -> None:
+    """From 1 s to 5 s people lose thirty points: .0075 points a millisecond."""
+    parts = [
+        responses(
+            lambda *_, share=0.95 - 0.075 * second: share,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            paradigm="mine",
+            lengths=(1,),
+            repetitions=30,
+            seed=100 * at + second,
+        ).assign(factor_delay_ms=1000 * second, trial=lambda table, second=second: table["trial"] + 100 * second)
+        for at in range(12)
+        for second in (1, 2, 3, 4, 5)
+    ]
+    mixed(*parts).to_csv(tmp_path / "answers.csv", index=False)
+    data = load([tmp_path / "answers.csv"])
+    name, text = effect_sentence(
+        [compute_effect(conditions_effect(data.scored.parts["mine"], "mine"), data, Wish())], data.scored
+    )
+    assert name.startswith("Slope of ")
+    (slope,) = re.findall(r"people \(n = 12\) −(0\.00\d+) points \(95% interval −0\.0\d+ to −0\.00\d+\)", text)
+    assert 0.005 < float(slope) < 0.01
 
 
 # items held ---------------------------------------------------------------------------------------

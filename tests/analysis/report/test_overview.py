@@ -18,7 +18,7 @@ from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.model_vs_human.leaderboard import _fit, _flat_over_sessions, fits, standings
 from spanlab.analysis.report import folder as report_folder
-from spanlab.analysis.report.effect_sentences import _each, _in_points
+from spanlab.analysis.report.effect_sentences import _each
 from spanlab.analysis.report.overview import stated_answers
 from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.report.text import between
@@ -376,8 +376,8 @@ def test_an_interval_from_0_to_100_and_one_trial_are_not_said() -> None:
         for units in (1, 2)
     ]
     table = pd.DataFrame(rows).assign(note="")
-    assert _each(table.iloc[:1], _in_points) == ""
-    assert _each(table.iloc[1:], _in_points).startswith("network:a +86 points (no interval")
+    assert _each(table.iloc[:1]) == ""
+    assert _each(table.iloc[1:]).startswith("network:a +86 points (no interval")
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import pytest
 import scipy.stats
 from observed import Trial, along, switching, table, together
 
+from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.means.contrasts import contrast
 from spanlab.analysis.report.page import Options, compare
@@ -112,6 +113,26 @@ def test_reliability_of_people_who_differ_and_of_people_who_do_not() -> None:
     assert abs(crowd(0.0)) < 0.5
     assert crowd(0.2, 2) > 0.7
     assert spearman_brown(0.5) == pytest.approx(2 / 3)
+
+
+def test_a_second_session_gives_the_retest_of_what_is_read_from_a_file(tmp_path: Path) -> None:
+    parts = [
+        table(
+            along("set_size", {2: 0.4 + at / 10, 4: 0.4 + at / 10}),
+            20,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            seed=10 * at + number,
+        ).assign(session=f"P{at}-{number}")
+        for at in range(5)
+        for number in range(2)
+    ]
+    together(*parts).to_csv(tmp_path / "answers.csv", index=False)
+    (read,) = load([tmp_path / "answers.csv"]).scored.parts.values()
+    found, wanted = (reliability(scored).set_index("kind") for scored in (read, score_table(together(*parts))))
+    assert found.loc["retest", "n_people"] == 5
+    assert found.loc["retest", "r"] == pytest.approx(wanted.loc["retest", "r"])
 
 
 def test_people_who_differ_by_their_conditions_alone_are_not_simply_reliable() -> None:
@@ -225,3 +246,21 @@ def test_the_page_says_alike_only_within_a_margin(tmp_path: Path) -> None:
     assert "--margin 6points --margin 200ms" in page
     trends = pd.read_csv(next((tmp_path / "declared" / "tables").glob("*switching_trends.csv")))
     assert {"bf10", "alike", "low_90", "high_90", "p_alike"} <= {*trends.columns}
+
+
+def test_a_difference_that_nobody_has_is_no_row() -> None:
+    """Two people of whom each was asked the other word at each of two set sizes: nobody has a d′
+    anywhere, and everybody a share of right answers."""
+    rows = [
+        {"participant": who, "session": who, "trial": trial, "ask": 1, "set_size": size, "correct_answer": right}
+        for who, right_words in (("a", ("same", "different")), ("b", ("different", "same")))
+        for trial, (size, right) in enumerate(zip((2, 6), right_words, strict=True), 1)
+    ]
+    answers = pd.DataFrame(rows).assign(
+        agent="participant", agent_kind="participant", paradigm="cd", practice=False, outcome="answered"
+    )
+    answers["answer"] = answers["correct_answer"].where(answers["participant"] == "a", "different")
+    answers["correct"] = answers["answer"] == answers["correct_answer"]
+    found = likeness(score_table(answers).parts["cd"], "cd", "set_size")
+    assert set(found["measure"]) == {"correct"}
+    assert found["value"].notna().all()
