@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from spanlab.analysis.data import plural
 from spanlab.api import read_rules
 from spanlab.cli import ExcludeOption
 from spanlab.cli.commands import DATA_HELP, caution, print_table
@@ -51,7 +52,13 @@ def scores_by_person(
     caution(loaded)
     if not scores.rows:
         raise SpanLabError(
-            " ".join([*notes, "No participant has a score in these data; machines are not participants"])
+            " ".join(
+                [
+                    *filter(None, [scores.simulated]),
+                    *notes,
+                    "No participant has a score in these data; machines are not participants",
+                ]
+            )
         )
     for one in composites:
         add_composite(scores, one)
@@ -60,8 +67,9 @@ def scores_by_person(
             "--correlate: no score with a reliability is called"
             f" '{unknown[0]}'{nearest(unknown[0], list(scores.codebook))}"
         )
-    print(*notes, *([""] if notes else []), sep="\n", end="")
-    print(f"{len(scores.rows)} participants, {len(scores.codebook)} columns\n")
+    said = [*filter(None, [scores.simulated]), *notes]
+    print(*said, *([""] if said else []), sep="\n", end="")
+    print(f"{plural(len(scores.rows), 'participant')}, {plural(len(scores.codebook), 'column')}\n")
     columns = ("column", "unit", "people", "mean", "sd", "reliability", "sem", "alpha", "omega")
     shown = [one for one in scores.codebook.values() if not one["column"].endswith("_se")]
     print_table(columns, [tuple(_said(one.get(name)) for name in columns) for one in shown])

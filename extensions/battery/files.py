@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanlab.analysis.data import apply_exclusions, load, of_sessions, tables_and_folders, without_memory
-from spanlab.core import SpanLabError, write_whole, written_in
+from spanlab.analysis.data import apply_exclusions, load, of_sessions, plural, tables_and_folders, without_memory
+from spanlab.core import SpanLabError, kind_named, write_whole, written_in
 from spanlab.sessions.record import read_chunks, read_session
 from spanlab.sessions.studies import known_fields, read_head, read_journal
 
@@ -44,10 +44,13 @@ def gathered(
             f"{files[0]} is a table: scores-by-person reads folders of sessions, which also say how the sessions went"
         )
     data = load(paths, spans_suffice=True)
-    adaptive = [span.facts for span in data.spans]
+    aside, simulated = _simulated(data)
+    sessions = [facts for facts in data.sessions if facts.folder not in aside]
+    spans = [span for span in data.spans if span.facts.folder not in aside]
+    folders = [facts.folder for facts in (*sessions, *(span.facts for span in spans))]
     tables = [
         without_memory(read_session(facts.folder), chunk.to_pandas()).assign(session=facts.name)
-        for facts in data.sessions
+        for facts in sessions
         for chunk in read_chunks(facts.folder)
     ]
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
@@ -57,7 +60,6 @@ def gathered(
         else pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
     )
     notes: list[str] = []
-    sessions = list(data.sessions)
     if rules:
         responses, report = apply_exclusions(responses, rules, of_sessions(sessions, rules))
         notes = list(report.notes)
@@ -65,15 +67,15 @@ def gathered(
         sessions = [facts for facts in sessions if facts.name in kept]
     fields = {
         facts.participant: _fields(facts.folder, facts.participant)
-        for facts in (*sessions, *adaptive)
+        for facts in (*sessions, *(span.facts for span in spans))
         if facts.participant
     }
     scores = scores_by_person(responses, sessions, fields, errors=errors)
-    add_desk(scores, [facts.folder for facts in (*data.sessions, *adaptive)])
-    for name in dict.fromkeys(facts.paradigm for facts in adaptive):
+    add_desk(scores, folders)
+    for name in dict.fromkeys(span.facts.paradigm for span in spans):
         over = [
             span
-            for span in data.spans
+            for span in spans
             if span.facts.paradigm == name and span.over and span.result is not None and span.facts.participant
         ]
         climbed = {
@@ -88,7 +90,25 @@ def gathered(
             f"{name}: adaptive sessions",
             climbed,
         )
+    scores.simulated = simulated
+    if simulated and not aside:
+        for column in scores.codebook.values():
+            column["says"] = f"Simulated participants: {column['says']}"
     return scores, notes, data
+
+
+def _simulated(data: Data) -> tuple[set[Path], str]:
+    """Return the sessions of simulated participants that do not count, and what is said of such
+    sessions: they count where no person took part, as in a rehearsal."""
+    everything = [*data.sessions, *(span.facts for span in data.spans)]
+    simulated = {facts.folder for facts in everything if kind_named(facts.kind).role == "stand-in"}
+    if not simulated:
+        return set(), ""
+    if not any(kind_named(facts.kind).person and not facts.pilot for facts in everything):
+        return set(), "These are scores of simulated participants: no person took part."
+    return simulated, (
+        f"Left out: {plural(len(simulated), 'session')} of simulated participants. The table is of people."
+    )
 
 
 def _fields(session: Path, participant: str) -> dict[str, Any]:

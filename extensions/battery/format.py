@@ -48,6 +48,8 @@ class Scores(Format[Options, ScoresOptions]):
             raise SpanLabError(f"{output} is not empty: give a new folder")
         scores, _, _ = gathered([Path(source) for source in sources])
         fields = [name.strip() for name in (options.fields or "").split(",") if name.strip()]
+        if scores.simulated:
+            report.note(scores.simulated)
         shared = _shared(scores, fields, options.real_ids)
         if not options.real_ids:
             report.note("pseudonyms were drawn at random, and no table of them is kept")

@@ -51,10 +51,13 @@ class ScoreTable:
     rows : of each participant the values of the columns
     codebook : of each column its sentence, unit and source, and its mean, spread and reliability
         over people
+    simulated : what is said of simulated participants, who are left out, or have these scores;
+        empty where none took part
     """
 
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     codebook: dict[str, dict[str, Any]] = field(default_factory=dict)
+    simulated: str = ""
 
     def add(
         self, column: str, says: str, unit: str, source: str, values: Mapping[str, Any], **qualities: float

@@ -58,7 +58,7 @@ def section(request: SectionRequest) -> ReportSection | None:
         title="Scores of each participant",
         text=(
             "Each score rests on one person's trials. Reliability is that of odd and even trials, stepped up with"
-            " Spearman and Brown's formula."
+            f" Spearman and Brown's formula. {scores.simulated}".rstrip()
         ),
         tables=tuple(tables),
         command=request.command("scores-by-person", "-o", "scores"),

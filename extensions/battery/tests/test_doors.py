@@ -4,6 +4,7 @@ export scores``."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from command_line import Run, command_line
 from session_tools import AtTheWindow, Guessing, take
 
 import spanlab
+from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.extensions.battery import scores_by_person
 from spanlab.extensions.battery.people import ScoreTable
 
@@ -37,6 +39,17 @@ def battery(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 practice=False,
             )
     return data
+
+
+class Rehearsing(AtTheWindow):
+    """A simulated participant without a window."""
+
+    kind: ClassVar[AgentKind] = SIMULATED
+
+
+def rehearse(data: Path, participant: str) -> None:
+    """A simulated participant guesses in one task."""
+    take(data, spanlab.load_paradigm("cd"), Rehearsing(Guessing()), 8, seed=9, participant=participant, practice=False)
 
 
 @pytest.fixture
@@ -104,3 +117,25 @@ def test_a_table_in_place_of_a_folder_is_refused(battery: Path, run: Run, tmp_pa
     status, _, err = run("scores-by-person", str(battery), "-o", str(tmp_path / "scores.csv"))
     assert (status, list(tmp_path.iterdir())) == (1, [])
     assert f"name their folder, such as -o {tmp_path / 'scores'}" in err
+
+
+def test_a_rehearsal_under_somebodys_name_changes_no_score(
+    battery: Path, scores: ScoreTable, run: Run, tmp_path: Path
+) -> None:
+    rehearse(tmp_path / "rehearsal", "p01")
+    rehearse(tmp_path / "rehearsal", "nobody")
+    _, said, _ = run("scores-by-person", battery, tmp_path / "rehearsal", "-o", "scores")
+    assert said.startswith("Left out: 2 sessions of simulated participants. The table is of people.\n")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "scores" / "scores.csv"), scores.table(), check_dtype=False)
+    _, _, noted = run("export", "scores", battery, tmp_path / "rehearsal", "shared")
+    assert "2 sessions of simulated participants" in noted
+    assert len(pd.read_csv(tmp_path / "shared" / "scores.csv")) == len(PEOPLE)
+
+
+def test_simulated_participants_alone_have_scores_and_are_called_simulated(run: Run, tmp_path: Path) -> None:
+    rehearse(tmp_path / "rehearsal", "p01")
+    _, said, _ = run("scores-by-person", "rehearsal", "-o", "scores")
+    assert said.startswith("These are scores of simulated participants: no person took part.\n")
+    assert "1 participant, " in said
+    codebook = pd.read_csv(tmp_path / "scores" / "codebook.csv")
+    assert codebook["says"].str.startswith("Simulated participants: ").all()
