@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spanlab.analysis.data import apply_exclusions, load, of_sessions, plural, tables_and_folders, without_memory
 from spanlab.core import SpanLabError, kind_named, write_whole, written_in
 from spanlab.sessions.record import read_chunks, read_session
-from spanlab.sessions.studies import known_fields, read_head, read_journal
+from spanlab.sessions.studies import read_head, read_journal, runs
 
 from .composites import correlations, matrix
 from .notes import read_notes
@@ -111,12 +111,23 @@ def _simulated(data: Data) -> tuple[set[Path], str]:
     )
 
 
-def _fields(session: Path, participant: str) -> dict[str, Any]:
-    """Return the fields of a participant of a study; nothing for a session of no study."""
+def _fields(session: Path, participant: str) -> dict[tuple[str, int], Any]:
+    """Return the fields of a participant of a study by their names and the sessions in which they
+    were asked: 0 for those that are asked once, of which the latest value counts; nothing for a
+    session of no study."""
     try:
-        return known_fields(session.parent.parent.parent, participant)
-    except (SpanLabError, OSError, KeyError):
+        heads = sorted(
+            (read_head(folder) for folder in runs(session.parent.parent.parent, participant)),
+            key=lambda head: str(head["created"]),
+        )
+    except (SpanLabError, OSError):
         return {}
+    fields: dict[tuple[str, int], Any] = {}
+    for head in heads:
+        declared = head["study_data"].get("fields") or []
+        repeated = {field["name"] for field in declared if isinstance(field, dict) and field.get("each_session")}
+        fields |= {(name, head["session"] if name in repeated else 0): value for name, value in head["fields"].items()}
+    return fields
 
 
 def write(scores: ScoreTable, folder: Path, chosen: Sequence[str] = ()) -> list[Path]:

@@ -122,7 +122,7 @@ def correlation(first: Mapping[str, float], second: Mapping[str, float]) -> floa
 def scores_by_person(
     responses: pd.DataFrame,
     sessions: Sequence[SessionFacts] = (),
-    fields: Mapping[str, Mapping[str, Any]] | None = None,
+    fields: Mapping[str, Mapping[tuple[str, int], Any]] | None = None,
     *,
     errors: bool = True,
 ) -> ScoreTable:
@@ -132,16 +132,18 @@ def scores_by_person(
     ----------
     responses : response table of one or many sessions, with all of its columns
     sessions : what is known of the sessions beside their answers
-    fields : what each participant said of themselves
+    fields : what each participant said of themselves, by the name of the field and the session in
+        which it was asked, 0 for what is asked once
     errors : compute the standard error of every score, which takes most of the time
     """
     table = ScoreTable()
-    names = dict.fromkeys(name for known in (fields or {}).values() for name in known)
-    for name in names:
-        values = {person: known.get(name) for person, known in (fields or {}).items()}
+    asked = dict.fromkeys(field for said in (fields or {}).values() for field in said)
+    for name, session in asked:
+        values = {person: said.get((name, session)) for person, said in (fields or {}).items()}
         table.add(
-            name,
-            "What the participant said, or the assistant entered, in this field of the study.",
+            f"{name}_{session}" if session else name,
+            "What the participant said, or the assistant entered, in this field of the study"
+            + (f" in session {session}." if session else "."),
             "as the study declares",
             "participant",
             values,

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from command_line import Run, command_line
 from session_tools import AtTheWindow, Guessing, take
+from study_files import FIELDS, study_in
+from study_files import take as take_session
 
 import spanlab
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
@@ -139,3 +141,18 @@ def test_simulated_participants_alone_have_scores_and_are_called_simulated(run: 
     assert "1 participant, " in said
     codebook = pd.read_csv(tmp_path / "scores" / "codebook.csv")
     assert codebook["says"].str.startswith("Simulated participants: ").all()
+
+
+def test_a_field_of_every_session_has_a_column_for_each(run: Run, tmp_path: Path) -> None:
+    study = study_in(tmp_path)
+    for session, hours in ((1, "6"), (2, "2")):
+        take_session(study, tmp_path / "data", session=session, fields=FIELDS | {"hours": hours})
+    run("scores-by-person", "data", "-o", "scores")
+    (row,) = pd.read_csv(tmp_path / "scores" / "scores.csv").to_dict("records")
+    assert (row["age"], row["hours_1"], row["hours_2"]) == (23, 6, 2)
+    assert "hours" not in row
+    codebook = pd.read_csv(tmp_path / "scores" / "codebook.csv").set_index("column")
+    assert codebook.loc["hours_2", "says"].endswith("in this field of the study in session 2.")
+    run("export", "scores", "data", "shared", "--fields", "hours_2")
+    shared = pd.read_csv(tmp_path / "shared" / "scores.csv").columns
+    assert {"age", "hours_1", "hours_2"} & {*shared} == {"hours_2"}
