@@ -18,6 +18,7 @@ from spanlab.core import PARTICIPANT, __version__, as_object, grouped, kind_name
 from spanlab.sessions.record import browser_of
 
 from .chat_methods import ChatSession, chat_sentences, prompts_appendix
+from .consent import consent
 
 #: Methods that are named in the text, and what to cite for them.
 REFERENCES: Mapping[str, str] = {
@@ -118,12 +119,8 @@ def methods(
     text = ["# Methods", "", *_participants(data, heads), ""]
     for name in names:
         task_heads = [head for head in heads if head.session.get("paradigm") == name]
-        text += [
-            f"## {data.titles[name]}",
-            "",
-            *_task(name, task_heads, [facts for facts in data.sessions if facts.paradigm == name]),
-            "",
-        ]
+        task_facts = [facts for facts in data.sessions if facts.paradigm == name]
+        text += [f"## {data.titles[name]}", "", *_task(name, task_heads, task_facts), ""]
     chats = [ChatSession.of(head.folder, head.session) for head in heads if _asked(head)]
     models = _models(data, heads, chats)
     text += ["## Models", "", *models, ""] if models else []
@@ -145,9 +142,8 @@ def methods(
 
 
 def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
-    people = {
-        str(head.session.get("participant")) for head in heads if head.session.get("agent_kind") == PARTICIPANT.name
-    } - {"", "None"}
+    heads = [head for head in heads if head.session.get("agent_kind") == PARTICIPANT.name]
+    people = {str(head.session.get("participant")) for head in heads} - {"", "None"}
     items = data.scored.items
     analysed = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "participant"].astype(str)) - {""}
     if not people and not analysed:
@@ -173,15 +169,13 @@ def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
     )
     text += f" They belong to the study {listed(studies)}." if studies else ""
     text += _groups(items[items["agent_kind"] == PARTICIPANT.name], heads)
-    text += _in_browsers([head for head in heads if head.session.get("agent_kind") == PARTICIPANT.name])
+    text += _in_browsers(heads)
     asked = {field for head in heads for field in as_object(as_object(head.session.get("study")).get("fields"))}
     text += f" The record has what the study asked them: {listed(sorted(asked))}." if asked else ""
     unknown = [name for name, fields in (("age", {"age"}), ("gender", {"gender", "sex"})) if not fields & asked]
-    return [
-        "## Participants",
-        "",
-        f"{text} {GAP.format(', '.join([*unknown, 'recruitment', 'compensation', 'consent and ethics approval']))}",
-    ]
+    sentences, whole = consent(heads)
+    unknown += ["recruitment", "compensation", *([] if whole else ["consent"]), "ethics approval"]
+    return ["## Participants", "", f"{text}{sentences} {GAP.format(', '.join(unknown))}"]
 
 
 def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
@@ -230,6 +224,7 @@ def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> li
             f"The data of {name} are a table without sessions."
             f" {GAP.format('paradigm file, trials as planned, timing, instructions and versions')}"
         ]
+    heads, facts, rehearsals = _without_rehearsals(heads, facts)
     versions = Counter(
         (str(head.session.get("paradigm_version")), str(head.session.get("paradigm_hash"))) for head in heads
     )
@@ -240,8 +235,30 @@ def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> li
     paradigm = first if isinstance(first, Mapping) else {}
     study = _source(paradigm).get("study")
     text += f" It follows {study}." if study else ""
-    paragraphs = [text, _trials(heads, facts), _phases(paradigm), *_timing(facts)]
+    paragraphs = [text, _trials(heads, facts) + rehearsals, _phases(paradigm), *_timing(facts)]
     return [one for paragraph in paragraphs if paragraph for one in (paragraph, "")][:-1]
+
+
+def _without_rehearsals(
+    heads: Sequence[Head], facts: Sequence[SessionFacts]
+) -> tuple[Sequence[Head], Sequence[SessionFacts], str]:
+    """Return the sessions of a paradigm without those of simulated participants, who tell nothing
+    of how people's displays were timed, and what is said of these; all where there are no others."""
+
+    def rehearsed(kind: object) -> bool:
+        return kind_named(str(kind)).role == "stand-in"
+
+    simulated = sum(rehearsed(head.session.get("agent_kind")) for head in heads)
+    if simulated == len(heads):
+        return heads, facts, " All of this is of simulated participants."
+    return (
+        [head for head in heads if not rehearsed(head.session.get("agent_kind"))],
+        [one for one in facts if not rehearsed(one.kind)],
+        f" {plural(simulated, 'session')} of simulated participants {'is' if simulated == 1 else 'are'} not counted"
+        " here, nor in the timing below."
+        if simulated
+        else "",
+    )
 
 
 def _trials(heads: Sequence[Head], facts: Sequence[SessionFacts]) -> str:

@@ -152,7 +152,7 @@ def test_a_field_of_every_session_has_a_column_for_each(run: Run, tmp_path: Path
     assert (row["age"], row["hours_1"], row["hours_2"]) == (23, 6, 2)
     assert "hours" not in row
     codebook = pd.read_csv(tmp_path / "scores" / "codebook.csv").set_index("column")
-    assert codebook.loc["hours_2", "says"].endswith("in this field of the study in session 2.")
+    assert str(codebook.loc["hours_2", "says"]).endswith("in this field of the study in session 2.")
     run("export", "scores", "data", "shared", "--fields", "hours_2")
     shared = pd.read_csv(tmp_path / "shared" / "scores.csv").columns
     assert {"age", "hours_1", "hours_2"} & {*shared} == {"hours_2"}

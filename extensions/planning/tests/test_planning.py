@@ -7,12 +7,21 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 from command_line import Run, command_line
 from observed import along, table, together
+from session_tools import AtTheWindow, Guessing, take
+from study_files import Guest, study_in
+from study_files import take as take_session
+
+from spanlab.core.agent_kinds import SIMULATED, AgentKind
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import load_paradigm
+from spanlab.sessions.studies.participants import find, withdraw
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "sessions"
@@ -237,6 +246,49 @@ def test_methods_tell_what_was_recorded_and_mark_what_was_not(spanlab: Run, tmp_
     assert "Schuirmann" not in plain
     assert spanlab("methods", "data", "-o", "text/methods.md")[1].strip().endswith("methods.md")
     assert (tmp_path / "text" / "methods.md").read_text(encoding="utf-8") == plain
+
+
+class Rehearsing(AtTheWindow):
+    """A simulated participant without a window."""
+
+    kind: ClassVar[AgentKind] = SIMULATED
+
+
+def test_a_rehearsal_does_not_describe_the_sessions_of_people(spanlab: Run, tmp_path: Path) -> None:
+    data, cd = tmp_path / "data", load_paradigm("cd")
+    take(data, cd, Rehearsing(Guessing()), 4, seed=9, levels={"set_size": 6}, participant="Q1", practice=False)
+    alone = spanlab("methods", "data")[1]
+    assert "1 session of 4 trials each" in alone
+    assert "All of this is of simulated participants." in alone
+    person = take(data, cd, AtTheWindow(Guessing()), 8, levels={"set_size": 2}, participant="Q1", practice=False)
+    rehearsal = " 1 session of simulated participants is not counted here, nor in the timing below."
+    task = spanlab("methods", "data")[1].split("\n## ")[2]
+    assert rehearsal in task
+    assert task.replace(rehearsal, "") == spanlab("methods", person.folder)[1].split("\n## ")[2]
+
+
+def test_methods_say_what_the_record_has_of_consent_and_of_nobody_in_particular(spanlab: Run, tmp_path: Path) -> None:
+    study, data = study_in(tmp_path), tmp_path / "data"
+    take_session(study, data, "p01")
+    assert "Consent was given on a page before the first trial; the record has the text. Nobody refused it." in (
+        text := spanlab("methods", "data")[1]
+    )
+    assert "[not recorded: gender" not in text
+    assert "compensation, ethics approval]" in text
+    refusing = Guest()
+    refusing.decides = ["refuse"]
+    with pytest.raises(SpanLabError):
+        take_session(study, data, "p02", guest=refusing)
+    take_session(study, data, "p03")
+    gone = find(data / study.name, "p03")
+    assert gone is not None
+    withdraw(data / study.name, gone, 3)
+    take(data, load_paradigm("vsr"), AtTheWindow(Guessing()), 1, participant="p04", practice=False)
+    text = spanlab("methods", "data")[1].split("\n## ")[1]
+    assert "before the first trial, by 1 of 2 people; the record has the text." in text
+    assert "1 person refused it and took no part. 1 person withdrew, and their data were removed." in text
+    assert "compensation, consent, ethics approval]" in text
+    assert not {name for name in ("p01", "p02", "p03", "p04") if name in text}
 
 
 def test_methods_of_a_table_claim_nothing_of_sessions(spanlab: Run, tmp_path: Path) -> None:
