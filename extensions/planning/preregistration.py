@@ -4,9 +4,9 @@ size to fill in, and the analysis as SpanLab does it. Part of the command line."
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -41,6 +41,10 @@ def preregistration(
     if is_study(source):
         study = load_study(source)
         named = [(one.name, one.paradigm, one.plan(_SEED, balanced=False)) for one in study.paradigms]
+        designs = [
+            _design(*of, _each_once(one.paradigm, one.entry.design, one.entry.set_))
+            for of, one in zip(named, study.paradigms, strict=True)
+        ]
         sessions = [", ".join(study.paradigms[at].name for at in taken) for taken in study.sessions]
         text += [
             (
@@ -53,10 +57,11 @@ def preregistration(
     else:
         paradigm = load_paradigm(source)
         named = [(paradigm.name, paradigm, plan_session(paradigm, _SEED))]
+        designs = [_design(*named[0], _each_once(paradigm, None, {}))]
         groups = ()
     text += ["## Hypotheses", "", *_hypotheses([paradigm.title for _, paradigm, _ in named]), "", "## Design", ""]
-    for name, paradigm, plan in named:
-        text += [f"**{paradigm.title}.** {_design(name, paradigm, plan)}", ""]
+    for (_, paradigm, _), design in zip(named, designs, strict=True):
+        text += [f"**{paradigm.title}.** {design}", ""]
     text += _groups(groups)
     text += [
         "## Sample",
@@ -82,40 +87,70 @@ def _hypotheses(titles: Sequence[str]) -> list[str]:
     ] + [f"* {GAP.format('which of these tests are confirmatory; all others are exploratory')}"]
 
 
-def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
-    """Trials, levels, blocks and practice, as a session is planned."""
+def _each_once(paradigm: Paradigm, name: str | None, levels: Mapping[str, Any]) -> list[PlannedTrial]:
+    """One trial of each combination of levels that a design leaves."""
+    from spanlab.paradigms import plan_session, session_design
+
+    design = session_design(paradigm, name).unchosen
+    return plan_session(paradigm, _SEED, design.model_copy(update={"repetitions": 1, "blocks": 1}), levels)
+
+
+def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial], combinations: Sequence[PlannedTrial]) -> str:
+    """Trials, levels, blocks and practice, as every session is planned: numbers that are drawn for
+    each session are not those of any one.
+
+    Parameters
+    ----------
+    plan : of one session
+    combinations : one trial of each combination of levels
+    """
+    from spanlab.analysis.data import plural
+
     from .methods import level_order
 
     real = [trial for trial in plan if not trial.practice]
     practice = len(plan) - len(real)
+    moved = {trial.varies for trial in real} - {""}
+    each, rest = divmod(len(real), len(combinations))
+    drawn = bool(rest) and not moved
     levels: dict[str, Counter[str]] = {}
-    for trial in real:
+    for trial in combinations if drawn else real:
         for factor, level in trial.levels.items():
             levels.setdefault(factor, Counter())[str(level)] += 1
     text = f"Paradigm `{name}`, version {paradigm.version}, hash {paradigm.hash}."
     study = (paradigm.data.get("source") or {}).get("study") if isinstance(paradigm.data.get("source"), dict) else None
     text += f" It follows {study}." if study else ""
-    blocks = len({trial.block for trial in real})
-    text += f" A session has {len(real)} trials in {blocks} block{'s' * (blocks != 1)}" + (
-        f", after {practice} trials of practice." if practice else "."
-    )
+    uncertain = drawn and not each
+    blocks = len({trial.block for trial in (combinations if uncertain else real)})
+    text += (
+        f" A session has {'at most ' if moved else ''}{plural(len(real), 'trial')} in"
+        f" {'at most ' if uncertain and blocks > 1 else ''}{blocks} block{'s' * (blocks != 1)}"
+    ) + (f", after {plural(practice, 'trial')} of practice." if practice else ".")
     varied = [
         f"{factor.replace('_', ' ')}:"
-        f" {', '.join(f'{level} ({counts[level]})' for level in sorted(counts, key=level_order))}"
+        f" {', '.join(level if drawn else f'{level} ({counts[level]})' for level in sorted(counts, key=level_order))}"
         for factor, counts in levels.items()
         if len(counts) > 1
     ]
     fixed = [
-        f"{factor.replace('_', ' ')} {next(iter(counts))}" for factor, counts in levels.items() if len(counts) == 1
+        f"{factor.replace('_', ' ')} {next(iter(counts))}"
+        for factor, counts in levels.items()
+        if len(counts) == 1 and factor not in moved
     ]
-    text += (
-        f" Within people vary, with numbers of trials: {'; '.join(varied)}."
-        if varied
-        else " No factor varies in a session of this design."
-    )
+    followed = [f"{factor.replace('_', ' ')} (from {real[0].levels[factor]} on)" for factor in sorted(moved)]
+    if varied:
+        text += f" Within people vary{'' if drawn else ', with numbers of trials'}: {'; '.join(varied)}."
+    elif not moved:
+        text += " No factor varies in a session of this design."
+    if drawn:
+        text += (
+            f" Which of the {len(combinations)} combinations of these levels have {each + 1}"
+            f" {'trial' if each == 0 else 'trials'} and which {each or 'none'} is drawn for each session."
+        )
+    text += f" From trial to trial the answers decide on {', '.join(followed)}." if followed else ""
     text += f" Fixed: {', '.join(fixed)}." if fixed else ""
-    drawn = [factor for factor, one in paradigm.factors.items() if factor not in levels]
-    text += f" Drawn at random for each trial: {', '.join(one.replace('_', ' ') for one in drawn)}." if drawn else ""
+    free = [factor for factor, one in paradigm.factors.items() if factor not in levels]
+    text += f" Drawn at random for each trial: {', '.join(one.replace('_', ' ') for one in free)}." if free else ""
     text += " Trials follow from seeds, which are recorded with every session."
     return (
         f"{text} {GAP.format('practice and its feedback, language, display and distance, and who meets which design')}"

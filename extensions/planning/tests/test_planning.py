@@ -330,3 +330,33 @@ def test_a_preregistration_is_made_before_there_are_data(spanlab: Run, tmp_path:
         status, _, complaint = spanlab("methods", *arguments, "--preregistration")
         assert status == 1
         assert why in complaint
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (
+            "{paradigm: cd, trials: 10}",
+            "in at most 5 blocks. Within people vary: feature: colour, conjunction, gap, orientation, size; set size:"
+            " 2, 4, 6, 8, 10, 12. Which of the 30 combinations of these levels have 1 trial and which none is drawn for"
+            " each session.",
+        ),
+        (
+            "{paradigm: cd, trials: 10, set: {set_size: [2, 4, 6], feature: [size]}}",
+            "in 1 block. Within people vary: set size: 2, 4, 6. Which of the 3 combinations of these levels have 4"
+            " trials and which 3 is drawn for each session. Fixed: feature size.",
+        ),
+        (
+            "{paradigm: cd, trials: 12, set: {set_size: [2, 4, 6], feature: [size]}}",
+            "Within people vary, with numbers of trials: set size: 2 (4), 4 (4), 6 (4). Fixed: feature size.",
+        ),
+        (
+            "{paradigm: digit_span, design: forward}",
+            "A session has at most 14 trials in 1 block. From trial to trial the answers decide on list length (from 3"
+            " on). Fixed: direction forward.",
+        ),
+    ],
+)
+def test_a_preregistered_design_is_that_of_every_session(spanlab: Run, tmp_path: Path, entry: str, said: str) -> None:
+    (tmp_path / "study.yaml").write_text(f"study: one\ntitle: One\nparadigms:\n  - {entry}\n", encoding="utf-8")
+    assert said in spanlab("methods", "study.yaml", "--preregistration")[1]
