@@ -145,7 +145,7 @@ def look_through(content: bytes, also: Collection[str] = ()) -> None:
 
 
 def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
-    """Check that an archive holds no more than its size.
+    """Check that an archive holds no more than its size, and that nothing in it was damaged.
 
     Parameters
     ----------
@@ -156,7 +156,8 @@ def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
     Raises
     ------
     RefusedError
-        when it would grow as it is unpacked.
+        when it would grow as it is unpacked, or when something in it does not have the checksum
+        that was written with it, which PyTorch does not look at.
     """
     entries = archive.infolist()
     smaller = [
@@ -171,6 +172,8 @@ def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
         or sum(entry.file_size for entry in smaller) > packed
     ):
         raise RefusedError("it says that it holds more than its size")
+    if (changed := archive.testzip()) is not None:
+        raise RefusedError(f"it is damaged (the checksum of {changed[:80]} is wrong)")
 
 
 def _why_no_archive(content: bytes) -> str:

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,16 @@ def changed(**changes: Any) -> dict[str, Any]:
     return {**data, **changes}
 
 
+def half_zeros(path: Path) -> None:
+    """Write a network of which half of the largest tensor was overwritten with zeros."""
+    content = bytearray(locate("laptop").read_bytes())
+    with zipfile.ZipFile(locate("laptop")) as archive:
+        largest = max(archive.infolist(), key=lambda entry: entry.file_size)
+    middle = largest.header_offset + largest.file_size // 2
+    content[middle : middle + largest.file_size // 2] = bytes(largest.file_size // 2)
+    path.write_bytes(content)
+
+
 def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
     trap = tmp_path / "trap"
     plain, zipped = tmp_path / "plain.pt", tmp_path / "zipped.pt"
@@ -102,6 +113,7 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
             "not finite",
         ),
         (lambda path: path.write_bytes(locate("laptop").read_bytes()[:-1000]), "not a checkpoint that SpanLab can use"),
+        (half_zeros, r"it is damaged \(the checksum of .*/data/\d+ is wrong\)"),
         (lambda path: path.mkdir(), "is a folder"),
     ],
 )
