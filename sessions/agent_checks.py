@@ -232,14 +232,8 @@ def settings_of(agent: Agent) -> dict[str, Any]:
 
 
 def settings_hash(agent: Agent) -> str:
-    """The hash of everything that shaped an agent's answers. A setting that was added after the
-    first records is left out while it has its default, so that the hash of the same agent stays
-    what it was."""
-    later = agent.setting_rules().later
-    settings = {
-        name: value for name, value in settings_of(agent).items() if name not in later or not _same(value, later[name])
-    }
-    return digest([agent.kind.name, agent.name, settings])
+    """The hash of everything that shaped an agent's answers."""
+    return agent.setting_rules().hash_of(agent.kind.name, agent.name, settings_of(agent))
 
 
 def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:

@@ -70,12 +70,14 @@ VERDICTS = (
         says=("… is what … says: every number was computed again", "… is not what … says"),
         rests_on="every number, word and hash of the card, computed again from the sessions and their events",
         says_no_when=(
-            "one of them differs, a session is missing, or a table calls an answer right, or given, otherwise than its"
-            " events"
+            "one of them differs, a session is missing, a cell of a table is another one than its events give, or an"
+            " agent and its settings have another hash"
         ),
         tests=(
             "extensions/benchmark/tests/test_benchmark.py::test_a_card_is_computed_again_from_its_record",
             "extensions/benchmark/tests/test_benchmark.py::test_a_changed_number_and_a_changed_record_are_found",
+            "extensions/benchmark/tests/test_benchmark.py::test_a_changed_cell_of_a_table_is_found",
+            "extensions/benchmark/tests/test_benchmark.py::test_another_name_of_the_agent_is_found",
         ),
     ),
 )

@@ -3,10 +3,15 @@ its events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from spanlab.agents import AGENTS, Agent, SettingRules
+from spanlab.agents.chat import ChatSettings
 from spanlab.core import SpanLabError
 from spanlab.sessions.record import read_events, read_session, read_table, response_rows
 
@@ -41,29 +46,68 @@ def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path |
             f"the card compares with people of its own ({card['people']['name']}): give their data with --people"
         )
     again = card_of(suite, Path(data), people, card["not_taken"], bool(card.get("accept_unread")))
-    tables = [problem for folder, _ in sessions_of(suite, Path(data)) for problem in table_problems(folder)]
-    return _cut([*tables, *differences({**card, "spanlab": ""}, {**again, "spanlab": ""})])
+    record = [
+        problem
+        for folder, _ in sessions_of(suite, Path(data))
+        for problem in (*agent_problems(folder), *table_problems(folder))
+    ]
+    return _cut([*record, *differences({**card, "spanlab": ""}, {**again, "spanlab": ""})])
+
+
+def agent_problems(folder: Path) -> Iterator[str]:
+    """Find where the agent and the settings of a session are not those of their hash. Kinds whose
+    later settings only their own package knows have none that could be told from a change."""
+    info = read_session(folder)
+    kind, name = info["agent_kind"], info["agent"]
+    cls = AGENTS.class_of(kind)
+    if cls is None or not (kind == "chat" or cls.setting_rules is Agent.setting_rules):
+        return
+    rules = SettingRules(ChatSettings.later() if kind == "chat" else {})
+    if rules.hash_of(kind, name, info["agent_settings"]) != info["agent_settings_hash"]:
+        yield f"{folder.name}: its agent_settings_hash is not that of {name} with the settings that it names"
 
 
 def table_problems(folder: Path) -> Iterator[str]:
-    """Find where the table of a session says otherwise than its events; large sessions have a table
+    """Find where the tables of a session say otherwise than its events; large sessions have a table
     alone."""
     if not (folder / "events.jsonl").exists() or (folder / "parts").exists():
         return
-    names = ["trial", "answer", "correct", "outcome"]
-    events = response_rows(read_session(folder), read_events(folder))
-    table = read_table(folder, names).to_pylist()
-    if len(events) != len(table):
-        yield f"{folder.name}: its table has {len(table)} rows, and its events give {len(events)}"
+    events, stored = response_rows(read_session(folder), read_events(folder)), read_table(folder)
+    yield from _first_difference(f"{folder.name}: its table", events, stored.to_pylist(), stored.column_names)
+    if (copy := folder / "responses.csv").exists():
+        with copy.open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines)
+            rows, names = list(reader), list(reader.fieldnames or ())
+        yield from _first_difference(f"{folder.name}: its {copy.name}", events, rows, names)
+
+
+def _first_difference(
+    table: str, events: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> Iterator[str]:
+    """Find the first cell of a table that its events give otherwise; older tables lack columns."""
+    if len(events) != len(rows):
+        yield f"{table} has {len(rows)} rows, and its events give {len(events)}"
         return
-    for number, (row, kept) in enumerate(zip(events, table, strict=True), 1):
-        wrong = [name for name in ("correct", "outcome") if row.get(name) != kept.get(name)]
-        if wrong:
-            yield (
-                f"{folder.name}: row {number} of its table has {wrong[0]} {kept.get(wrong[0])!r}, and its events say"
-                f" {row.get(wrong[0])!r}"
-            )
-            return
+    for number, (given, kept) in enumerate(zip(events, rows, strict=True), 1):
+        for name in names:
+            if not _same(given.get(name), kept[name]):
+                yield f"{table} has in row {number} {name} {kept[name]!r}, and its events say {given.get(name)!r}"
+                return
+
+
+def _same(given: Any, kept: Any) -> bool:
+    """Return whether a cell is what events give: as it is, as JSON, or as a CSV file has it, all of
+    whose cells are texts."""
+    if given == kept or (given != given and kept != kept):
+        return True
+    if not isinstance(kept, str):
+        return False
+    if given is None:
+        return kept == ""
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        with suppress(ValueError):
+            return float(kept) == given
+    return kept == json.dumps(given)
 
 
 def _cut(problems: list[str]) -> list[str]:

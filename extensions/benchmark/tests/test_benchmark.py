@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,8 @@ from spanlab.extensions.benchmark.drawing import gallery, page, picture
 from spanlab.extensions.benchmark.measures import level_weights, of_published_people, weights
 from spanlab.extensions.benchmark.running import agent_at
 from spanlab.extensions.benchmark.suite import NBACK, Effect, read_suite
-from spanlab.extensions.benchmark.verifying import problems_of
+from spanlab.extensions.benchmark.verifying import agent_problems, problems_of, table_problems
+from spanlab.sessions import find_sessions
 
 SMALL = """
 suite: small
@@ -61,6 +64,8 @@ effects:
   - {paradigm: nback_verbal, effect: N-back d′, measure: mean, margin: 0.6, unit: d′}
 """
 SUITE = read_suite()
+#: sessions that older versions recorded
+GOLDEN = Path(__file__).parents[3] / "tests" / "golden" / "sessions" / "finished"
 WITH_PEOPLE = [effect for effect in SUITE.effects if effect.paradigm not in NBACK]
 
 
@@ -236,6 +241,46 @@ def test_a_changed_number_and_a_changed_record_are_found(benchmarked: Path, tmp_
     assert any("its events say True" in problem for problem in problems)
     assert any("record_sha256" in problem for problem in problems)
     assert "the card is of suite" in problems_of(card, SUITE, str(data))[0]
+
+
+def rewritten(benchmarked: Path, place: Path, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> list[str]:
+    """Problems of a card made of sessions of which a table was changed and the events were not."""
+    suite, data = read_suite(benchmarked / "small.yaml"), shutil.copytree(benchmarked / "data", place / "data")
+    table = next(data.glob("smu-*")) / name
+    if table.suffix == ".csv":
+        change(pd.read_csv(table, dtype=str)).to_csv(table, index=False)
+    else:
+        change(pd.read_parquet(table)).to_parquet(table)
+    return problems_of(card_of(suite, data), suite, str(data))
+
+
+@pytest.mark.parametrize("name", ["responses.parquet", "responses.csv"])
+def test_a_changed_cell_of_a_table_is_found(benchmarked: Path, tmp_path: Path, name: str) -> None:
+    nine = "9" if name.endswith("csv") else 9
+    (problem,) = rewritten(
+        benchmarked,
+        tmp_path,
+        name,
+        lambda table: table.assign(set_size=table["set_size"].where(table.index != 2, nine)),
+    )
+    assert re.search(r"in row 3 set_size '?9(\.0)?'?, and its events say \d", problem)
+
+
+def test_tables_of_older_versions_lack_columns_and_are_not_changed(benchmarked: Path, tmp_path: Path) -> None:
+    for name in ("responses.parquet", "responses.csv"):
+        assert rewritten(benchmarked, tmp_path / name, name, lambda table: table.drop(columns="blind")) == []
+    for folder in find_sessions([GOLDEN]):
+        assert not [*table_problems(folder), *agent_problems(folder)], folder.name
+
+
+def test_another_name_of_the_agent_is_found(benchmarked: Path, tmp_path: Path) -> None:
+    suite, data = read_suite(benchmarked / "small.yaml"), shutil.copytree(benchmarked / "data", tmp_path / "data")
+    for folder in find_sessions([data]):
+        info = (folder / "session.json").read_text("utf-8").replace('"agent": "chance"', '"agent": "chat:gpt-9"')
+        (folder / "session.json").write_text(info, "utf-8")
+    problems = problems_of(card_of(suite, data), suite, str(data))
+    assert any("row 1 agent 'chance', and its events say 'chat:gpt-9'" in problem for problem in problems)
+    assert any("agent_settings_hash is not that of chat:gpt-9" in problem for problem in problems)
 
 
 def test_the_command_runs_compares_and_verifies(benchmarked: Path, run: Run, tmp_path: Path) -> None:
