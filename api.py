@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from .analysis.figures.figure import Bars, DrawnFigure
     from .core.worker_pool import WorkerPool
     from .paradigms import Generator, Trial
+    from .sessions.chosen_trials import ChosenTrials
     from .sessions.result import SessionResult
+    from .sessions.session import Session
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -167,28 +169,63 @@ def replay(
         fresh=fresh,
     )
     watcher = Watcher(say or say_on_stderr)
-    if isinstance(agent, str):
-        taker = make_machine(agent, chosen.seed, watcher.say, chosen, chat=chat, care=care, price=price)
-    elif _is_module(agent):
-        from .agents.network.modules import module_agent
-
-        views = [view for planned in chosen.plan if (view := chosen.paradigm.network_view(planned.levels)) is not None]
-        taker = module_agent(agent, views, logits, **(frames or {}))
-    elif chat or care or price:
-        raise SpanLabError(
-            f"{agent.name} has already been made, so its chat, care and price cannot be chosen here: leave them out"
-        )
-    else:
-        taker = agent
-    if (logits is not None or frames is not None) and not _is_module(agent):
-        raise SpanLabError("logits and frames are for torch modules: leave them out")
+    given = None if isinstance(agent, str) else _made_in_python(agent, chosen, logits, frames, chat or care or price)
+    if given is None and (logits is not None or frames is not None):
+        raise SpanLabError(_FOR_MODULES)
+    taker = given or make_machine(str(agent), chosen.seed, watcher.say, chosen, chat=chat, care=care, price=price)
     shared_out = next(
         (name for name, value in (("workers", workers), ("scheduler", scheduler)) if value is not None), ""
     )
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
     with _pool(workers, scheduler) as pool:
-        ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, pool)
+        ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, pool, given is not None)
     return SessionResult(session.folder, span)
+
+
+_FOR_MODULES = "logits and frames are for torch modules: leave them out"
+
+
+def _made_in_python(
+    agent: object,
+    trials: ChosenTrials | Session,
+    logits: str | Sequence[int] | None,
+    frames: object,
+    options: object,
+) -> Agent:
+    """An agent that is no name: somebody's own, or a torch module.
+
+    Parameters
+    ----------
+    options : of agents that are made by their name; whatever was given of them
+
+    Raises
+    ------
+    SpanLabError
+        when it is neither, or something was given that is not for it.
+    """
+    from .agents.base import Agent
+
+    if _is_module(agent):
+        from .agents.network.modules import module_agent
+
+        if not isinstance(frames, Mapping | None):
+            raise SpanLabError(f'frames says how frames are given, such as {{"colour": "grey"}}; found {frames!r}')
+        views = [view for planned in trials.plan if (view := trials.paradigm.network_view(planned.levels)) is not None]
+        taker = module_agent(agent, views, logits, **(frames or {}))
+    elif not isinstance(agent, Agent):
+        made = f"; the class makes one: {agent.__name__}(...)" if isinstance(agent, type) else ""
+        raise SpanLabError(
+            f"agent is a name such as 'ideal', an agent of your own or a torch module; found {agent!r}{made}"
+        )
+    elif logits is not None or frames is not None:
+        raise SpanLabError(_FOR_MODULES)
+    else:
+        taker = agent
+    if options:
+        raise SpanLabError(
+            f"{taker.name} has already been made, so its chat, care and price cannot be chosen here: leave them out"
+        )
+    return taker
 
 
 def _is_module(agent: object) -> TypeIs[torch.nn.Module]:
@@ -317,6 +354,9 @@ def run(
 def resume(
     session: PathLike,
     *,
+    agent: Agent | torch.nn.Module | None = None,
+    logits: str | Sequence[int] | None = None,
+    frames: Mapping[str, Any] | None = None,
     care: Mapping[str, Any] | None = None,
     price: tuple[float, float] | None = None,
     retry_failed: bool = False,
@@ -330,6 +370,8 @@ def resume(
     Parameters
     ----------
     session : folder of the session
+    agent, logits, frames : the agent of your own or torch module that began it, as for
+        :func:`replay`; agents that have a name are made by it again
     care, price : of chat agents, from now on
     retry_failed : ask again for the trials that failed
     workers, scheduler : share the work of a large session out
@@ -359,12 +401,16 @@ def resume(
     watcher = Watcher(say or say_on_stderr)
     opened = reopen(folder)
     check_shared_out(opened, workers is not None or scheduler is not None)
-    check_options(opened.info["agent"], {"care": care, "price": price}, {"retry_failed": retry_failed})
+    given = None if agent is None else _made_in_python(agent, opened, logits, frames, care or price)
+    if given is None:
+        check_options(opened.info["agent"], {"care": care, "price": price}, {"retry_failed": retry_failed})
     before = opened.info.get("care", {})
     waits = {"batch": "wait"} if before.get("batch") else {}  # also where it was left before
-    opened, agent = agent_again(opened, {"care": {**before, **waits, **(care or {})}, "price": price}, watcher.say)
+    care = {**before, **waits, **(care or {})}
+    opened, taker = agent_again(opened, {"care": care, "price": price}, watcher.say, given=given)
     with _pool(workers, scheduler) as pool:
-        return SessionResult(folder, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
+        span = carry_out(opened, taker, watcher, pool, fresh=False, retry_failed=retry_failed, given=given is not None)
+        return SessionResult(folder, span)
 
 
 async def resume_async(session: PathLike, **options: Any) -> SessionResult:

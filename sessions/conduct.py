@@ -346,6 +346,7 @@ def carry_out(
     pool: WorkerPool | None = None,
     fresh: bool = True,
     retry_failed: bool = False,
+    given: bool = False,
 ) -> Mapping[str, Any] | None:
     """Run a session to its end; whatever stops it, the sentence says how to go on.
 
@@ -353,6 +354,7 @@ def carry_out(
     ----------
     fresh : whether it has just begun; then its folder is removed again when it cannot start
     retry_failed : whether trials that failed are asked for again
+    given : whether the agent was made in Python, so that no command can make it again
 
     Returns
     -------
@@ -364,6 +366,11 @@ def carry_out(
         when something has stopped it; the finished trials are safe.
     """
     tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
+    again = (
+        f"in Python, with the same agent: spanlab.resume({str(session.folder)!r}, agent=agent)"
+        if given
+        else f"with: spanlab resume {session.folder}"
+    )
     try:
         runner = Runner(session, agent, say=watcher.say, pool=pool, retry_failed=retry_failed)
         at_window = isinstance(agent, WindowAgent)
@@ -377,12 +384,12 @@ def carry_out(
             runner.run()
     except KeyboardInterrupt:
         safe = "; the finished trials are safe" if has_finished(session.folder) else " before any trial was finished"
-        raise SpanLabError(f"interrupted{safe}. Continue with: spanlab resume {session.folder}") from None
+        raise SpanLabError(f"interrupted{safe}. Continue {again}") from None
     except SpanLabError as error:
         if fresh and not isinstance(error, Abandoned) and remove_unused(session.folder):
             raise SpanLabError(f"{error}\nNo session was begun, and nothing was saved.") from None
         safe = "The finished trials are safe." if has_finished(session.folder) else "No trial is finished yet."
-        raise SpanLabError(f"{error}\n{safe} Continue with: spanlab resume {session.folder}") from None
+        raise SpanLabError(f"{error}\n{safe} Continue {again}") from None
     finally:
         if session.folder.exists():
             write_account(agent, session.folder, watcher.say)
@@ -396,6 +403,7 @@ def replay_sessions(
     requests: Sequence[Request],
     watcher: Watcher,
     pool: WorkerPool | None,
+    given: bool = False,
 ) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
     """Run a session with each agent in turn, with the same trials.
 
@@ -403,6 +411,7 @@ def replay_sessions(
     ----------
     requests : of the agents, from :func:`prepare`: all of them before the first session begins, so
         that a slip in the last shows at once
+    given : whether the agents were made in Python, so that no command can make them again
 
     Returns
     -------
@@ -415,7 +424,7 @@ def replay_sessions(
     """
     for agent, request in zip(agents, requests, strict=True):
         session = begin(data, chosen.paradigm, agent, chosen.plan, request)
-        yield session, carry_out(session, agent, watcher, pool)
+        yield session, carry_out(session, agent, watcher, pool, given=given)
 
 
 def agent_again(
@@ -424,6 +433,7 @@ def agent_again(
     say: Callable[[str], None],
     triggers: str = "",
     screen: int | None = None,
+    given: Agent | None = None,
 ) -> tuple[Session, Agent]:
     """The agent of a resumed session, with its recorded settings; request limits and prices may
     differ, and the record then says so.
@@ -433,6 +443,7 @@ def agent_again(
     values : of options (``care``, ``price``), from now on; as before where they are not given
     triggers : port of trigger codes, in place of the one before
     screen : number of the screen on which the window opens, in place of the one before
+    given : the agent, where it was made in Python
 
     Raises
     ------
@@ -442,7 +453,7 @@ def agent_again(
     kind, info = kind_named(session.info["agent_kind"]), session.info
     if screen is not None and not kind.at_window:
         raise SpanLabError(f"{info['agent']} takes {session.folder} without a window: leave out --screen")
-    if kind.at_window:
+    if kind.at_window and given is None:
         from ..agents.human.seating import seat, window_again
         from .record.session_info import in_browser
 
@@ -455,7 +466,7 @@ def agent_again(
         observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
         window = {**window_again(settings, screen), "triggers": port}
         return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), window)
-    agent = make_machine(info["agent"], session.seed, say, session, info, **values)
+    agent = given or make_machine(info["agent"], session.seed, say, session, info, **values)
     agent.check_session(
         SessionOutlook(
             agent,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +15,7 @@ from ...paradigms import NetworkView, Percept, Truth, is_model_step
 from ...stimuli import Stimulus
 from ...stimuli.kinds.sounds import refuse_sounds
 from ...stimuli.render.pixels import network_frame
-from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
+from ..base import Agent, AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, member_for
 from .checkpoints_io.limited import LIMITED, MemoryNoise, limit_for, name_and_noise
 from .foreign import foreign_network
@@ -77,6 +77,17 @@ class NetworkAgent(BatchAgent):
         agent = cls(member_for(name, options.tasks), noise)
         agent.name = f"network:{detail or 'laptop'}"
         return agent
+
+    @classmethod
+    @override
+    def from_record(cls, detail: str, options: AgentOptions, info: Mapping[str, Any]) -> Agent:
+        settings = info["agent_settings"]
+        if "class" in settings and "package" not in settings:
+            raise SpanLabError(
+                f"{info['session']} was begun by a torch module ({settings['class']}), which no command can make: go on"
+                " in Python, with spanlab.resume(SESSION, agent=MODULE)"
+            )
+        return super().from_record(detail, options, info)
 
     @override
     def settings(self) -> dict[str, Any]:
