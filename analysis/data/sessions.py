@@ -487,7 +487,7 @@ def unfinished(facts: SessionFacts) -> list[str]:
         *notes,
         (
             f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its"
-            f" {plural(facts.trials, 'finished trial')}{of} are used."
+            f" {plural(facts.trials, 'finished trial')}{of} {'is' if facts.trials == 1 else 'are'} used."
         ),
     ]
 

@@ -107,8 +107,9 @@ def expectation(item: Any) -> str:
     if kind in _BOUNDS:
         return f"expected {_BOUNDS[kind]} {next(iter(context.values()))}"
     if kind in ("too_short", "too_long", "string_too_short", "string_too_long"):
-        bound = f"at least {context['min_length']}" if "short" in kind else f"at most {context['max_length']}"
-        return f"expected {bound} {'characters' if 'string' in kind else 'values'}"
+        bound, count = ("least", context["min_length"]) if "short" in kind else ("most", context["max_length"])
+        what = "character" if "string" in kind else "value"
+        return f"expected at {bound} {count} {what}{'' if count == 1 else 's'}"
     message = item["msg"].removeprefix("Input should be ")
     return f"expected {message}" if message != item["msg"] else message[0].lower() + message[1:]
 

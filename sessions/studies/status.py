@@ -84,8 +84,8 @@ def overview(study: Study, data: Path) -> StudyOverview:
         f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody))
     )
     summary = (
-        f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn}"
-        f" withdrawn{others}"
+        f"{study.name}: {len(counted)} participant{'' if len(counted) == 1 else 's'}, {through} through with every"
+        f" session, {withdrawn} withdrawn{others}"
     )
     if study.people is not None:
         summary += f"\nplaces: {sum(person.takes_part for person in counted)} of {study.people} taken"
@@ -168,9 +168,10 @@ def _cell(state: State | None, planned: bool) -> str:
 def _bare(person: Person, cells: int) -> tuple[str, ...]:
     notes = ["" if person.kind == "person" else person.kind]
     if person.withdrawn:
-        notes.append(
-            f"withdrew {person.withdrawn[:10]}, {person.sessions} session{'' if person.sessions == 1 else 's'} removed"
-        )
+        # ordinary sessions are of a paradigm each; in this table a session is one of the study
+        paradigms = f"{person.sessions} paradigm{'' if person.sessions == 1 else 's'}"
+        removed = f"data of {paradigms}" if person.sessions else "all data"
+        notes.append(f"withdrew {person.withdrawn[:10]}, {removed} removed")
     return (str(person.number), person.name or "", "", "", *[""] * cells, "", ", ".join(filter(None, notes)))
 
 

@@ -153,7 +153,7 @@ LINES: list[tuple[str | bytes, str]] = [
     ("[]", "expected keys with values; found []"),
     ('{"name": "x", "levels": {"n": 1, "delay": 4}}', ":6 'draws' is missing"),
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}, "seed": 1}', "seed: unknown key 'seed'"),
-    ('{"name": "", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "name: expected at least 1 characters"),
+    ('{"name": "", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "name: expected at least 1 character"),
     ('{"name": "t1", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "a second trial called 't1'"),
     (
         '{"name": "x", "levels": {"n": 4, "delay": 4}, "draws": {"a": 1}}',

@@ -212,7 +212,7 @@ BASE = "extends: nback_verbal_feedback\nparadigm: own\n"
             "own.yaml:3 translations > de > correct: leave out blanks at the ends",
         ),
         ("translations: {de: richtig}", "own.yaml:3 translations > de: expected keys with values"),
-        ("translations: {de: {correct: ''}}", "own.yaml:3 translations > de > correct: expected at least 1 characters"),
+        ("translations: {de: {correct: ''}}", "own.yaml:3 translations > de > correct: expected at least 1 character"),
     ],
 )
 def test_mistakes_in_translations_are_told_with_their_lines(tmp_path: Path, text: str, said: str) -> None:

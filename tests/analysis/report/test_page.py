@@ -17,7 +17,7 @@ from report_page import read, unfolded
 from spanlab.agents.base import Agent
 from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
 from spanlab.agents.registry import make_agent
-from spanlab.analysis.data.sessions import gather
+from spanlab.analysis.data.sessions import Head, facts_of, gather, unfinished
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
 from spanlab.api import read_rules
@@ -266,6 +266,14 @@ def test_unfinished_and_unreadable_sessions_are_named(data: Path, tmp_path: Path
     )
     assert f"Left out: {broken / 'session.json'} cannot be read" in text
     assert f"{tmp_path / 'nowhere'}: there is no session here" in text
+
+
+@pytest.mark.parametrize(
+    ("trials", "said"), [(1, "its 1 finished trial of 360 is used"), (2, "trials of 360 are used")]
+)
+def test_one_finished_trial_is_used_and_two_are(trials: int, said: str) -> None:
+    facts = facts_of(Head(Path("s"), "s", {"plan": [{}] * 360}), trials)
+    assert said in unfinished(facts)[0]
 
 
 @pytest.mark.usefixtures("page_only")

@@ -80,7 +80,7 @@ TYPES = [
     one(PROBE, "small.yaml:7 designs > d > train: expected a whole number; found 1.5", more="designs: {d: {train: 1.5}}"),
     one(PROBE, "small.yaml:7 network > head: expected a number from 1; found 0", more="network: {task: t, head: 0}"),
     one(PROBE, "small.yaml:6 factors > a: expected a list or keys with values; found 5", factors="a: 5"),
-    one(PROBE, "small.yaml:6 factors > a: expected at least 1 values; found []", factors="a: []"),
+    one(PROBE, "small.yaml:6 factors > a: expected at least 1 value; found []", factors="a: []"),
     one(PROBE, "small.yaml:6 factors > a: the level 2 occurs twice", factors="a: [1, 2, 3, 2]"),
     one(PROBE, "small.yaml:6 factors > set_size item 2: the levels of set_size are whole numbers; found 'two'", factors="set_size: [1, two]"),
     one(PROBE, "small.yaml:6 draw > a: expected a sampler such as {box_areas: ...}; found 5", draw="a: 5"),
@@ -253,7 +253,7 @@ practice: {trials: 2, factors: {b: 1}}
     assert problems(tmp_path, content) == [
         "small.yaml:1 paradigm: expected small letters (a to z), digits and underscores, at most 41, beginning with a letter; found 'Small'",
         "small.yaml:2 version: expected a whole number; found 'one'",
-        "small.yaml:3 title: expected at least 1 characters; found ''",
+        "small.yaml:3 title: expected at least 1 character; found ''",
         "small.yaml:5 factors > a: the level 1 occurs twice",
         "small.yaml:7 draw > x > one_off: unknown key or sampler 'one_off'; did you mean 'one_of'?",
         "small.yaml:8 draw > y: '=z' uses 'z', which is not known here (known: a, generator, x)",

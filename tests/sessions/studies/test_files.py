@@ -82,7 +82,7 @@ def test_what_is_a_study(tmp_path: Path) -> None:
 
 HEAD = "study: s\ntitle: S\n"
 BAD: list[tuple[str, list[str]]] = [
-    ("study: S 1\ntitle: ''\nparadigms: []", ["study.yaml:1 study:", "study.yaml:2 title: expected at least 1 characters", "study.yaml:3 paradigms: expected at least 1"]),
+    ("study: S 1\ntitle: ''\nparadigms: []", ["study.yaml:1 study:", "study.yaml:2 title: expected at least 1 character;", "study.yaml:3 paradigms: expected at least 1 value; found []"]),
     ("study: s", ["study.yaml:1 'title' is missing", "study.yaml:1 'paradigms' is missing"]),
     (HEAD + "paradigms: [vsrr]\norder: latin", ["study.yaml:3 paradigms item 1: there is no paradigm 'vsrr'; did you mean 'vsr'?", "study.yaml:4 order: expected 'fixed', 'latin_square' or 'shuffled'; found 'latin'"]),
     (HEAD + "paradigms: [vsr, nowhere.yaml]", ["study.yaml:3 paradigms item 2: ", "nowhere.yaml: there is no such paradigm file"]),

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 from command_line import Run, complaint
-from study_files import STUDY, Guest, sit, study_in, take
+from study_files import FIELDS, STUDY, Guest, sit, study_in, take
 
 from spanlab.agents.base import Response, TrialContext, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
@@ -133,7 +133,7 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     row = cells(study, data)[-1]
     assert row["participant"] == "p02"
     assert row["note"].startswith("withdrew ")
-    assert row["note"].endswith(", 4 sessions removed")
+    assert row["note"].endswith(", data of 4 paradigms removed")
     # the number is not given again, the identifier neither
     assert register(data / "pair", "p03", "person").number == 3
     assert "withdrew from the study" in check_request(study, data, VisitRequest("p02"))["participant"]
@@ -154,6 +154,21 @@ def test_the_identifier_may_be_forgotten_too(run: Run, study: Study) -> None:
         ("p02", 2, False),
     ]
     assert register(Path("data/pair"), "p01", "person").number == 3
+
+
+def test_what_a_refusal_and_a_rehearsal_leave_behind(run: Run, study: Study) -> None:
+    """Somebody refuses and withdraws, and a rehearsal gives its identifier back to a person."""
+    data, refusing = Path("data"), Guest()
+    refusing.decides = ["refuse"]
+    with pytest.raises(SpanLabError):
+        take(study, data, "p01", guest=refusing)
+    assert overview(study, data).summary.startswith("pair: 1 participant, ")
+    assert "session-1: no trial" in run("withdraw", "study.yaml", "p01", "--yes")[1]
+    assert cells(study, data)[-1]["note"].endswith(", all data removed")
+    sit(study, data, "V01", kind="simulated")
+    assert "spanlab withdraw --forget-id" in check_request(study, data, VisitRequest("V01"))["participant"]
+    run("withdraw", "study.yaml", "V01", "--yes", "--forget-id")
+    assert not check_request(study, data, VisitRequest("V01", "1", fields=FIELDS))
 
 
 def test_nothing_is_removed_without_a_yes(run: Run, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
