@@ -100,11 +100,11 @@ def gathered(
 def _simulated(data: Data) -> tuple[set[Path], str]:
     """Return the sessions of simulated participants that do not count, and what is said of such
     sessions: they count where no person took part, as in a rehearsal."""
-    everything = [*data.sessions, *(span.facts for span in data.spans)]
-    simulated = {facts.folder for facts in everything if kind_named(facts.kind).role == "stand-in"}
+    named = [facts for facts in (*data.sessions, *(span.facts for span in data.spans)) if facts.participant]
+    simulated = {facts.folder for facts in named if kind_named(facts.kind).role == "stand-in"}
     if not simulated:
         return set(), ""
-    if not any(kind_named(facts.kind).person and not facts.pilot for facts in everything):
+    if not any(kind_named(facts.kind).person and not facts.pilot for facts in named):
         return set(), "These are scores of simulated participants: no person took part."
     return simulated, (
         f"Left out: {plural(len(simulated), 'session')} of simulated participants. The table is of people."

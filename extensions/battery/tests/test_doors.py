@@ -88,8 +88,10 @@ def test_python_gives_the_table_that_the_command_writes(
 
 @pytest.mark.slow
 def test_the_report_has_a_section_with_the_same_scores(battery: Path, scores: ScoreTable, tmp_path: Path) -> None:
-    page = spanlab.compare(battery, tmp_path / "report", models=False)
-    assert "Scores of each participant" in page.read_text(encoding="utf-8")
+    rehearse(tmp_path / "rehearsal", "p01")
+    page = spanlab.compare([battery, tmp_path / "rehearsal"], tmp_path / "report", models=False)
+    assert "Scores of each participant" in (text := page.read_text(encoding="utf-8"))
+    assert "Left out: 1 session of simulated participants." in text
     written = pd.read_csv(tmp_path / "report" / "tables" / "scores_by_person.csv")
     assert written["operation_span_pcl"].tolist() == pytest.approx(scores.table()["operation_span_pcl"].tolist())
 
