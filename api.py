@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from typing_extensions import TypeIs
 
@@ -211,7 +211,7 @@ def _made_in_python(
         if not isinstance(frames, Mapping | None):
             raise SpanLabError(f'frames says how frames are given, such as {{"colour": "grey"}}; found {frames!r}')
         views = [view for planned in trials.plan if (view := trials.paradigm.network_view(planned.levels)) is not None]
-        taker = module_agent(agent, views, logits, **(frames or {}))
+        taker = module_agent(agent, views, logits, cast("Mapping[str, Any] | None", frames))
     elif not isinstance(agent, Agent):
         made = f"; the class makes one: {agent.__name__}(...)" if isinstance(agent, type) else ""
         raise SpanLabError(

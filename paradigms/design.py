@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -84,7 +84,9 @@ def plan_session(
         for unknown factors or levels, or when the design leaves no trials or asks for an impossible
         order.
     """
-    if trials is not None and (isinstance(trials, bool) or not isinstance(trials, int) or trials < 1):
+    if trials is not None and (isinstance(trials, bool) or not isinstance(trials, int)):
+        raise SpanLabError(f"the number of trials is a whole number, 1 or more; found {show(trials)}")
+    if trials is not None and trials < 1:
         raise SpanLabError(f"a session has at least one trial; found {show(trials)}")
     design = design if isinstance(design, SessionDesign) else session_design(paradigm, design)
     combinations = combinations_of(paradigm, design, levels)
@@ -262,7 +264,14 @@ def plan_dataset(
     combinations so that each has the same share.
 
     Splits come from streams of seeds that cannot overlap (:func:`..identity.trial_seed`).
+
+    Raises
+    ------
+    SpanLabError
+        for an unknown split, factor or level, and for a seed that is none.
     """
+    if split not in get_args(Split):
+        raise SpanLabError(f"there is no split {split!r}; there are {listed(get_args(Split))}")
     combinations = paradigm.combinations(restrict)
     for index in range(start, start + count):
         yield PlannedTrial(1, index + 1, combinations[index % len(combinations)], trial_seed(split, seed, index))

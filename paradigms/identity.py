@@ -153,6 +153,8 @@ def trial_seed(purpose: SeedStream, master: int, index: int) -> int:
     SpanLabError
         when the master seed or the index is out of range.
     """
+    if not hasattr(master, "__index__"):
+        raise SpanLabError(f"the seed must be a whole number between 0 and {MAX_MASTER_SEED}; found {master!r}")
     if not 0 <= master <= MAX_MASTER_SEED:
         raise SpanLabError(f"the seed must be between 0 and {MAX_MASTER_SEED}; found {master}")
     if not 0 <= index <= _MAX_INDEX:

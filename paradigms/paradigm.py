@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
+from ..core.json_values import as_levels
 from ..core.registry import nearest
 from .identity import STREAMS, digest
 from .language.component_spec import COUNTERS, ComponentSpec, LevelText, Reader, read_component
@@ -122,12 +123,16 @@ class Paradigm:
         Raises
         ------
         SpanLabError
-            for an unknown factor or level.
+            for an unknown factor or level, and where no level of a factor is given.
         """
-        chosen = {
-            name: [self.level(name, level) for level in (value if isinstance(value, (list, tuple)) else [value])]
-            for name, value in (restrict or {}).items()
-        }
+        chosen: dict[str, list[Any]] = {}
+        for name, value in (restrict or {}).items():
+            levels = as_levels(value)
+            if not levels and name in self.factors:
+                raise SpanLabError(
+                    f"{self.name}: no level of {name} is given; its levels are {listed(self.factors[name].levels)}"
+                )
+            chosen[name] = [self.level(name, level) for level in levels or [None]]
         crossed = {
             name: chosen.get(name, factor.levels)
             for name, factor in self.factors.items()

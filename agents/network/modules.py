@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,12 +47,15 @@ class ModuleNetwork(OwnNetwork):
         import torch
 
         parameter = next(self._module.parameters(), None)
-        trained = self._module.training
+        if parameter is not None:
+            frames = frames.to(parameter.device, parameter.dtype if parameter.is_floating_point() else None)
+        modes = [(part, part.training) for part in self._module.modules()]
         self._module.eval()
         try:
-            found = self._module(frames if parameter is None else frames.to(parameter.device))
+            found = self._module(frames)
         finally:
-            self._module.train(trained)
+            for part, training in modes:  # parts may be frozen while the whole is trained
+                part.training = training
         outputs: Any = (
             found[0] if isinstance(found, tuple | list) and found and isinstance(found[0], torch.Tensor) else found
         )
@@ -59,7 +63,10 @@ class ModuleNetwork(OwnNetwork):
 
 
 def module_agent(
-    module: torch.nn.Module, views: Sequence[NetworkView], logits: Logits | None = None, **frames: Any
+    module: torch.nn.Module,
+    views: Sequence[NetworkView],
+    logits: Logits | None = None,
+    frames: Mapping[str, Any] | None = None,
 ) -> ForeignAgent:
     """Return a torch module as an agent.
 
@@ -78,6 +85,8 @@ def module_agent(
     SpanLabError
         when its outputs are not such logits.
     """
+    import torch
+
     heads = {view.task: view.head for view in views}
     if not heads:
         raise SpanLabError(
@@ -86,14 +95,14 @@ def module_agent(
         )
     tasks = {task: {"logits": list(range(max(head, 2))) if logits is None else logits} for task, head in heads.items()}
     interface, problems = validated(
-        Interface, {"frames": frames, "tasks": {task: _as_lists(entry) for task, entry in tasks.items()}}
+        Interface, {"frames": dict(frames or {}), "tasks": {task: _as_lists(entry) for task, entry in tasks.items()}}
     )
     if problems or not isinstance(interface, Interface):
         raise SpanLabError("; ".join(f"{'.'.join(map(str, path))}: {message}" for path, message in problems))
     name = type(module).__name__
     weights = hashlib.sha256()
     for key, value in module.state_dict().items():
-        weights.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
+        weights.update(key.encode() + value.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
     parameters = sum(parameter.numel() for parameter in module.parameters())
     facts = {
         "class": f"{type(module).__module__}.{type(module).__qualname__}",
@@ -105,4 +114,7 @@ def module_agent(
 
 def _as_lists(entry: dict[str, Any]) -> dict[str, Any]:
     logits = entry["logits"]
-    return {"logits": logits if isinstance(logits, str) else [int(one) for one in logits]}
+    try:
+        return {"logits": logits if isinstance(logits, str) else [index(number) for number in logits]}
+    except TypeError:
+        raise SpanLabError(f"logits: expected a list of numbers, or from-to such as 0-8; found {logits!r}") from None

@@ -79,8 +79,8 @@ class Dataset(IterableDataset[Batch]):
         generator: Generator = "corrected",
     ) -> None:
         super().__init__()
-        if batch_size < 1:
-            raise SpanLabError(f"a batch has one trial or more; found batch_size={batch_size}")
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise SpanLabError(f"a batch has one trial or more, a whole number; found batch_size={batch_size}")
         self.paradigm = load_paradigm(paradigm)
         self.batch_size, self.batches, self.seed = batch_size, batches, seed
         self.split: Split = split
@@ -89,6 +89,7 @@ class Dataset(IterableDataset[Batch]):
             name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()
         }
         self.view = self._view()
+        next(plan_dataset(self.paradigm, seed, split, 1, self._levels))  # what is wrong is said at once
 
     def _view(self) -> Any:
         """View that networks have of the paradigm.

@@ -10,7 +10,7 @@ in neurogym.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -71,22 +71,19 @@ class Task(gymnasium.Env[np.ndarray, int]):
         self._frames, self._classes, self._step = np.zeros((0, 3, 32, 32), np.float32), np.zeros(0, np.int64), 0
         self._asked = np.zeros(0, bool)
         self._seed, self._number = 1, 0
+        next(plan_dataset(self.paradigm, self._seed, split, 1, self._levels))  # what is wrong is said at once
 
     @override
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin the next trial; with a seed, the first one of that seed."""
+        first, number = (self._seed, self._number) if seed is None else (seed, 0)
+        planned = next(plan_dataset(self.paradigm, first, self._split, 1, self._levels, start=number))
         super().reset(seed=seed)
-        if seed is not None:
-            self._seed, self._number = seed, 0
-        self._begin(next(self._planned()))
+        self._seed, self._number = first, number + 1
+        self._begin(planned)
         return self._frames[0], {"new_trial": True, "levels": dict(self._trial.levels)}
-
-    def _planned(self) -> Iterator[Any]:
-        planned = plan_dataset(self.paradigm, self._seed, self._split, 1, self._levels, start=self._number)
-        self._number += 1
-        return planned
 
     @property
     def _trial(self) -> Trial:
@@ -120,6 +117,11 @@ class Task(gymnasium.Env[np.ndarray, int]):
         -------
         the next frame, the reward, whether the trial is over, False, and ``new_trial``; after a
         question also ``correct`` and ``gt``
+
+        Raises
+        ------
+        SpanLabError
+            when the trial is over, or a question is answered with something that is no class.
         """
         trial = self._trial
         if self._step >= len(self._frames):
@@ -127,6 +129,9 @@ class Task(gymnasium.Env[np.ndarray, int]):
         info: dict[str, Any] = {"new_trial": False, "levels": dict(trial.levels)}
         reward = 0.0
         if self._asked[self._step]:
+            classes = max(self._view.head, 2)
+            if not hasattr(action, "__index__") or not 0 <= action < classes:
+                raise SpanLabError(f"an answer is a whole number from 0 to {classes - 1}; found {action}")
             right = int(self._classes[self._step])
             reward = float(int(action) == right)
             info |= {"correct": bool(reward), "gt": right}

@@ -219,7 +219,7 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
             "chat and price are for chat agents, and ideal is not one; leave them out",
         ),
         ({"trials": 0}, "a session has at least one trial; found 0"),
-        ({"trials": 2.5}, "a session has at least one trial; found 2.5"),
+        ({"trials": 2.5}, "the number of trials is a whole number, 1 or more; found 2.5"),
         ({"seed": -1}, "seed"),
         ({"workers": 2}, "workers is for large runs of networks"),
         ({"generator": "odd"}, "the generator is corrected or published; found 'odd'"),

@@ -83,6 +83,21 @@ def test_an_interrupted_session_of_a_module_goes_on_with_the_module(
 
 
 @pytest.mark.usefixtures("_inside")
+def test_every_part_of_a_module_is_left_in_its_mode() -> None:
+    module = Memory().train()
+    module.dropout.eval()
+    spanlab.replay("vsr", agent=module, trials=2)
+    assert [part.training for part in (module, module.memory, module.dropout)] == [True, True, False]
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_a_module_of_another_precision_takes_trials(dtype: torch.dtype) -> None:
+    result = spanlab.replay("vsr", agent=Memory().to(dtype), trials=2)
+    assert result.responses["outcome"].eq("answered").all()
+
+
+@pytest.mark.usefixtures("_inside")
 @pytest.mark.slow
 def test_logits_are_those_that_are_named() -> None:
     class Always(nn.Module):
@@ -95,6 +110,57 @@ def test_logits_are_those_that_are_named() -> None:
     first = spanlab.replay("vsr", agent=Always(), trials=8, levels={"list_length": 9})
     assert set(named.responses["answer"]) == {0}
     assert set(first.responses["answer"]) == {8}
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"agent": Memory}, r"an agent of your own or a torch module; found .*; the class makes one: Memory\(\.\.\.\)"),
+        ({"agent": [Memory(), Memory()]}, "an agent of your own or a torch module; found"),
+        ({"agent": Memory(), "frames": "grey"}, r"frames says how frames are given, such as .*; found 'grey'"),
+        ({"agent": Memory(), "frames": {"logits": 9}}, "frames.logits: "),
+        ({"agent": Memory(), "logits": 9}, "logits: expected a list of numbers, or from-to such as 0-8; found 9"),
+        ({"agent": Memory(), "logits": ["a"]}, "logits: expected a list of numbers"),
+        ({"agent": Memory(), "care": {"max_cost": 1}}, "has already been made, so its chat, care and price cannot"),
+        ({"agent": "chance", "trials": 2.5}, "the number of trials is a whole number, 1 or more; found 2.5"),
+        ({"agent": "chance", "levels": {"list_length": []}}, "vsr: no level of list_length is given; its levels are 2"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_said_in_a_sentence(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(SpanLabError, match=says):
+        spanlab.replay("vsr", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"split": "dev"}, "there is no split 'dev'; there are train, validation, test"),
+        ({"batch_size": 2.5}, "a batch has one trial or more, a whole number; found batch_size=2.5"),
+        ({"seed": "x"}, "the seed must be a whole number between 0 and .*; found 'x'"),
+        ({"levels": {"list_length": []}}, "vsr: no level of list_length is given; its levels are 2"),
+    ],
+)
+def test_what_is_wrong_with_a_data_set_is_said_when_it_is_made(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(SpanLabError, match=says):
+        Dataset("vsr", **options)
+    if "batch_size" not in options:
+        with pytest.raises(SpanLabError, match=says):
+            Task("vsr", **{name: value for name, value in options.items() if name != "seed"}).reset(
+                seed=options.get("seed")
+            )
+
+
+@pytest.mark.parametrize("action", [99, -1, 1.5, None])
+def test_an_action_that_is_none_is_not_scored(action: Any) -> None:
+    environment = Task("vsr", levels={"list_length": 2})
+    environment.reset(seed=1)
+    while not environment.asked:
+        environment.step(0)
+    with pytest.raises(SpanLabError, match=f"an answer is a whole number from 0 to 8; found {action}"):
+        environment.step(action)
+    last: Any = np.int64(8)
+    environment.step(last)
 
 
 @pytest.mark.usefixtures("_inside")
