@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast, get_args
 
@@ -61,12 +62,14 @@ def check_episode(agent: Agent, episode: object) -> Episode:
     return episode
 
 
-def check_response(percept: Percept, response: object, number: int) -> Response | None:
+def check_response(percept: Percept, response: object, number: int, reported: bool = False) -> Response | None:
     """Check that an agent returned an answer where a step has a question, and nothing elsewhere.
 
     Parameters
     ----------
     number : of the step in its trial, from 1
+    reported : whether a reaction time is one of a person, which is recorded as it was reported,
+        even if it cannot be true
 
     Raises
     ------
@@ -96,6 +99,11 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
         raise SpanLabError(
             f"the agent gave notes {_shown(response.notes)} and the reaction time {_shown(response.rt_ms)} in step"
             f" {number}; expected a mapping, and a number of ms or None: {_FAULT}"
+        )
+    if rt_ms is not None and not 0 <= rt_ms < math.inf and not reported:
+        raise SpanLabError(
+            f"the agent gave the reaction time {_shown(rt_ms)} in step {number}; expected a number of ms from the onset"
+            f" of the question on, or None: {_FAULT}"
         )
     if response.outcome == "answered" and percept.ask is not None and not _allowed(percept.ask.kind, response.value):
         raise SpanLabError(

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from ..agents.base import Episode, Response
+from ..agents.base import Episode, Response, WindowEpisode
+from ..agents.recorded import RecordedEpisode
 from ..paradigms import Ask, ItemScore, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response
@@ -117,7 +118,8 @@ class TrialLog:
         """Note a step; what the episode's ``shown`` and ``notes`` hold is completed until the next
         one."""
         self.flush()
-        response = check_response(percept, response, step.index + 1)
+        reported = isinstance(episode, WindowEpisode | RecordedEpisode)
+        response = check_response(percept, response, step.index + 1, reported)
         fed: Feedback = {} if feedback is None else {"feedback": feedback}
         plain: ShownStep = {
             "event": "step",

@@ -142,6 +142,8 @@ class Giving(Saying):
             r"the agent gave the outcome 'right' \(str\) in step \d+; there are answered, omitted, invalid",
         ),
         (Response(1, rt_ms="fast"), r"the reaction time 'fast' \(str\)"),  # type: ignore[arg-type]
+        (Response(1, rt_ms=-5), r"the reaction time -5 \(int\) in step \d+; expected a number of ms from the onset"),
+        (Response(1, rt_ms=float("nan")), r"the reaction time nan \(float\)"),
         (Response(1, notes=["late"]), r"the agent gave notes \['late'\] \(list\)"),  # type: ignore[arg-type]
         (Response(1, raw={1}), "what the agent gave cannot be recorded"),
     ],
