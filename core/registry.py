@@ -221,7 +221,17 @@ class Registry(Declarations[type[C]]):
 
     @override
     def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self._modules or name in [*self]
+        if name in self._known or name in self._modules:
+            return True
+        for points in ([point for point in self._points() if point.name == name], self._points()):
+            try:
+                self._load(points)
+            except SpanLabError:
+                if name not in self._known:  # else it is another one that cannot be loaded
+                    raise
+            if name in self._known:
+                return True
+        return False
 
 
 class Instances(Declarations[V]):

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from spanlab.agents import (
     WindowAgent,
     make_agent,
 )
-from spanlab.core.agent_kinds import KINDS, NETWORK, PARTICIPANT, kind_named
+from spanlab.agents.registry import AgentRegistry
+from spanlab.core.agent_kinds import AGENT_GROUP, KINDS, NETWORK, PARTICIPANT, kind_named
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, find_sessions, read_responses, read_session
@@ -409,6 +411,24 @@ def test_a_broken_package_is_named_and_hinders_nobody_else(
         capture_output=True,
     )
     assert json.loads(next((tmp_path / "data").glob("*/session.json")).read_text(encoding="utf-8"))["agent"] == "chance"
+
+
+class Elsewhere(Saying):
+    """An agent of another package."""
+
+    kind = AgentKind("elsewhere")
+
+
+def test_a_package_that_cannot_be_loaded_leaves_the_agents_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    agents = AgentRegistry()
+    broken = EntryPoint("nope", "no_such_module:Nope", AGENT_GROUP)
+    monkeypatch.setattr(agents, "_waiting", [broken, EntryPoint("elsewhere", f"{__name__}:Elsewhere", AGENT_GROUP)])
+    assert agents.class_of("elsewhere") is Elsewhere
+    agents = AgentRegistry()
+    monkeypatch.setattr(agents, "_waiting", [broken, EntryPoint("lab", f"{__name__}:Elsewhere", AGENT_GROUP)])
+    assert agents.class_of("elsewhere") is Elsewhere, "also where the entry point has another name"
+    with pytest.raises(SpanLabError, match="the agent 'nope' cannot be loaded"):
+        agents.class_of("nope")
 
 
 # -- one way ---------------------------------------------------------------------------------------
