@@ -240,7 +240,7 @@ def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Neur
     table = lesion_table(units, clusters.labels, silenced)
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     if len(table):
-        furthest = max(0.05, float(np.nanmax(np.abs(table["beyond"]), initial=0.05)))
+        furthest = max(0.05, float(table["beyond"].abs().max()))  # nan where one cluster has all units
         spread = [
             f"{with_sign(100 * beyond, 1)} ± {100 * sd:.1f}"
             for beyond, sd in zip(table["beyond"], table["random_sd"], strict=True)

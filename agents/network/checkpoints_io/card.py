@@ -79,8 +79,8 @@ def _text(
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
         ({why}). {_recipe(config)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
-        The whole run took, with compiling the trials and the test, {times["wall_s"] / 60:.1f} minutes by the clock and
-        {times["cpu_s"] / 60:.1f} minutes of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
+        The whole run took, with compiling the trials and the test, {duration(times["wall_s"])} by the clock and
+        {duration(times["cpu_s"])} of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
         {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`. {remade(config, why)}""",  # noqa: E501
         "## Held-out accuracy",
         """On test trials that come from a stream of seeds of their own, read out from the weights in the file. Accuracy is the share of
@@ -95,6 +95,11 @@ def _text(
     ]
     # Paragraphs are flowed; tables and headings keep their lines.
     return "\n\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts if part) + "\n"
+
+
+def duration(seconds: float) -> str:
+    """A time in words: seconds below two minutes, else minutes."""
+    return f"{seconds:.1f} seconds" if seconds < 120 else f"{seconds / 60:.1f} minutes"
 
 
 def _trained(kept: Checkpoint) -> TrainedOn:

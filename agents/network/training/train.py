@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from ..checkpoints_io.card import duration
 from .config import TrainingConfig
 from .evaluation import mean_accuracy
 from .presets import config_named
@@ -39,7 +40,7 @@ def train_from_file(
             f"{name} {mean_accuracy([row for row in result.rows if row.paradigm == name]):.3f}" for name in names
         )
         print(
-            f"{result.checkpoint}: {result.steps} steps in {result.wall_s / 60:.1f} minutes; accuracy on held-out"
+            f"{result.checkpoint}: {result.steps} steps in {duration(result.wall_s)}; accuracy on held-out"
             f" trials: {accuracy}"
         )
         print(

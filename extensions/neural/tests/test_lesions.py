@@ -15,8 +15,9 @@ from spanlab.agents.network.agent import NetworkAgent
 from spanlab.agents.network.lesions import Observed, accuracy_without, before_the_probe, observe
 from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.settings import model_settings, task_seen_in
-from spanlab.extensions.neural.clusters import cluster_units
+from spanlab.extensions.neural.clusters import Clusters, cluster_units
 from spanlab.extensions.neural.losses import lesion_table
+from spanlab.extensions.neural.panels import _lesions
 from spanlab.extensions.neural.variance import active_units, normalised, task_variance
 from spanlab.paradigms import Trial, compile_trial, load_paradigm, random_vectors
 from spanlab.paradigms.network_view import NetworkView
@@ -197,6 +198,12 @@ def test_a_cluster_that_serves_one_task_is_needed_for_it_alone() -> None:
         assert found[cluster, other]["drop_sem"] == 0
     assert (table["random_drop"] > 0.2).all()
     assert (table["random_drop"] < 0.8).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_lesions_of_one_cluster_have_no_figure_and_no_warning() -> None:
+    part = _lesions(np.array([5]), Clusters(np.array([1]), ()), lambda units: {"a": np.ones(3)})
+    assert part.figures == ()
 
 
 def test_the_table_of_lesions_is_arithmetic() -> None:

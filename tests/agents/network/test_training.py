@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
 from spanlab.agents.network.checkpoints_io import checkpoint  # noqa: E402
+from spanlab.agents.network.checkpoints_io.card import duration  # noqa: E402
 from spanlab.agents.network.inputs.batches import Ahead, assemble  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
@@ -462,6 +463,10 @@ def test_a_wrong_config_is_refused_with_its_place(tmp_path: Path, text: str, sai
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SpanLabError, match=said):
         read_config(path)
+
+
+def test_short_times_are_in_seconds() -> None:
+    assert [duration(seconds) for seconds in (2.31, 119.0, 150.0)] == ["2.3 seconds", "119.0 seconds", "2.5 minutes"]
 
 
 def test_a_run_with_another_config_or_a_damaged_state_is_not_resumed(trained: Path, tmp_path: Path) -> None:
