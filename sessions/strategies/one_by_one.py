@@ -23,8 +23,7 @@ from ..run_trial import Cues, WindowCues, run_trial
 from ..session import Session, brief, write_info
 from ..trial_log import Judged, SessionLog
 
-#: after so many failed trials, and none that succeeded, no more are tried; or after as many as were
-#: under way at once, since a refusal comes before an answer
+#: after so many failed trials, and none that succeeded, no more are tried
 _NONE_AT_ALL = 3
 #: takes a finished trial and the scores of its items
 After = Callable[[PlannedTrial, Sequence[Mapping[str, Any]]], None]
@@ -132,7 +131,10 @@ class TrialTaker:
         self.session, self.agent = source.session, source.agent
         self._window = source.agent if isinstance(source.agent, WindowAgent) else None
         self._codes = source.session.trigger_codes
-        self._under_way = self._together = 0
+        self._under_way: set[str] = set()
+        #: those under way when the first trial failed, without what has failed since: a refusal comes
+        #: before an answer
+        self._awaited: set[str] | None = None
         self._apparatus_noted = False
 
     def unseen(self, planned: PlannedTrial) -> PlannedTrial:
@@ -171,25 +173,44 @@ class TrialTaker:
         Raises
         ------
         SpanLabError
-            when too many trials failed.
+            when too many trials failed, or all.
         """
-        self._under_way += 1
-        self._together = max(self._together, self._under_way)
+        key = trial_key(planned.practice, planned.trial)
+        self._under_way.add(key)
         try:
             return await self.take(planned, interval_ms)
         except Unobtainable as reason:
+            if self._awaited is None:
+                self._awaited = {*self._under_way}
+            self._awaited.discard(key)
             self.log.fail(planned, str(reason))
             await self.recorder.committed()
-            failed, count = len(self.log.failed), len(self.session.plan)
-            if failed > reason.bearable * count or (failed >= max(_NONE_AT_ALL, self._together) and not self.log.done):
-                raise SpanLabError(
-                    f"{failed} of {count} trials failed, the last one because {reason}. That is too many to go on"
-                    f" (--fail-on-error {reason.bearable:g}); with a higher share the session goes on without them, and"
-                    " --retry-failed asks for them again"
-                ) from None
+            self._check_failed(reason)
             return None
         finally:
-            self._under_way -= 1
+            self._under_way.discard(key)
+
+    def _check_failed(self, reason: Unobtainable) -> None:
+        """Check that the session can go on without the trials that failed.
+
+        Raises
+        ------
+        SpanLabError
+            when they are too many, or none was finished. Trials under way may still fail, so that
+            there are more of them in the end.
+        """
+        failed, count = len(self.log.failed), len(self.session.plan)
+        if failed > reason.bearable * count:
+            raise SpanLabError(
+                f"stopped after {failed} of {count} trials had failed, the last one because {reason}. That is too many"
+                f" to go on (--fail-on-error {reason.bearable:g}); with a higher share the session goes on without"
+                " them, and --retry-failed asks for them again"
+            )
+        if failed >= _NONE_AT_ALL and not self.log.done and not self._awaited:
+            raise SpanLabError(
+                f"stopped after {failed} of {count} trials had failed and none was finished, the last one because"
+                f" {reason}. A higher --fail-on-error does not change that; --retry-failed asks for them again"
+            )
 
     async def recall(self, planned: PlannedTrial) -> list[Judged]:
         """Go through a trial again that an earlier part of the session finished."""

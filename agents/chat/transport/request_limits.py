@@ -63,7 +63,8 @@ class RequestLimits(BaseModel):
         ge=0,
         le=1,
         description=(
-            "the session stops if more than this share of its trials fail; until then it continues without them"
+            "the session stops if more than this share of its trials fail, and whatever the share if the first three"
+            " or more fail and none is finished; until then it continues without them"
         ),
     )
     max_tokens_in_all: int | None = Field(

@@ -103,8 +103,8 @@ def test_too_many_stop_the_session_and_a_higher_share_goes_on(
     refusal = (400, "application/json", told("this cannot be answered"))
     with _server(monkeypatch, _some(3), refusal):
         said = complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "16", "--concurrency", "1"))
-    assert "2 of 16 trials failed, the last one because" in said
-    assert "(--fail-on-error 0.1)" in said
+    assert "stopped after 2 of 16 trials had failed, the last one because" in said
+    assert "That is too many to go on (--fail-on-error 0.1); with a higher share" in said
     folder = tmp_path / "data" / "vsr-chat-m-s1"
     assert len(failed_trials(read_events(folder))) == 2, "a tenth of 16 is not two"
     with _server(monkeypatch, _some(3), refusal):
@@ -149,7 +149,9 @@ def test_a_server_that_refuses_everything_is_told_after_three_trials(
                 "replay", "vsr", "--agent", "chat:m", "--trials", "100", "--concurrency", "1", "--chat", "temperature=0"
             )
         )
-    assert "3 of 100 trials failed" in said
+    assert "stopped after 3 of 100 trials had failed and none was finished, the last one because" in said
+    assert "A higher --fail-on-error does not change that" in said
+    assert "That is too many" not in said
     assert "temperature must be 1" in said
     assert len(tap.requests) == 3
 
@@ -212,3 +214,28 @@ def test_refusals_that_come_before_the_first_answers_do_not_say_that_none_can_be
         )
     assert code == 0, err
     assert len(failed_trials(read_events(tmp_path / "data" / "vsr-chat-m-s1"))) >= 3
+
+
+def test_as_many_refusals_as_trials_at_once_are_not_all_of_them(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Refused trials make room for others: more of them than trials at once can fail while the first
+    trial is still waiting for its answer."""
+    begun: dict[str, int] = {}
+    one_at_a_time, enough = threading.Lock(), threading.Event()
+
+    def all_but_the_first(shown: str) -> bool:
+        with one_at_a_time:
+            number = begun.setdefault(shown, len(begun))
+        if number >= 8:
+            enough.set()
+        elif number == 0:
+            enough.wait(20)
+        return 0 < number < 8
+
+    with _server(monkeypatch, all_but_the_first, (400, "application/json", told("this cannot be answered"))):
+        code, _, err = run(
+            "replay", "vsr", "--agent", "chat:m", "--trials", "12", "--concurrency", "3", "--fail-on-error", "1"
+        )
+    assert code == 0, err
+    assert len(failed_trials(read_events(tmp_path / "data" / "vsr-chat-m-s1"))) == 7
