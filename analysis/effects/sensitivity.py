@@ -33,7 +33,7 @@ from ..data.scoring import WHO, Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..means.cell_means import Cells, Sums, unit_sums
 from ..means.contrasts import Contrast, contrast, over_both, questions_of
-from ..stats.signal_detection import NOISE, SIDES, SIGNALS, thinned_z
+from ..stats.signal_detection import NOISE, SIDES, SIGNALS, at_an_end, thinned_z, without_interval
 from .curves import CURVE_COLUMNS, curve_frame, limits_of, summary, summary_of
 
 Kind = Literal["detection", "forced choice"]
@@ -173,7 +173,11 @@ class Sensitivity:
             return {"unit": unit, "n_units": mean.n, "mean": mean.value} | limits_of(mean)
         if unit != "trial":
             values, _ = self.each(cells, pair, measure)
-            return summary(values, unit, level=level, proportion=measure in ("hits", "false alarms"))
+            row = summary(values, unit, level=level, proportion=measure in ("hits", "false alarms"))
+            reason = without_interval(at_an_end(*self._counts(cells, pair)[0]), unit)
+            if not reason or measure in ("hits", "false alarms") or row["interval"] == "none":
+                return row
+            return row | {"low": math.nan, "high": math.nan, "interval": "none", "note": reason}
         told_apart = bool(cells.told_apart[list(pair)].all())
         if measure in ("hits", "false alarms"):
             cell = pair[measure != "hits"]

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ from ..data.style import of_kinds
 from ..data.unread import beside_shares, testable
 from ..means.bootstrap import LEVEL, RESAMPLES, estimate, estimate_pooled
 from .corrections import holm
-from .signal_detection import SIDES, detection
+from .signal_detection import SIDES, at_an_end, detection, without_interval
 
 #: Columns of the table.
 COLUMNS = (
@@ -88,7 +88,8 @@ VERDICTS = (
         rests_on="the share of right answers against the best blind guess (several people: t test over them; one "
         "person, a machine, or people with few answers: exact test of all answers), or sensitivity where there are "
         "two answers; p values after Holm",
-        says_no_when="p is .05 or more, as for somebody who guesses, or always gives the same answer",
+        says_no_when="p is .05 or more, as for somebody who guesses, or always gives the same answer, also where that is "
+        "right in all questions",
         tests=(
             "tests/analysis/test_guessers.py::test_the_level_to_beat_is_the_best_blind_guess",
             "tests/analysis/test_guessers.py::test_a_habit_is_not_knowledge",
@@ -146,6 +147,7 @@ def against_guessing(
     items = items[
         ~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()
     ]
+    items = _with_one_answer(items)
     signal = _signal(items)
     needed = items if SAME_TRIAL in items.columns else items[[name for name in _READ if name in items.columns]]
     rows = []
@@ -182,6 +184,16 @@ def _levels(answers: pd.DataFrame) -> np.ndarray:
         return chance
     blind = answers["blind"].to_numpy(float)
     return np.where(np.isfinite(blind), blind, chance)
+
+
+def _with_one_answer(items: pd.DataFrame) -> pd.DataFrame:
+    """Where of two words the same one was right in all questions, whoever always says it is always
+    right: that is the best blind guess, whatever the record says of others."""
+    if "correct_answer" not in items.columns or len(items) < 2 or not np.allclose(items["chance"], 0.5):
+        return items
+    answers = decoded(items["correct_answer"])
+    known = answers.notna().all() and answers.nunique() == 1 and isinstance(answers.iloc[0], str)
+    return items.assign(blind=1.0) if known else items
 
 
 def _several(names: pd.Series) -> bool:
@@ -332,6 +344,10 @@ def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamp
             p = t_test(rates)
     if people or sessions:
         dprime = estimate(detection(*both.T).dprime, proportion=False, level=level)
+        ends = at_an_end(both[:, 0], both[:, :2].sum(axis=1), both[:, 2], both[:, 2:].sum(axis=1))
+        if reason := without_interval(ends, "participant" if people else "session"):
+            dprime = replace(dprime, low=math.nan, high=math.nan)
+            row |= {"note": f"d′: {reason}"}
     else:
         dprime = estimate_pooled(
             each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed

@@ -246,6 +246,11 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
         margin = Margin(float(match[1].replace(",", ".")), unit)
         if not margin.value > 0:
             raise SpanLabError(f"--margin {text}: the margin within which a difference counts as none must be above 0")
+        if unit == "points" and margin.value >= 100:
+            raise SpanLabError(
+                f"--margin {text}: shares of right answers never differ by more than 100 points, so that this margin"
+                " could not say no"
+            )
         if unit in margins:
             raise SpanLabError(
                 f"--margin is given twice in {unit}: a difference counts as none within one margin, which is declared"

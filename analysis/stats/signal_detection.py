@@ -40,6 +40,12 @@ SIDES = (("left", "right"), ("first", "second"), ("top", "bottom"))
 CLIP = (0.01, 0.99)
 
 
+#: Where more than this share of people (or sessions), and more than one, have a rate of 0 or 1, the
+#: mean of their d' has no interval: for these, d' is what the correction makes of it, and their spread says how many
+#: questions they had.
+MOST_AT_AN_END = 0.15
+
+
 @dataclass(frozen=True, slots=True)
 class Detection:
     """Detection of signals among others; every field is a number or an array in the shape of the
@@ -150,3 +156,23 @@ def _thinned(count: int, asked: int, to: int) -> float:
 def _share(count: np.ndarray, of: np.ndarray) -> Any:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(of > 0, count / of, np.nan)[()]
+
+
+def at_an_end(hits: Any, signals: Any, false_alarms: Any, others: Any) -> Any:
+    """Whether a hit rate or a false-alarm rate is 0 or 1."""
+    ends = [(said == 0) | (said == asked) for said, asked in ((hits, signals), (false_alarms, others))]
+    return ends[0] | ends[1]
+
+
+def without_interval(ends: np.ndarray, unit: str) -> str:
+    """Return why the mean of d' of these people has no interval; empty where it may have one.
+
+    Parameters
+    ----------
+    ends : of each person (or session), :func:`at_an_end`
+    unit : what they are: ``participant``, ``session``
+    """
+    many = int(ends.sum())
+    if many <= max(1, MOST_AT_AN_END * len(ends)):
+        return ""
+    return f"{many} of {len(ends)} {unit}s have a rate of 0% or 100%: no interval"

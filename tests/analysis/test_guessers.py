@@ -21,6 +21,7 @@ from spanlab.analysis.stats.against_guessing import against_guessing, exact, p_d
 from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
 from spanlab.analysis.stats.mixed_model import Mixed, mixed_model
+from spanlab.analysis.stats.signal_detection import at_an_end, detection, without_interval
 
 FALL = {3: 0.94, 5: 0.75, 7: 0.40}
 
@@ -234,6 +235,60 @@ def test_a_habit_is_not_knowledge() -> None:
     knows = against_guessing(score_table(yes_no(0.2, 0.5, seed=2))).iloc[0]
     assert knows["verdict"] == "above"
     assert knows["dprime"] > 0.8
+
+
+def test_where_one_answer_is_right_in_all_questions_a_habit_is_no_knowledge() -> None:
+    """Everybody says "match", and nothing else is ever right; somebody who also says the other word
+    is below that habit."""
+    crowd = [yes_no(1.0, seed=n, person=f"P{n}", agent="participant", matches=1.0) for n in range(5)]
+    (row,) = against_guessing(score_table(mixed(*(part.assign(blind=0.5) for part in crowd)))).to_dict("records")
+    assert (row["share"], row["chance"], row["blind"]) == (1.0, 0.5, 1.0)
+    assert verdict_of(row).sentence == ", not distinguishable from the best blind guess (100%; p = 1.000)"
+    careless = against_guessing(score_table(yes_no(0.7, seed=1, matches=1.0).assign(blind=0.5))).iloc[0]
+    assert careless["verdict"] == "below"
+
+
+def test_sensitivity_of_people_without_mistakes_has_no_interval() -> None:
+    """Their spread would be that of their numbers of questions alone."""
+
+    def crowd(errors: float) -> Scored:
+        people = [
+            yes_no(0.5, 1 - errors, seed=n, person=f"P{n}", agent="participant", matches=0.5).assign(set_size=[4, 8] * 30)
+            for n in range(8)
+        ]
+        words = {'"match"': '"different"', '"no match"': '"same"'}
+        return score_table(mixed(*people).replace({"answer": words, "correct_answer": words}))
+
+    (perfect,), (fallible,) = (against_guessing(crowd(errors)).to_dict("records") for errors in (0.0, 0.4))
+    assert perfect["verdict"] == fallible["verdict"] == "above"
+    assert math.isnan(perfect["dprime_low"])
+    assert perfect["note"] == "d′: 8 of 8 participants have a rate of 0% or 100%: no interval"
+    assert fallible["dprime_low"] < fallible["dprime"] < fallible["dprime_high"]
+    curves = [effect("sensitivity").table(crowd(errors), "cd", human="").set_index("measure") for errors in (0.0, 0.4)]
+    assert {*curves[0].loc["d′", "note"]} == {"8 of 8 participants have a rate of 0% or 100%: no interval"}
+    assert {*curves[0].loc["d′", "interval"]} == {"none"}
+    assert (curves[1].loc["d′", "low"] < curves[1].loc["d′", "mean"]).all()
+
+
+@pytest.mark.slow
+def test_intervals_of_sensitivity_that_are_printed_are_seldom_wrong() -> None:
+    """Of samples of eight people with 48 questions each, from d′ 1 to 5, few have an interval that
+    does not hold; without the rule nearly all at 4.5 and above would."""
+    random = np.random.RandomState(6)
+    for planted in (1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0):
+        wrong = withheld = 0
+        for _ in range(2000):
+            signals = random.binomial(48, 0.5, 8)
+            hits = random.binomial(signals, stats.norm.cdf(planted / 2))
+            alarms = random.binomial(48 - signals, stats.norm.cdf(-planted / 2))
+            if without_interval(at_an_end(hits, signals, alarms, 48 - signals), "participant"):
+                withheld += 1
+                continue
+            values = detection(hits, signals - hits, alarms, 48 - signals - alarms).dprime
+            reach = stats.t.ppf(0.975, 7) * values.std(ddof=1) / math.sqrt(8)
+            wrong += abs(values.mean() - planted) > reach
+        assert wrong / 2000 <= 0.065 + 0.011, planted
+        assert planted > 2 or withheld < 100
 
 
 def test_the_level_to_beat_is_the_best_blind_guess() -> None:
