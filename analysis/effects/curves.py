@@ -10,7 +10,7 @@ taken several, and else the trials; never the rows within a trial.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ import pandas as pd
 from ..data.coding import groups, records, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import FEW, LEVEL, estimate
-from ..means.cell_means import Cells, Sums, unit_means, unit_sums
-from ..means.contrasts import Contrast, contrast_of
+from ..means.cell_means import Cells, Sums, together, unit_means, unit_sums
+from ..means.contrasts import Contrast, answers_of, contrast, contrast_of
 
 #: Columns of every curve table, after the columns that the curve runs over.
 CURVE_COLUMNS = (
@@ -136,6 +136,47 @@ def overall(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame
     return accuracy(responses, (), **options)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class EndsOfLists(Averages):
+    """Estimator of how far an end of a list stands out from its middle: the mean of trials.
+
+    Of people (and sessions) who are nearly always right, or wrong, standard error and interval are
+    those of the difference of two shares (:func:`.contrast`): Student's held in 89% of samples.
+    """
+
+    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Sums]:
+        """The sums of the difference, and of both shares."""
+        return {name or "": unit_sums(scored, by, who=who, value=name or self.value) for name in ("", "end", "middle")}
+
+    def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
+        """The table of :func:`averages`."""
+        rows = []
+        for number, row in enumerate(records(super().table(cells, level=level))):
+            if row["interval"] == "t" and cells[""].of_trials([number]) is None:
+                apart = self.difference(cells, number, level)
+                if apart.skewed is not None or apart.se > row["sem"] * (1 + 1e-9):
+                    row |= {"sem": apart.se} | dict(zip(("low", "high"), apart.ends(), strict=True))
+            rows.append(row)
+        table = curve_frame(rows, [*cells[""].keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
+        # Student's interval of two people may reach beyond
+        return table.assign(low=table["low"].clip(-1.0, 1.0), high=table["high"].clip(-1.0, 1.0))
+
+    def difference(self, cells: Mapping[str, Cells], number: int, level: float = LEVEL) -> Contrast:
+        """The difference of the two shares of one cell."""
+        parts = cells["end"], cells["middle"]
+        length = float(cells[""].keys["list_length"].iloc[number])
+        answers = np.array([answers_of(part, number) for part in parts]) * [1, length - 2]
+        values, ids, many = (
+            [column[number] for column in of_both] for of_both in zip(*map(_units, parts), strict=True)
+        )
+        apart = contrast(values, ids, np.array([1.0, -1.0]), many=many, level=level, answers=answers)
+        return replace(apart, span=(-1.0, 1.0))
+
+
+def _units(cells: Cells) -> tuple[Sequence[np.ndarray], ...]:
+    return cells.values, cells.ids, cells.many
+
+
 def primacy_recency(
     responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL
 ) -> pd.DataFrame:
@@ -155,22 +196,23 @@ def primacy_recency(
     -------
     pandas.DataFrame
         ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``,
-        ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval`` and ``note``.
+        ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval``, ``note`` and ``tested``: the
+        difference of the two shares, as :class:`.Contrast`.
     """
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    keys, tables = [*who, "list_length"], []
-    columns = [*keys, "index", "unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note"]
-    ends = Scored(list_ends(scored.items), scored.intrusions, ())
-    for index in ("primacy", "recency"):
-        tables.append(averages(ends, ("list_length",), who=who, value=index, level=level).assign(index=index))
-    table = pd.concat(tables, ignore_index=True).sort_values([*keys, "index"], kind="stable", ignore_index=True)
-    table[["low", "high"]] = table[["low", "high"]].clip(-1.0, 1.0)  # Student's interval of two people may reach beyond
-    return table[columns]
+    columns = ["unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note", "tested"]
+    estimator = EndsOfLists("stands_out", guessing=0.0)
+    sums = estimator.sums(Scored(list_ends(scored.items), scored.intrusions, ()), ("list_length", "index"), who)
+    cells = {name: together([of_part]) for name, of_part in sums.items()}
+    tested: Any = [estimator.difference(cells, number, level) for number in range(len(cells[""].keys))]
+    table = estimator.table(cells, level=level).assign(tested=tested)
+    return table[[*who, "list_length", "index", *columns]]
 
 
 def list_ends(items: pd.DataFrame) -> pd.DataFrame:
-    """One row for each trial that has all positions of a list of 3 or more, with its ``primacy``
-    and ``recency``."""
+    """Two rows for each trial that has all positions of a list of 3 or more, one for each ``index``
+    (primacy, recency): the share of right answers at that ``end`` and in the ``middle``, and how far
+    the end ``stands_out``."""
     items = items[(items["list_length"] >= 3) & items["serial_position"].notna()]
     numbered = bool((items["unit_trial"] >= 0).all())
     trial = (
@@ -191,8 +233,13 @@ def list_ends(items: pd.DataFrame) -> pd.DataFrame:
     middle = mean(~at_start & ~at_end)
     span = int(place.max(initial=0)) + 1
     positions = np.bincount(pd.unique(number * span + place.astype(np.int64)) // span, minlength=len(first))
-    trials = items.iloc[first].assign(primacy=mean(at_start) - middle, recency=mean(at_end) - middle)
-    return trials[positions == length[first]]
+    whole = positions == length[first]
+    trials = items.iloc[first].assign(middle=middle)[whole]
+    ends = {"primacy": mean(at_start)[whole], "recency": mean(at_end)[whole]}
+    return pd.concat(
+        [trials.assign(index=index, end=end, stands_out=end - middle[whole]) for index, end in ends.items()],
+        ignore_index=True,
+    )
 
 
 def intrusions(

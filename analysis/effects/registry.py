@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...core.registry import Instances
 from . import recall, transforms
 from .capacity import Capacity
-from .curves import Averages
+from .curves import Averages, EndsOfLists
 from .effect import Effect
 from .sensitivity import Sensitivity
 
@@ -65,7 +65,7 @@ _OURS = (
         panel_order=("primacy", "recency"),
         needs=("list_length", "serial_position"),
         prepare=transforms.ends_of_lists,
-        estimator=Averages("stands_out", guessing=0.0),
+        estimator=EndsOfLists("stands_out", guessing=0.0),
         measure="first or last minus middle",
         human=False,
         method=(

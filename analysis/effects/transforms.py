@@ -36,11 +36,9 @@ def _with(scored: Scored, items: pd.DataFrame) -> Scored:
 
 
 def ends_of_lists(scored: Scored) -> Scored:
-    """Two rows for each trial with a whole list of three items or more: how far its first and its
-    last item stand out (``index``, ``stands_out``)."""
-    trials = list_ends(scored.items)
-    parts = [trials.assign(index=name, stands_out=trials[name]) for name in ("primacy", "recency")]
-    return _with(scored, pd.concat(parts, ignore_index=True))
+    """How far the first and the last item stand out in each trial with a whole list of three items
+    or more, see :func:`list_ends`."""
+    return _with(scored, list_ends(scored.items))
 
 
 def probes(scored: Scored) -> Scored:

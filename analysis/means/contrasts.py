@@ -212,7 +212,7 @@ def contrast_of(
         )
     picked = [[column[one] for one in numbers] for column in (cells.values, cells.ids, cells.many)]
     is_mean = shares and bool((weights >= 0).all()) and abs(float(weights.sum()) - 1) < 1e-9
-    answers = np.array([_answers(cells, number) for number in numbers]) if shares and not is_mean else None
+    answers = np.array([answers_of(cells, number) for number in numbers]) if shares and not is_mean else None
     summed = contrast(picked[0], picked[1], weights, many=picked[2], level=level, answers=answers, share=is_mean)
     return (
         replace(summed, span=(float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum())))
@@ -221,8 +221,8 @@ def contrast_of(
     )
 
 
-def _answers(cells: Cells, number: int) -> float:
-    """The number of independent answers that would tell as much of the mean of a cell."""
+def answers_of(cells: Cells, number: int) -> float:
+    """Return how many independent answers would tell as much of the mean of a cell."""
     many = cells.many[number]
     return (
         float(many.sum()) ** 2 / float((many / (cells.trials[number] * questions_of(cells, number))).sum())
@@ -271,7 +271,7 @@ def contrast(
     many : of each cell, how many units each of its entries stands for (the same in all cells); one
         when not given
     answers : of each cell, if all are shares of right answers: how many independent answers tell as
-        much (see :func:`_answers`). Of people who were nearly always right a few may happen to have
+        much (see :func:`answers_of`). Of people who were nearly always right a few may happen to have
         made as many mistakes as one another, which says little about how much people differ; the
         variance is then not taken to be below that of independent answers
     share : whether it is a mean of shares

@@ -121,18 +121,14 @@ def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[st
 
 def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> tuple[str, str]:
     tested = testable(scored, ("list_length",))
-    if "primacy_recency" in by_name and tested is scored:
-        table = by_name["primacy_recency"].table
-    elif by_name.keys() & {"primacy_recency", "serial_position"} and (tested.items["list_length"] >= 3).any():
-        table = primacy_recency(tested)
-    else:
+    if not (by_name.keys() & {"primacy_recency", "serial_position"} and (tested.items["list_length"] >= 3).any()):
         return "", ""
+    table = primacy_recency(tested)
     table = table[table["mean"].notna()].rename(columns={"mean": "value"})
     shared = _shared(table, "list_length")
     if shared is None:
         return "", ""
-    table = table[table["list_length"] == shared].rename(columns={"sem": "se"})
-    table = table.assign(df=table["n_units"].astype(float) - 1)
+    table = table[table["list_length"] == shared]
     first, last = (_each(table[table["index"] == index], margin) for index in ("primacy", "recency"))
     if not first or not last:
         return "", ""
@@ -231,7 +227,7 @@ def _equivalence(row: Mapping[Any, Any], margin: Margin) -> Equivalence | None:
     standard error."""
     if str(row.get("alike") or ""):
         return equivalence_from(row["low_90"], row["high_90"], row["p_alike"], margin.scaled)
-    return margin.judge(Contrast(row["value"], row["se"], row["df"], 0))
+    return margin.judge(row.get("tested") or Contrast(row["value"], row["se"], row["df"], 0))
 
 
 def _called(row: Mapping[Any, Any]) -> str:

@@ -88,8 +88,8 @@ VERDICTS = (
         rests_on="the share of right answers against the best blind guess (several people: t test over them; one "
         "person, a machine, or people with few answers: exact test of all answers), or sensitivity where there are "
         "two answers; p values after Holm",
-        says_no_when="p is .05 or more, as for somebody who guesses, or always gives the same answer, also where that is "
-        "right in all questions",
+        says_no_when="p is .05 or more, as for somebody who guesses, or always gives the same answer, also where that "
+        "is right in all questions",
         tests=(
             "tests/analysis/test_guessers.py::test_the_level_to_beat_is_the_best_blind_guess",
             "tests/analysis/test_guessers.py::test_a_habit_is_not_knowledge",

@@ -253,11 +253,14 @@ def test_sensitivity_of_people_without_mistakes_has_no_interval() -> None:
 
     def crowd(errors: float) -> Scored:
         people = [
-            yes_no(0.5, 1 - errors, seed=n, person=f"P{n}", agent="participant", matches=0.5).assign(set_size=[4, 8] * 30)
+            yes_no(0.5, 1 - errors, seed=n, person=f"P{n}", agent="participant", matches=0.5).assign(
+                set_size=[4, 8] * 30
+            )
             for n in range(8)
         ]
         words = {'"match"': '"different"', '"no match"': '"same"'}
-        return score_table(mixed(*people).replace({"answer": words, "correct_answer": words}))
+        answers = mixed(*people).replace({"answer": words, "correct_answer": words})
+        return score_table(answers.assign(set_size=[4, 8] * (len(answers) // 2)))
 
     (perfect,), (fallible,) = (against_guessing(crowd(errors)).to_dict("records") for errors in (0.0, 0.4))
     assert perfect["verdict"] == fallible["verdict"] == "above"

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from analysis_tables import responses
+import scipy.stats
+from analysis_tables import mixed, responses
 from observed import along, change_detection, rows_by, switching, table, together
+from scipy.special import expit, logit
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.curves import primacy_recency
@@ -101,6 +104,50 @@ def test_primacy_and_recency() -> None:
             for index, planted in (("primacy", 0.5), ("recency", 0.3))
         ]
     assert 0.91 <= share(found) <= 0.98, share(found)
+
+
+def at_the_ceiling(first: float, middle: float, seed: int) -> pd.DataFrame:
+    """Primacy of eight people who differ, with 24 lists of five each."""
+    random = np.random.RandomState(seed)
+    odds = random.normal(0, 1, 8)
+    people = [
+        responses(
+            lambda length, place, own=own: expit(logit(first if place == 1 else middle) + own),
+            lengths=[5],
+            repetitions=24,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            seed=100 * seed + at,
+        )
+        for at, own in enumerate(odds)
+    ]
+    return primacy_recency(mixed(*people))
+
+
+def test_primacy_at_the_ceiling_has_the_interval_of_two_shares() -> None:
+    """Where hardly anybody misses the first item it is wider than Student's; elsewhere it is his."""
+    (near,), (away,) = (
+        [row for row in at_the_ceiling(first, middle, 1).to_dict("records") if row["index"] == "primacy"]
+        for first, middle in ((0.995, 0.95), (0.7, 0.5))
+    )
+    reach = float(scipy.stats.t.ppf(0.975, 7))
+    assert away["high"] - away["low"] == pytest.approx(2 * reach * away["sem"])
+    assert near["tested"].skewed is not None
+    assert (near["low"], near["high"]) == pytest.approx(near["tested"].ends())
+
+
+def test_primacy_at_the_ceiling_holds() -> None:
+    """Student's interval held in 89 of 100 samples."""
+    odds = np.random.RandomState(0).normal(0, 1, 1_000_000)
+    truth = float((expit(logit(0.995) + odds) - expit(logit(0.95) + odds)).mean())
+    found = [
+        (row["low"], row["high"], truth)
+        for seed in range(400)
+        for row in at_the_ceiling(0.995, 0.95, seed).to_dict("records")
+        if row["index"] == "primacy"
+    ]
+    assert share(found) >= 0.93
 
 
 def test_capacity_of_people_who_differ() -> None:
