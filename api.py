@@ -205,6 +205,8 @@ def _made_in_python(
     """
     from .agents.base import Agent
 
+    if isinstance(agent, str):
+        raise SpanLabError(f"'{agent}' is made again by its name: leave agent out")
     if _is_module(agent):
         from .agents.network.modules import module_agent
 

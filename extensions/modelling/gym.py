@@ -11,6 +11,7 @@ in neurogym.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -130,10 +131,14 @@ class Task(gymnasium.Env[np.ndarray, int]):
         reward = 0.0
         if self._asked[self._step]:
             classes = max(self._view.head, 2)
-            if not hasattr(action, "__index__") or not 0 <= action < classes:
+            try:
+                answer = index(action)
+            except TypeError:
+                answer = -1
+            if not 0 <= answer < classes:
                 raise SpanLabError(f"an answer is a whole number from 0 to {classes - 1}; found {action}")
             right = int(self._classes[self._step])
-            reward = float(int(action) == right)
+            reward = float(answer == right)
             info |= {"correct": bool(reward), "gt": right}
         self._step += 1
         over = self._step == len(self._frames)

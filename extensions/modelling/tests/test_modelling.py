@@ -77,6 +77,9 @@ def test_an_interrupted_session_of_a_module_goes_on_with_the_module(
         spanlab.resume(folder)
     with pytest.raises(SpanLabError, match="other settings"):
         spanlab.resume(folder, agent=module)
+    name: Any = "network:Memory"
+    with pytest.raises(SpanLabError, match="'network:Memory' is made again by its name: leave agent out"):
+        spanlab.resume(folder, agent=name)
     again = spanlab.resume(folder, agent=module, **options)
     assert again.folder == folder
     assert again.responses["answer"].tolist() == whole.responses["answer"].tolist()

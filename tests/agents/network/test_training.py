@@ -479,6 +479,12 @@ def test_a_run_with_another_config_or_a_damaged_state_is_not_resumed(trained: Pa
     torch.save({**whole, "network": without}, state)
     with pytest.raises(SpanLabError, match=r"is damaged .*; move it away and train without --resume"):
         train(config(), out=folder, resume=True, progress=False)
+    content = (trained / "tiny.state.pt").read_bytes()
+    weights = next(iter(whole["network"].values())).numpy().tobytes()
+    place = content.index(weights)
+    state.write_bytes(content[:place] + bytes(len(weights)) + content[place + len(weights) :])
+    with pytest.raises(SpanLabError, match=r"tiny\.state\.pt .* it is damaged \(the checksum of .* is wrong\)"):
+        train(config(), out=folder, resume=True, progress=False)
     state.write_bytes((trained / "tiny.state.pt").read_bytes()[:-1000])
     with pytest.raises(SpanLabError, match=r"tiny\.state\.pt"):
         train(config(), out=folder, resume=True, progress=False)
