@@ -85,6 +85,7 @@ def _print(progress: Sequence[SetProgress]) -> None:
             session.entry.agent,
             session.entry.paradigm,
             session.entry.settings,
+            session.entry.wording,
             str(session.entry.repeat),
             session.state,
             f"{session.trials:,} of {session.planned:,}" if session.planned else "",
@@ -95,11 +96,23 @@ def _print(progress: Sequence[SetProgress]) -> None:
         )
         for session in progress
     ]
-    header = ("agent", "paradigm", "settings", "repeat", "state", "trials", "failed", "tokens", "cost", "why")
+    header = (
+        "agent",
+        "paradigm",
+        "settings",
+        "wording",
+        "repeat",
+        "state",
+        "trials",
+        "failed",
+        "tokens",
+        "cost",
+        "why",
+    )
     shown = [
         place
         for place in range(len(header))
-        if place < 2 or place == 4 or any(row[place] not in ("", "1") for row in rows)
+        if place < 2 or header[place] == "state" or any(row[place] not in ("", "1") for row in rows)
     ]
     print_table(tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows])
     for why, count in Counter(session.why for session in progress if len(session.why) > _WIDEST).items():

@@ -204,11 +204,7 @@ def _difference(first: WordedModel, second: WordedModel, accept_unread: bool) ->
     trials = [trial for trial in first.trials if trial in second.trials]
     note = ""
     if not accept_unread:
-        many = [
-            f"{100 * max(model.unread):.0f} % of {model.name}'s replies"
-            for model in (first, second)
-            if max(model.unread) > WITHHELD
-        ]
+        many = [_unread(model) for model in (first, second) if max(model.unread) > WITHHELD]
         note = f"{' and '.join(many)} could not be read" if many else ""
     if not note and len(common) < FEWEST:
         note = f"{len(common)} common wordings; {FEWEST} are needed"
@@ -229,6 +225,14 @@ def _difference(first: WordedModel, second: WordedModel, accept_unread: bool) ->
         "",
         "" if value else "no condition has two trials",
     )
+
+
+def _unread(model: WordedModel) -> str:
+    """The share of replies for which a model is not compared: of all, or of its worst session."""
+    share, worst = model.unread
+    if share > WITHHELD:
+        return f"{share:.0%} of {model.name}'s replies"
+    return f"{worst:.0%} of the replies in a session of {model.name}"
 
 
 def _cells(model: WordedModel, wordings: Sequence[str], trials: Sequence[str]) -> np.ndarray:

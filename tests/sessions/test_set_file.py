@@ -68,6 +68,22 @@ def written(folder: Path, text: str = FILE, **more: str) -> Path:
     return path
 
 
+def test_the_status_tells_wordings_apart(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "words.yaml"
+    path.write_text(
+        "agents: [chat:a@ollama]\nparadigms: {vsr: {trials: 2}}\nwordings:\n"
+        '  plain: {}\n  polite: {preamble: "Please."}\n',
+        encoding="utf-8",
+    )
+    status, out, err = run("replay", "--set-file", path, "--status", "--data", tmp_path / "data")
+    assert status == 0, err
+    assert [line.split() for line in out.splitlines()[:3]] == [
+        ["agent", "paradigm", "wording", "state"],
+        ["chat:a@ollama", "vsr", "plain", "waiting"],
+        ["chat:a@ollama", "vsr", "polite", "waiting"],
+    ]
+
+
 @pytest.mark.slow
 def test_every_combination_is_a_session_and_the_same_command_goes_on(run: Run, tap: Tap, tmp_path: Path) -> None:
     path = written(tmp_path)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,10 @@ def test_a_model_that_is_better_in_one_wording_only_is_not_called_better() -> No
 def test_unread_replies_and_few_wordings_are_compared_with_nobody() -> None:
     good, bad = model("a", right([0.8] * 5, 1)), model("b", right([0.5] * 5, 2), unread=0.3)
     (pair,) = differences([good, bad])
-    assert (pair.pooled, pair.verdict, pair.note) == (None, "", "30 % of b's replies could not be read")
+    assert (pair.pooled, pair.verdict, pair.note) == (None, "", "30% of b's replies could not be read")
+    one_session = replace(bad, unread=(0.12, 0.48))
+    (pair,) = differences([good, one_session])
+    assert pair.note == "48% of the replies in a session of b could not be read"
     assert differences([good, bad], accept_unread=True)[0].verdict == "better"
     (pair,) = differences([good, model("b", right([0.5] * 2, 2))])
     assert pair.note == "2 common wordings; 3 are needed"
