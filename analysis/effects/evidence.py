@@ -170,7 +170,7 @@ def guessing_notes(counts: Tally, paradigm: str) -> list[str]:
     places = _reached(counts, paradigm, "saw the places")
     if places:
         notes.append(
-            "The chance line is a guess among all places. An agent that knows only where items were shown, but not"
+            "Chance is a guess among all places. An agent that knows only where items were shown, but not"
             f" which was where or when, is right in {places}."
         )
     ignored = _reached(counts, paradigm, "ignored the cues")

@@ -195,10 +195,14 @@ def _p(value: float) -> str:
 
 def nback_ends(results: NBack) -> Mapping[str, str]:
     """Return how d' changes from the lowest to the highest N, for each answerer, as the end of a
-    sentence."""
+    sentence; without levels at which somebody always gave the same answer, whose d' is what the
+    correction makes of it."""
     if len(results.grids) > 1:
         return {}
     part = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["mean"].notna()]
+    rates = results.cells.pivot_table(index=["agent", "n"], columns="measure", values="mean", observed=True)
+    always = rates[(rates["hit_rate"] == rates["false_alarm_rate"]) & rates["hit_rate"].isin([0, 1])].index
+    part = part[~pd.MultiIndex.from_frame(part[["agent", "n"]]).isin(always)]
     ends = {}
     for agent, curve in part.groupby("agent"):
         curve = curve.sort_values("n")
