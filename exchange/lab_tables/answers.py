@@ -162,9 +162,11 @@ class LabFormat(Format[LabOptions, Any]):
             raise SpanLabError(f"{output} is there already; choose another name")
         factors = [name.strip() for name in options.factors.split(",") if name.strip()]
         table = _LabTable([*factors], options.chance, self.own | {*self.participants, *self.runs, options.participant})
-        unscored, problems = 0, []
+        unscored, problems, there = 0, [], set[str]()
+        column = (options.practice or "").partition("=")[0]
         for file in dict.fromkeys(path.resolve() for path in sources):
             for row in _checked(self.rows(file), file, factors):
+                there.add(row.text(column))
                 try:
                     answers = self.answers(row, options)
                     unscored += not answers
@@ -174,6 +176,9 @@ class LabFormat(Format[LabOptions, Any]):
                     problems.append(row.problem(fault.column, fault.message))
         if problems and not options.skip_malformed:
             raise refused(problems)
+        if options.practice and table.rows and not any(row["practice"] for row in table.rows):
+            values = f"; {column} has {', '.join(sorted(there))}" if "=" in options.practice else ""
+            raise SpanLabError(f"--practice {options.practice}: no answer in these files is practice{values}")
         report.left_out(problems)
         table.write(output)
         self._tell(output, table, unscored, report)
@@ -216,9 +221,10 @@ class LabFormat(Format[LabOptions, Any]):
     def _tell(self, output: Path, table: _LabTable, unscored: int, report: Report) -> None:
         people = {row["participant"] for row in table.rows}
         sessions = {row["session"] for row in table.rows}
+        practice = sum(bool(row["practice"]) for row in table.rows)
+        answers = counted(len(table.rows), "answer") + (f" ({practice:,} of practice)" if practice else "")
         report.done(
-            f"{output}: {counted(len(table.rows), 'answer')} of {counted(len(people), 'participant')} in"
-            f" {counted(len(sessions), 'session')}"
+            f"{output}: {answers} of {counted(len(people), 'participant')} in {counted(len(sessions), 'session')}"
         )
         if unscored:
             report.note(f"{counted(unscored, 'row')} without a scored answer (instructions, pauses ...) left out")

@@ -96,7 +96,7 @@ def test_a_table_of_psychopy_becomes_a_response_table(run: Run, tmp_path: Path) 
         "--chance",
         "0.5",
     )
-    assert (status, out) == (0, "a.csv: 5 answers of 1 participant in 1 session\n")
+    assert (status, out) == (0, "a.csv: 5 answers (1 of practice) of 1 participant in 1 session\n")
     assert err == "1 row without a scored answer (instructions, pauses ...) left out\n"
     rows = rows_of(tmp_path / "a.csv")
     assert {row["participant"] for row in rows} == {"P01"}
@@ -160,6 +160,7 @@ def test_only_columns_that_are_asked_for_are_taken_and_the_others_named(run: Run
         ({"expName": "name"}, (), "does not name the experiment: give --as NAME"),
         ({}, ("--practice", "warmup"), "has no such loop; it has practice, trials"),
         ({}, ("--practice", "colour=red"), "expected COLUMN=VALUE with a column of"),
+        ({}, ("--practice", "word=gren"), "no answer in these files is practice; word has "),
         ({}, ("--response", "mouse"), "has no column mouse.corr; components with scores are key_resp"),
         ({}, ("--factors", "load"), "has no column load; it has"),
         ({"word,": "congruent,"}, (), "has several columns called congruent"),
@@ -302,7 +303,7 @@ def test_data_of_jspsych_become_a_response_table(run: Run, tmp_path: Path, name:
     status, out, err = run(
         "import", "jspsych", name, "-o", "a.csv", "--as", "search", "--factors", "load", "--practice", "phase=practice"
     )
-    assert (status, out) == (0, "a.csv: 5 answers of 1 participant in 1 session\n"), err
+    assert (status, out) == (0, "a.csv: 5 answers (1 of practice) of 1 participant in 1 session\n"), err
     assert "2 rows without a scored answer (instructions, pauses ...) left out" in err
     rows = rows_of(tmp_path / "a.csv")
     assert {row["participant"] for row in rows} == {"s7"}
