@@ -287,8 +287,8 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
         )
     if other:
         raise SpanLabError(
-            f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name} "
-            f"({'; '.join(other)}): give the settings it began with, or begin a new session"
+            f"{where} was begun with other settings, so it cannot be resumed with these ({'; '.join(other)}): give the"
+            " settings it began with, or begin a new session"
         )
     return changed
 

@@ -359,7 +359,7 @@ def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -
     if not ways:
         print(f"nothing to do: every session of the study in {folder} is over")
     elif len(ways) == 1 and ways[0].study:
-        run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window)
+        run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window, as_before=True)
     else:
         raise SpanLabError(
             "\n".join(

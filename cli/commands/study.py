@@ -101,9 +101,17 @@ def parse_fields(pairs: list[str] | None) -> dict[str, str]:
     return fields
 
 
-def run_study(file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any]) -> None:
-    """Run a session of a study with the participant that the options or the dialog name."""
-    from ...agents.human.seating import defaults_of_then, seat
+def run_study(
+    file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any], as_before: bool = False
+) -> None:
+    """Run a session of a study with the participant that the options or the dialog name.
+
+    Parameters
+    ----------
+    as_before : True where the window of a session that goes on is to be as it was, but for a port
+        and a screen in ``window``
+    """
+    from ...agents.human.seating import defaults_of_then, seat, window_again
     from ...sessions.studies.battery import Battery
     from ...sessions.studies.study import load_study
     from ...sessions.studies.visit import as_begun, foresee
@@ -115,7 +123,11 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
     request = _visit_request(study, data, options, kind)
     begun, settings = as_begun(study, data, request)
-    agent = seat(options.simulate, 1, speed, {**defaults_of_then(settings), **_window(begun, window)})
+    if as_before and "fullscreen" in settings:  # what somebody without a window of ours took has none
+        place = {**window_again(settings, window.get("screen")), "triggers": port}
+    else:
+        place = {**defaults_of_then(settings), **_window(begun, window)}
+    agent = seat(options.simulate, 1, speed, place)
     with _telling() as progress:
         ask = _asking(agent) if request.asked_later else None
         battery = Battery(
@@ -351,9 +363,12 @@ _REPLACED = {
 
 
 def _again(typed: Sequence[str], visit: Visit) -> str:
-    """The command that goes on: what was typed, for this participant and session."""
+    """The command that goes on: what was typed, for this participant and session; ``resume`` as it
+    was typed."""
     from ...sessions.studies.visit_files import fields_due
 
+    if typed[:1] == ["resume"]:
+        return shlex.join(["spanlab", *typed])
     kept: list[str] = []
     left = iter(typed)
     not_kept_yet = fields_due(visit.folder)

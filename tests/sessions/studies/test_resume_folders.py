@@ -4,7 +4,9 @@ that do; the assistant's decisions are on record."""
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chat_envelopes import body
@@ -87,6 +89,37 @@ def test_the_file_of_a_study_goes_on_as_its_data_do(
     assert "nothing to do" in run("resume", "study.yaml")[1]
     (tmp_path / "notes.yaml").write_text("study of nothing")
     assert "is not a session" in complaint(*run("resume", tmp_path / "notes.yaml"))
+
+
+def test_a_session_goes_on_at_the_window_that_it_began_at(
+    study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the width of the screen and the distance of then; and what is told when it is interrupted
+    again is the command that was typed."""
+    from spanlab.agents.human import seating
+
+    visit = interrupted(study, data)
+    sat: list[Mapping[str, Any]] = []
+    then = {"fullscreen": False, "screen_width_cm": 52.0, "distance_cm": 61.0, "theme": "dark", "screen": 0}
+    left = [2]
+
+    def leaves(what: str) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise AwayError("away")
+
+    monkeypatch.setattr(visit_module, "as_begun", lambda *_: (study, then))
+    monkeypatch.setattr(seating, "seat", lambda simulate, seed, speed, window: sat.append(window) or Guest(leaves))
+    monkeypatch.setattr("sys.argv", ["spanlab", "resume", str(visit)])
+    said = complaint(*run("resume", visit))
+    (window,) = sat
+    assert {name: window[name] for name in ("fullscreen", "width_cm", "distance_cm", "theme")} == {
+        "fullscreen": False,
+        "width_cm": 52.0,
+        "distance_cm": 61.0,
+        "theme": "dark",
+    }
+    assert said.rstrip().endswith(f"Continue with: spanlab resume {visit}")
 
 
 def test_an_ordinary_session_of_a_study_tells_what_goes_on_with_the_rest(study: Study, data: Path, run: Run) -> None:
