@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from spanlab.analysis.data import plural
 from spanlab.api import read_rules
 from spanlab.cli import ExcludeOption
 from spanlab.cli.commands import DATA_HELP, caution, print_table
@@ -38,6 +37,8 @@ def scores_by_person(
     ] = None,
 ) -> None:
     """Write one row of scores for each participant, and a codebook that says what each column is."""
+    from spanlab.analysis.data import plural
+
     from .composites import add_composite, read_composite
     from .files import gathered, write
 
