@@ -149,6 +149,24 @@ _KEYS: Mapping[Level, tuple[str, ...]] = {
     "sessions": ("session", "paradigm"),
     "participants": ("agent_kind", "agent", "agent_settings_hash", "participant", "paradigm"),
 }
+#: Columns of those who are tested together: all people are one agent.
+_GROUP = ("agent_kind", "agent", "paradigm")
+#: Measures that lie between 0 and 1, and those that are differences of two such.
+_SHARES: tuple[MeasureName, ...] = (
+    "accuracy",
+    "failed",
+    "omitted",
+    "invalid",
+    "trial_implausible",
+    "attention_checks",
+    "processing_accuracy",
+)
+#: Measures of how right the answers are that are tested against guessing.
+OF_RIGHT_ANSWERS: tuple[MeasureName, ...] = ("accuracy", "above_chance", "above_blind")
+#: The column of those answers of somebody from whom a rule on such a measure left something out.
+SELECTED = "selected"
+#: Measures that differ by less are the same: .6 - .5 is .1.
+_SAME = 1e-9
 #: Columns of the table of what was left out.
 UNIT_COLUMNS = (
     "rule",
@@ -227,6 +245,11 @@ class Rule(StrictModel):
             raise ValueError("'below' or 'above' is missing: the limit of the rule")
         if self.below is not None and self.above is not None and self.below > self.above:
             raise ValueError("'below' is above 'above': everybody would be left out")
+        span = (0, 1) if self.where in _SHARES else (-1, 1) if self.where in OF_RIGHT_ANSWERS else None
+        for limit in filter(None, (self.below, self.above) if span else ()):
+            if span and not span[0] <= limit <= span[1]:
+                percent = f"; {limit:g}% is {limit / 100:g}" if 1 < limit <= 100 else ""
+                raise ValueError(f"{self.where} lies between {span[0]} and 1, and {limit:g} does not{percent}")
         if (self.where == "score") != (self.table is not None and bool(self.column)) or (
             self.where != "score" and (self.table or self.column)
         ):
@@ -347,8 +370,9 @@ def apply_exclusions(
                 )
         sessions = OfSessions({}, {})
     table = responses.reset_index(drop=True)
-    codes = {level: _codes(table, key) for level, key in _KEYS.items()}
-    persons = _persons(table)
+    codes = {level: _codes(_one_each(table), key) for level, key in _KEYS.items()}
+    persons, groups = _codes(_one_each(table), _KEYS["participants"][:-1]), _codes(table, _GROUP)
+    selected = np.zeros(len(table), bool)
     items = score_table(table.assign(_row=np.arange(len(table))), include_pilot=True).items
     alive, people = np.ones(len(table), bool), _people(table)
     others: Mapping[MeasureName, Callable[[], pd.DataFrame]] = {
@@ -369,6 +393,8 @@ def apply_exclusions(
         values = _measure(judged, unit, rule, sessions, codes["trials"])
         out = values[_outside(values, rule)]
         gone = alive & np.isin(codes[rule.leave_out], out.index.to_numpy())
+        if rule.where in OF_RIGHT_ANSWERS:
+            selected |= np.isin(groups, groups[gone])
         if rule.everywhere:
             gone = alive & np.isin(persons, np.unique(persons[gone]))
         scored = int(gone[counted].sum())
@@ -380,6 +406,8 @@ def apply_exclusions(
         alive &= ~gone
     if rules and not alive.any() and len(table):
         notes.append("Nothing is left: the rules leave out everything.")
+    if selected.any():
+        table = table.assign(**{SELECTED: selected})
     left_out_tables = [left_out for left_out in units if len(left_out)]
     return table[alive].reset_index(drop=True), Exclusions(
         pd.DataFrame(summary, columns=[*RULE_COLUMNS]),
@@ -419,14 +447,13 @@ def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
     return table.groupby(there, dropna=False, sort=False).ngroup().to_numpy()
 
 
-def _persons(table: pd.DataFrame) -> np.ndarray:
-    """Return a number for each participant, whatever paradigms and settings; a machine with other
-    settings is another one."""
-    key = _KEYS["participants"][:-1]
-    if "participant" not in table.columns or "agent_settings_hash" not in table.columns:
-        return _codes(table, key)
+def _one_each(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without the settings of those who have a name: a person at another screen is the
+    same one, and a machine with other settings is another."""
+    if not {"participant", "agent_settings_hash"} <= {*table.columns}:
+        return table
     named = table["participant"].fillna("").astype(str).ne("")
-    return _codes(table.assign(agent_settings_hash=table["agent_settings_hash"].astype(object).mask(named, "")), key)
+    return table.assign(agent_settings_hash=table["agent_settings_hash"].astype(object).mask(named, ""))
 
 
 def _people(table: pd.DataFrame) -> np.ndarray:
@@ -439,8 +466,8 @@ def _people(table: pd.DataFrame) -> np.ndarray:
 
 def _outside(values: pd.Series, rule: Rule) -> np.ndarray:
     numbers = values.to_numpy(float)
-    low = numbers < rule.below if rule.below is not None else np.zeros(len(numbers), bool)
-    return low | (numbers > rule.above) if rule.above is not None else low
+    low = numbers < rule.below - _SAME if rule.below is not None else np.zeros(len(numbers), bool)
+    return low | (numbers > rule.above + _SAME) if rule.above is not None else low
 
 
 def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSessions, trials: np.ndarray) -> pd.Series:
@@ -468,7 +495,7 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         return by_trial.groupby(level="unit").mean()
 
     def deviation() -> pd.Series:
-        person = _codes(items, _KEYS["participants"])
+        person = _codes(_one_each(items), _KEYS["participants"])
         rt = number("rt_ms")
         off = rt - rt.groupby(person).transform("median")
         spread = 1.4826 * off.abs().groupby(person).transform("median")

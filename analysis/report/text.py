@@ -26,7 +26,12 @@ from ..stats.against_guessing import SAME, verdict_of
 from ..stats.agreement import MOST_ANSWERERS
 from ..stats.equivalence import Margin, verdict_in_words
 
-_WHERE = {"above": "are above it", "not told apart": "are not distinguishable from it", "below": "are below it"}
+_WHERE = {
+    "above": "are above it",
+    "not told apart": "are not distinguishable from it",
+    "below": "are below it",
+    "not tested": "are not tested, since what was left out depended on how right it was",
+}
 
 #: A report names so many paradigms in its first sentence, and counts more.
 MOST_TITLES = 6

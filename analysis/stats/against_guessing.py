@@ -36,6 +36,7 @@ import pandas as pd
 
 from ...core.verdicts import VerdictRule
 from ..data.coding import decoded, records
+from ..data.exclusions import SELECTED
 from ..data.numbers import number, p_value
 from ..data.scoring import SAME_TRIAL, UNIT_SESSION, Scored, over_repeats, same_trial, unit_session
 from ..data.style import of_kinds
@@ -60,12 +61,25 @@ COLUMNS = (
     ),
 )
 #: Columns of the answers that an answerer is compared by.
-_READ = ("agent", "agent_kind", "participant", "session", "unit_trial", "correct", "chance", "blind", "outcome")
+_READ = (
+    "agent",
+    "agent_kind",
+    "participant",
+    "session",
+    "unit_trial",
+    "correct",
+    "chance",
+    "blind",
+    "outcome",
+    SELECTED,
+)
 #: Below this variance of the number of right answers that guessing gives, people's t-test has
 #: another size than it says.
 _FEW_EXPECTED = 10.0
 #: Above so many answers the number of right ones is as good as normal.
 _MANY = 20_000
+#: Why somebody is not tested: whoever is left is right more often by choice.
+CIRCULAR = "not tested: what was left out depended on how right it was"
 #: Levels of guessing that differ by less are the same.
 SAME = 0.005
 
@@ -84,12 +98,14 @@ VERDICTS = (
             "not distinguishable from guessing (…)",
             "Who is above guessing",
             "not told apart",
+            "not tested against guessing (…)",
+            "not tested: what was left out depended on how right it was",
         ),
         rests_on="the share of right answers against the best blind guess (several people: t test over them; one "
         "person, a machine, or people with few answers: exact test of all answers), or sensitivity where there are "
         "two answers; p values after Holm",
         says_no_when="p is .05 or more, as for somebody who guesses, or always gives the same answer, also where that "
-        "is right in all questions",
+        "is right in all questions; after a rule that left somebody out for wrong answers there is no test",
         tests=(
             "tests/analysis/test_guessers.py::test_the_level_to_beat_is_the_best_blind_guess",
             "tests/analysis/test_guessers.py::test_a_habit_is_not_knowledge",
@@ -104,7 +120,7 @@ class GuessingVerdict:
 
     Parameters
     ----------
-    where : ``above``, ``below`` or ``not told apart``
+    where : ``above``, ``below``, ``not told apart`` or ``not tested``
     against : ``chance``, ``blind`` (the best blind guess) or ``dprime`` (sensitivity)
     level : the share of right answers of that guess
     p : Holm's
@@ -120,6 +136,8 @@ class GuessingVerdict:
     @property
     def sentence(self) -> str:
         """The verdict in words, to follow a share in a sentence."""
+        if self.where == "not tested":
+            return ", not tested against guessing (what was left out depended on how right it was)"
         p_text = p_value(self.p)
         p = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
         place = "not distinguishable from" if self.where == "not told apart" else self.where
@@ -140,7 +158,8 @@ def against_guessing(
     pandas.DataFrame
         :data:`COLUMNS` (and :data:`.BOUND_COLUMNS` where replies could not be read), a row for each
         answerer that is not a yardstick and whose chance is recorded. ``share``, ``chance`` and
-        ``blind`` are means over units; ``verdict`` is ``above``, ``below`` or ``not told apart``,
+        ``blind`` are means over units; ``verdict`` is ``above``, ``below``, ``not told apart`` or (where
+        a rule on right answers left something out) ``not tested``,
         by Holm's p of sensitivity where there is one, else of the share.
     """
     items = testable(scored).items
@@ -153,7 +172,9 @@ def against_guessing(
     rows = []
     for (agent, kind), answers in needed.groupby(["agent", "agent_kind"], sort=True, observed=True):
         row: dict[str, Any] = {"agent": str(agent), "agent_kind": str(kind), "note": ""} | _share(answers)
-        if signal is not None:
+        if SELECTED in answers.columns and bool(answers[SELECTED].any()):
+            row |= {"p_share": math.nan, "note": CIRCULAR}
+        elif signal is not None:
             row |= _sensitivity(answers, signal.loc[answers.index].to_numpy(bool), level, resamples, seed)
         rows.append(row)
     table = pd.DataFrame(rows, columns=[*COLUMNS])
@@ -172,9 +193,11 @@ def verdict_of(row: Any) -> GuessingVerdict:
     else:
         p, over, against = row["p_share_holm"], row["share"] > row["blind"], "blind" if better else "chance"
     side = "above" if over else "below"
-    return GuessingVerdict(
-        side if p < 1 - LEVEL else "not told apart", against, float(row["blind"]), float(p), float(row["dprime"])
-    )
+    if row["note"] == CIRCULAR:
+        side = "not tested"
+    elif not p < 1 - LEVEL:
+        side = "not told apart"
+    return GuessingVerdict(side, against, float(row["blind"]), float(p), float(row["dprime"]))
 
 
 def _levels(answers: pd.DataFrame) -> np.ndarray:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from spanlab.analysis.data.exclusions import MEASURES, OF_FOLDERS, Exclusions, OfSessions, Rule, apply_exclusions
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.stats.against_guessing import against_guessing, verdict_of
 from spanlab.api import read_rules
 from spanlab.core.errors import ParadigmError, SpanLabError
 
@@ -157,7 +159,7 @@ def test_a_participant_of_two_paradigms_is_counted_once_and_goes_everywhere_what
 
 @pytest.mark.slow
 def test_nothing_left_and_nothing_there() -> None:
-    kept, report = left(data(), rule("participants", "accuracy", below=2.0))
+    kept, report = left(data(), rule("participants", "answers", below=10_000))
     assert not len(kept)
     assert "Nothing is left" in report.notes[-1]
     kept, report = left(
@@ -170,7 +172,7 @@ def test_nothing_left_and_nothing_there() -> None:
     assert not len(report.rules)
     kept, report = left(
         data()[["agent", "paradigm", "correct"]],
-        *(rule(levels[0], name, below=-1) for name, (levels, _) in OF_ANSWERS.items() if name not in OF_FOLDERS),
+        *(rule(levels[0], name, below=0) for name, (levels, _) in OF_ANSWERS.items() if name not in OF_FOLDERS),
     )
     assert len(kept) == len(data())
 
@@ -178,7 +180,7 @@ def test_nothing_left_and_nothing_there() -> None:
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from([(level, name) for name, (levels, _) in OF_ANSWERS.items() for level in levels]),
-    st.floats(-1, 3),
+    st.floats(0, 1),
     st.integers(0, 5),
 )
 @pytest.mark.slow
@@ -245,6 +247,75 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
     assert str(one) == "participants (people only) whose accuracy is below 0.5 in vsr and sfr"
     with pytest.raises(SpanLabError, match="cannot read"):
         read_rules(tmp_path / "none.yaml")
+
+
+def test_a_person_at_two_screens_is_judged_once() -> None:
+    """Right in 70% over two sessions of other settings: half of a person is not below 65%."""
+    halves = [
+        person("twice", 1.0, lengths=(1,), repetitions=20, session=f"s{at}").assign(
+            agent_settings_hash=f"{at}" * 8, correct=[number < right for number in range(20)]
+        )
+        for at, right in enumerate((18, 10))
+    ]
+    table = mixed(*halves, person("other", 1.0, lengths=(1,), repetitions=40))
+    for judged in (rule("participants", "accuracy", below=0.65), rule("participants", "trials", below=30)):
+        _, report = left(table, judged)
+        assert report.rules.iloc[0][["judged", "left_out"]].tolist() == [2, 0]
+    _, report = left(table, rule("participants", "accuracy", below=0.75))
+    assert report.units["value"].tolist() == [pytest.approx(0.7)]
+    net = mixed(*(half.assign(participant="", agent_kind="network", agent="net") for half in halves))
+    _, report = left(net, rule("participants", "accuracy", below=0.65))
+    assert report.rules.iloc[0]["judged"] == 2, "a machine with other settings is another one"
+
+
+def test_whoever_is_at_the_limit_stays() -> None:
+    people = [
+        person(name, 1.0, lengths=(1,), repetitions=20, chance=0.5).assign(
+            correct=[number < right for number in range(20)]
+        )
+        for name, right in (("at", 12), ("below", 11))
+    ]
+    _, report = left(mixed(*people), rule("participants", "above_chance", below=0.1))
+    assert report.units["participant"].tolist() == ["below"]
+
+
+@pytest.mark.parametrize(
+    ("where", "limit", "said"),
+    [
+        ("omitted", {"above": 20}, "omitted lies between 0 and 1, and 20 does not; 20% is 0.2"),
+        ("accuracy", {"below": 60}, "60% is 0.6"),
+        ("above_chance", {"below": -2}, "above_chance lies between -1 and 1"),
+    ],
+)
+def test_limits_that_no_value_can_pass_are_refused(where: str, limit: dict[str, float], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        rule("participants", where, **limit)
+    assert rule("participants", "trials", below=60)
+
+
+def test_guessers_who_were_chosen_by_their_answers_are_not_tested_against_guessing() -> None:
+    """Of sixteen guessers those above 55% are left: their share is above chance by choice. A network
+    beside them, and people chosen by their times, are tested."""
+    random = np.random.RandomState(4)
+    people = [
+        person(f"P{at}", 0.5, lengths=(1,), repetitions=40, chance=0.5).assign(correct=random.rand(40) < 0.5, rt_ms=500)
+        for at in range(16)
+    ]
+    net = responses(lambda *_: 0.9, agent="net", lengths=(1,), repetitions=40, chance=0.5)
+    for judged, tested in (
+        (rule("participants", "above_chance", below=0.05, whose="people"), False),
+        (rule("trials", "accuracy", below=0.5, whose="people"), False),
+        (rule("answers", "rt_ms", above=499, whose="machines"), True),
+        (rule("participants", "accuracy", below=0, whose="people"), True),
+    ):
+        kept, _ = left(mixed(*people, net), judged)
+        rows = against_guessing(score_table(kept)).set_index("agent")
+        verdict = rows.loc["participant", "verdict"]
+        assert verdict == ("not told apart" if tested else "not tested"), judged
+        assert verdict_of(rows.loc["participant"]).sentence.startswith(
+            ", not distinguishable" if tested else ", not tested against guessing"
+        )
+        assert rows.loc["net", "verdict"] == "above"
 
 
 def test_rules_that_make_no_sense() -> None:

@@ -128,7 +128,7 @@ def test_faults_of_a_hook_are_repeated_fail_a_trial_or_stop_the_session_which_go
     Runner(session, ChatAgent("m", None, request_limits=limits, hook=again)).run()
     assert len(again.heard) == 2, "one reply of the second trial was kept"
     assert set(read_responses(session.folder)["trial"]) == {2}
-    with pytest.raises(SpanLabError, match="begun by chat:m with other settings"):
+    with pytest.raises(SpanLabError, match="begun with other settings"):
         Runner(reopen(session.folder), ChatAgent("m", None, Endpoint("http://127.0.0.1:9/v1", key_variable=None)))
 
 
