@@ -16,9 +16,9 @@ from .cell_means import Cells
 #: Below this many right or wrong answers in a cell the spread between units tells too little: there
 #: shares have the standard error of independent answers at least (see the table of coverage in
 #: ``docs/statistics.md``).
-_RARE = 10
+RARE = 10
 #: A share that is nearer to 0 or 1 than this is skewed over people, and so is what it is a part of.
-_NEAR = 0.1
+NEAR = 0.1
 #: Units whose cells are counted at a time.
 _CHUNK = 100_000
 
@@ -231,7 +231,7 @@ def answers_of(cells: Cells, number: int) -> float:
     )
 
 
-def _least_variances(means: np.ndarray, answers: np.ndarray) -> np.ndarray:
+def least_variances(means: np.ndarray, answers: np.ndarray) -> np.ndarray:
     """The variances of shares if all answers were independent, with one right and one wrong answer
     more in each."""
     share = (means * answers + 1) / (answers + 2)
@@ -325,10 +325,10 @@ def contrast(
     if answers is None:
         return Contrast(value, math.sqrt(variance), df, n, 0, level, sizes, share)
     shares, answers = means[asked], answers[asked]
-    floors, skewed = _least_variances(shares, answers), None
-    if (np.minimum(shares, 1 - shares) * answers < _RARE).any():
+    floors, skewed = least_variances(shares, answers), None
+    if (np.minimum(shares, 1 - shares) * answers < RARE).any():
         variance = max(variance, float(weight**2 @ floors))
-    if (np.minimum(shares, 1 - shares) < _NEAR).any():
+    if (np.minimum(shares, 1 - shares) < NEAR).any():
         entries = np.zeros((len(unit), len(asked)))
         entries[entry, cell] = away
         covariance = (entries * copies[:, None]).T @ entries

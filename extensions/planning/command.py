@@ -4,6 +4,7 @@ of its Methods section. Part of the command line."""
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -416,6 +417,17 @@ def _assumed(
         return _stated(value, change, between, stated)
     assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, columns, between)
     assumed = replace(assumed, **stated)
+    if math.isnan(assumed.effect):
+        # two groups differ by the spread of people within a condition, which has that of the effect in it
+        taken = 0.0 if between else _TAKEN[value]["effect"]
+        assumed = replace(assumed, effect=taken)
+        if not between:
+            notes = [
+                "Nobody in these data has both conditions, so that they do not tell how much the effect differs"
+                f" between people: a standard deviation of {taken:g} {_UNITS[value][1]} is assumed; --sd-effect gives"
+                " another.",
+                *notes,
+            ]
     sentences = (
         [f"The assumptions come from the data ({name}); options that you give replace them."]
         if stated

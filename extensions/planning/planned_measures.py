@@ -362,8 +362,8 @@ def _times(sample: _People, difference: float | None, between: bool) -> PlannedT
 
 
 def _moments(table: pd.DataFrame) -> tuple[float, float]:
-    """The standard deviations of people and of the effect over them, from everybody's values and
-    what these vary by themselves (``error``)."""
+    """The standard deviations of people and of the effect over them (NaN where nobody has two
+    conditions), from everybody's values and what these vary by themselves (``error``)."""
     values, errors = (
         table.pivot_table(index="person", columns="condition", values=name) for name in ("value", "error")
     )
@@ -380,4 +380,4 @@ def _moments(table: pd.DataFrame) -> tuple[float, float]:
     spread = [
         float(values[name].var(ddof=1)) - float(errors[name].mean()) for name in values.columns
     ]  # everybody has one condition
-    return math.sqrt(max(0.0, float(np.nanmean(spread)))), 0.0
+    return math.sqrt(max(0.0, float(np.nanmean(spread)))), math.nan

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from spanlab.analysis.data import Scored, plural
-from spanlab.analysis.means import LEVEL
+from spanlab.analysis.means import LEVEL, NEAR, RARE, contrast, least_variances
 from spanlab.analysis.stats import Mixed, wilson
 from spanlab.core import SpanLabError, VerdictRule
 
@@ -173,6 +173,7 @@ def from_model(
     shares = {str(row["condition"]): float(row["correct"]) for row in rows.to_dict("records")}
     names = chosen_conditions([*shares], conditions, agents[0])
     spread = dict(zip(model.cells.components, map(float, model.fit.sd), strict=True))
+    effect = spread.get("participant x condition")
     part = scored.items[scored.items["participant"].astype(str) != ""]
     asked = part.groupby("unit_trial").size()
     seen = shares[names[1]] - shares[names[0]]
@@ -180,7 +181,8 @@ def from_model(
         accuracy=shares[names[0]],
         difference=seen if difference is None else difference,
         people=spread.get("participant", 0.0),
-        effect=math.sqrt(2) * spread.get("participant x condition", 0.0),  # the model's is that of each condition
+        # the model's is that of each condition; where nobody has two conditions nothing tells it
+        effect=math.nan if effect is None else math.sqrt(2) * effect,
         item=spread.get("item", 0.0),
         trial=spread.get("trial as taken", 0.0),
         items=max(1, round(float(asked.median()))),
@@ -270,9 +272,13 @@ def _studies(
     for start in range(0, samples, step):
         both = assumed.simulated(difference, people, trials, min(step, samples - start), random)
         value, se, df = _between(*both) if assumed.between else _within(*both)
+        answers = people * trials * assumed.items if isinstance(assumed, Assumed) else 0
+        if answers:
+            se = _of_shares(se, both, answers)
         rejections += int(_rejects(value, se, df).sum())
         if margin is not None:
-            alike += int(_within_margin(value, se, df, margin).sum())
+            found = _within_margin(value, se, df, margin)
+            alike += int((_near_the_ends(found, both, answers, margin, assumed.between) if answers else found).sum())
     return rejections / samples, alike / samples if margin is not None else math.nan
 
 
@@ -319,19 +325,49 @@ def _between(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndar
     return second.mean(axis=1) - first.mean(axis=1), np.sqrt(variance), df
 
 
+def _of_shares(se: np.ndarray, both: Sequence[np.ndarray], answers: int) -> np.ndarray:
+    """Standard errors of differences of shares as pages have them: where there are few right or
+    wrong answers, at least those of independent answers, so many in each condition."""
+    shares = np.stack([condition.mean(axis=1) for condition in both])
+    rare = (np.minimum(shares, 1 - shares) * answers < RARE).any(axis=0)
+    least = np.sqrt(sum(least_variances(share, np.asarray(float(answers))) for share in shares))
+    return np.where(rare & _spread(se, 1.0), np.maximum(se, least), se)
+
+
+def _near_the_ends(
+    found: np.ndarray, both: Sequence[np.ndarray], answers: int, margin: float, between: bool
+) -> np.ndarray:
+    """Whether conditions are found alike, for studies with shares near 0% or 100% by the page's own
+    interval."""
+    shares = np.stack([condition.mean(axis=1) for condition in both])
+    many, found = both[0].shape[1], found.copy()
+    ids = [np.arange(many), np.arange(many) + many * between]
+    for study in np.flatnonzero((np.minimum(shares, 1 - shares) < NEAR).any(axis=0)):
+        values = [condition[study] for condition in both]
+        apart = contrast(values, ids, np.array([-1.0, 1.0]), answers=np.full(2, float(answers)))
+        low, high = apart.ends(2 * LEVEL - 1)
+        found[study] = -margin < low and high < margin
+    return found
+
+
+def _spread(se: np.ndarray, scale: Any) -> np.ndarray:
+    """Whether there is any spread but that of rounding."""
+    return se > 1e-9 * np.maximum(1e-3, scale)
+
+
 def _rejects(value: np.ndarray, se: np.ndarray, df: np.ndarray) -> np.ndarray:
     """Two-tailed t tests at 5 %; studies without any spread find nothing."""
     from scipy.special import stdtr
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (se > 0) & (2 * stdtr(df, -np.abs(value / se)) < 1 - LEVEL)
+        return _spread(se, np.abs(value)) & (2 * stdtr(df, -np.abs(value / se)) < 1 - LEVEL)
 
 
 def _within_margin(value: np.ndarray, se: np.ndarray, df: np.ndarray, margin: float) -> np.ndarray:
     from scipy.special import stdtrit
 
     with np.errstate(invalid="ignore"):
-        return (se > 0) & (np.abs(value) + stdtrit(df, LEVEL) * se < margin)
+        return _spread(se, np.abs(value)) & (np.abs(value) + stdtrit(df, LEVEL) * se < margin)
 
 
 def smallest(table: pd.DataFrame, wanted: float) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from command_line import command_line
 from observed import along, table, together
 from scipy.special import ndtr
 
@@ -23,6 +25,7 @@ from spanlab.extensions.planning.power import (
     Assumed,
     _between,
     _log_odds,
+    _of_shares,
     _rejects,
     _shares,
     _within,
@@ -91,6 +94,94 @@ def test_the_simulated_test_is_the_one_that_a_page_prints() -> None:
     value, se, df = _between(shares[None, :, 0], shares[None, :, 1])
     assert value[0] / se[0] == pytest.approx(t)
     assert 2 * scipy.stats.t.sf(abs(value[0] / se[0]), df[0]) == pytest.approx(p)
+
+
+def studies_near(accuracy: float, difference: float, many: int) -> tuple[int, int]:
+    """Of simulated studies of eight people with 24 trials in each condition, in how many the plan
+    finds a difference and in how many a page does."""
+    assumed = Assumed(accuracy, difference, 0.6, 0.3)
+    both = assumed.simulated(difference, 8, 24, many, np.random.RandomState(3))
+    value, se, df = _within(*both)
+    planned = _rejects(value, _of_shares(se, both, 8 * 24), df)
+    base = pd.DataFrame(
+        [
+            {"participant": f"P{who}", "session": f"s{who}", "trial": 100 * cue + number}
+            | {"who": who, "cue": cue, "number": number}
+            for who in range(8)
+            for cue in (0, 1)
+            for number in range(24)
+        ]
+    )
+    base = base.assign(agent_kind="participant", agent="participant", paradigm="mine", step=1, ask=1, chance=0.5)
+    base = base.assign(outcome="answered", factor_cue=base["cue"].map({0: "A", 1: "B"}))
+    found = []
+    for study in range(many):
+        right = np.round(np.stack([both[0][study], both[1][study]], 1) * 24)
+        answers = base.assign(correct=base["number"].to_numpy() < right[base["who"], base["cue"]])
+        scored = score_table(answers.drop(columns=["who", "cue", "number"]))
+        (row,) = trends(conditions_effect(scored, "mine"), scored, "mine").to_dict("records")
+        found.append(row["p"] < 0.05)
+    assert found == planned.tolist()
+    return int(planned.sum()), int(_rejects(value, se, df).sum())
+
+
+def test_near_the_ceiling_a_plan_finds_what_a_page_finds() -> None:
+    """Study by study; Student's test alone would find more there, and the same elsewhere."""
+    planned, student = studies_near(0.97, -0.06, 30)
+    assert planned < student
+    planned, student = studies_near(0.7, -0.2, 10)
+    assert planned == student
+
+
+def test_differences_that_are_equal_but_for_rounding_have_no_spread() -> None:
+    first = np.array([[0.8, 1.0, 0.4]])
+    assert not _rejects(*_within(first, first - 0.6)).any()
+    assert not _rejects(*_within(1000 * first, 1000 * first - 333.1)).any()
+    assert _rejects(*_within(first, first - np.array([[0.6, 0.61, 0.6]]))).all()
+
+
+def test_where_nobody_has_both_conditions_the_spread_of_the_effect_is_assumed_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = [
+        table(
+            along("set_size", {size: right}),
+            40,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            paradigm="vsr",
+            seed=at,
+        )
+        for at in range(8)
+        for size, right in [((2, 0.8), (6, 0.6))[at % 2]]
+    ]
+    together(*people).to_csv(tmp_path / "apart.csv", index=False)
+    run = command_line(tmp_path, monkeypatch, capsys)
+    options = ("plan", "apart.csv", "--people", "8", "--trials", "20", "--samples", "200", "--by", "set_size")
+    said = run(*options)[1]
+    assert "effect over people 0.30" in said
+    assert "a standard deviation of 0.3 in log odds is assumed; --sd-effect gives another" in said
+    assert "is assumed" not in run(*options, "--sd-effect", "0.5")[1]
+    assert "is assumed" not in run(*options, "--between")[1]
+    together(*crowded()).to_csv(tmp_path / "whole.csv", index=False)
+    assert "is assumed" not in run(options[0], "whole.csv", *options[2:])[1]
+
+
+def crowded() -> list[pd.DataFrame]:
+    """Eight people who have both conditions."""
+    return [
+        table(
+            along("set_size", {2: 0.8, 6: 0.6}),
+            40,
+            agent="participant",
+            kind="participant",
+            participant=f"P{at}",
+            paradigm="vsr",
+            seed=at,
+        )
+        for at in range(8)
+    ]
 
 
 def test_spread_comes_from_data_of_ones_own() -> None:
