@@ -173,7 +173,8 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
         odds (infinite where the data bound them from one side only, NaN where from none); ``t``:
         ``estimate / se``, or the signed root of the likelihood ratio; ``share_first``,
         ``share_second``, ``points`` (their difference in percentage points) and ``cohens_h``:
-        observed, every condition with the same weight; empty without a fit.
+        observed, as means of people, sessions or trials (:func:`.unit_means`), every condition with
+        the same weight; empty without a fit.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -371,8 +372,9 @@ def _observed(contrast: _Contrast, cells: Cells) -> dict[str, object]:
 
 def _few(contrast: _Contrast, cells: Cells) -> bool:
     """Return whether a cell of a contrast has next to no right, or next to no wrong answers."""
-    n, share = cells.answers, cells.shares
-    return bool((np.minimum(n * share, n * (1 - share))[contrast.weights != 0] < _FEW_ANSWERS - 0.5).any())
+    return bool(
+        (np.minimum(cells.right, cells.answers - cells.right)[contrast.weights != 0] < _FEW_ANSWERS - 0.5).any()
+    )
 
 
 def _open(contrast: _Contrast, cells: Cells) -> tuple[bool, bool]:

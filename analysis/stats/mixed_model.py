@@ -33,8 +33,9 @@ from ...core.registry import nearest
 from ...core.verdicts import VerdictRule
 from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session
 from ..data.style import listed, of_kinds, same_trials
-from ..data.unread import UNREAD_COLUMNS, mean_if_known, testable, with_replies, withheld_notes
+from ..data.unread import UNREAD_COLUMNS, testable, with_replies, withheld_notes
 from ..means.bootstrap import FEW
+from ..means.cell_means import unit_means
 from .laplace import Fit, FitError, Laplace, fit
 
 #: Standard deviation of the normal prior of a cell's log odds.
@@ -87,8 +88,9 @@ class Cells:
     Parameters
     ----------
     paradigm, by : the paradigm, and the column of conditions (empty for none)
-    table : a row for each cell: ``agent``, ``condition``, ``n``, ``correct`` (share), ``chance``,
-        ``persons``; where replies could not be read, :data:`.UNREAD_COLUMNS`
+    table : a row for each cell: ``agent``, ``condition``, ``n`` (answers), ``right`` (how many of
+        them were), ``correct`` (the share, as the mean of units: see :func:`.unit_means`),
+        ``chance``, ``persons``; where replies could not be read, :data:`.UNREAD_COLUMNS`
     items : a row for each answer: ``cell`` (row of ``table``), ``correct``, and for each random
         effect in the model its level (-1 for none)
     components : the random effects in the model
@@ -110,8 +112,13 @@ class Cells:
         return self.table["n"].to_numpy(float)
 
     @cached_property
+    def right(self) -> np.ndarray:
+        """The number of right answers in each cell."""
+        return self.table["right"].to_numpy(float)
+
+    @cached_property
     def shares(self) -> np.ndarray:
-        """The share of right answers in each cell."""
+        """The share of right answers in each cell, as the mean of people, sessions or trials."""
         return self.table["correct"].to_numpy(float)
 
     @cached_property
@@ -248,12 +255,12 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     )
     groups = items.groupby(["agent", "condition"], sort=True)
     table = groups.agg(
-        n=("correct", "size"), correct=("correct", "mean"), chance=("chance", "mean"), persons=("person", "nunique")
+        n=("correct", "size"), right=("correct", "sum"), chance=("chance", "mean"), persons=("person", "nunique")
     ).reset_index()
+    table = table.assign(correct=_over_units(items, table, "correct"))
     replies = with_replies(items)
     if replies["unread"].any():
-        of_cells = replies.groupby(["agent", "condition"], sort=True)
-        table = table.assign(**{name: of_cells[name].agg(mean_if_known).to_numpy() for name in UNREAD_COLUMNS})
+        table = table.assign(**{name: _over_units(replies, table, name) for name in UNREAD_COLUMNS})
     levels = _levels(items, notes) if len(items) else {}
     _tell(items, table, column, notes)
     kept = pd.DataFrame(
@@ -268,6 +275,17 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
         isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in table["condition"]
     )
     return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes))
+
+
+def _over_units(items: pd.DataFrame, table: pd.DataFrame, value: str) -> list[float]:
+    """The mean of a column in each cell of a table, over people, sessions or trials, as in figures:
+    whoever answered more often counts no more. It is unknown where one value is."""
+    cells = unit_means(Scored(items, items.iloc[:0], ()), ("condition",), who=("agent",), value=value)
+    places = zip(cells.keys["agent"], cells.keys["condition"], strict=True)
+    means = {place: cells.mean(number) for number, place in enumerate(places)}
+    unknown = items[items[value].isna()]
+    means |= dict.fromkeys(zip(unknown["agent"], unknown["condition"], strict=True), math.nan)
+    return [means[place] for place in zip(table["agent"], table["condition"], strict=True)]
 
 
 def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:

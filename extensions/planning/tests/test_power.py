@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from analysis_tables import better_in_a
 from command_line import command_line
 from observed import along, table, together
 from scipy.special import ndtr
@@ -188,7 +189,7 @@ def test_spread_comes_from_data_of_ones_own() -> None:
     scored = score_table(crowd())
     model = mixed_model(scored, "vsr", "set_size")
     found = from_model(model, scored.parts["vsr"], (), None, False)
-    shares = scored.items.groupby("set_size")["correct"].mean()
+    shares = scored.items.groupby(["set_size", "participant"])["correct"].mean().groupby(level="set_size").mean()
     assert found.accuracy == pytest.approx(shares.iloc[0])
     assert found.difference == pytest.approx(shares.iloc[1] - shares.iloc[0])
     assert found.people == pytest.approx(model.random().set_index("effect")["sd"]["participant"])
@@ -198,6 +199,15 @@ def test_spread_comes_from_data_of_ones_own() -> None:
     alone = score_table(table(along("set_size", {2: 0.8, 6: 0.6}), 60))
     with pytest.raises(SpanLabError, match="no answerer in these data is a group of people"):
         from_model(mixed_model(alone, "vsr", "set_size"), alone.parts["vsr"], (), None, False)
+
+
+def test_the_difference_that_was_seen_is_that_of_people_not_of_answers() -> None:
+    """All people are better in A, though good ones have more trials in B: 75 % and 65 %, as with
+    equal numbers of trials."""
+    for many in (100, 20):
+        scored = score_table(better_in_a(many, 20))
+        found = from_model(mixed_model(scored, "vsr", "factor_cue"), scored.parts["vsr"], ("A", "B"), None, False)
+        assert (found.accuracy, found.difference) == pytest.approx((0.75, -0.1))
 
 
 def detecting(

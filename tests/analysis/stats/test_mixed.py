@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from analysis_tables import mixed, responses
+from analysis_tables import better_in_a, mixed, responses
 from command_line import command_line
 from scipy import stats
 
@@ -326,7 +326,7 @@ def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
     standard error is that of log odds without end, was .04."""
     one, other = np.array([20.0, 12.0]), np.array([20.0, 20.0])
     rows = pd.DataFrame(
-        {"agent": ["a", "b"], "condition": ["", ""], "n": other, "correct": one / other, "chance": 0.1, "persons": 1}
+        {"agent": ["a", "b"], "condition": ["", ""], "n": other, "right": one, "correct": one / other, "persons": 1}
     )
     laplace = Laplace(one, other, np.eye(2), prior_sd=3.0)
     cells = Cells("vsr", "", rows, pd.DataFrame(), (), False, ())
@@ -407,6 +407,36 @@ def test_many_answers_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyP
         dict.fromkeys(("trial_id", "agent", "participant", "paradigm", "session"), pd.CategoricalDtype())
     )  # as tables in files are read
     assert mixed_model(score_table(texts), "vsr").cells.table.to_dict("records") == found.cells.table.to_dict("records")
+
+
+def test_observed_shares_are_means_of_people_whatever_their_numbers_of_trials() -> None:
+    """Over answers the people look better in B, in which the good ones have more trials; their
+    difference has the sign of the odds ratio. With equal numbers of trials both are the same."""
+    scored = score_table(better_in_a(100, 20))
+    pooled = scored.items.groupby("factor_cue")["correct"].mean()
+    assert pooled['"A"'] < pooled['"B"']
+    found = mixed_model(scored, "vsr", "factor_cue")
+    observed = row(contrasts(found), "conditions", "participant", "participant", "A and B")
+    assert observed["odds_ratio"] > 1
+    assert (observed["n_first"], observed["n_second"]) == (720, 720)
+    assert (observed["share_first"], observed["share_second"]) == pytest.approx((0.75, 0.65))
+    assert observed["points"] == pytest.approx(10)
+    assert observed["cohens_h"] == pytest.approx(effects.h_of(0.75, 0.65))
+
+    alike = score_table(better_in_a(20, 20))
+    cells = mixed_model(alike, "vsr", "factor_cue").cells.table
+    assert list(cells["correct"]) == pytest.approx([*alike.items.groupby("factor_cue")["correct"].mean()])
+
+
+def test_observed_shares_of_a_machine_are_means_of_its_sessions() -> None:
+    """A session with ten times the trials of the others counts as one."""
+    sessions = [
+        responses(lambda *_, right=right: right, agent="net", lengths=(1,), repetitions=trials, session=name)
+        for name, right, trials in (("s", 1.0, 10), ("t", 1.0, 10), ("u", 0.0, 100))
+    ]
+    (cell,) = model(*sessions, by="").cells.table.to_dict("records")
+    assert (cell["n"], cell["right"]) == (120, 20)
+    assert cell["correct"] == pytest.approx(2 / 3)
 
 
 # corrections and effect sizes ---------------------------------------------------------------------

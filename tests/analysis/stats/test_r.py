@@ -41,7 +41,7 @@ def test_data_and_script_are_written(tmp_path: Path) -> None:
     data, script = write_r(cells, tmp_path / "r")
     written = pd.read_csv(data)
     assert len(written) == len(cells.items)
-    assert written.groupby("cell")["correct"].mean().to_numpy() == pytest.approx(cells.table["correct"].to_numpy(float))
+    assert written.groupby("cell")["correct"].sum().to_numpy() == pytest.approx(cells.table["right"].to_numpy(float))
     text = script.read_text()
     assert "glmer(correct ~ 0 + cell" in text
     assert "(0 + has_participant | participant)" in text

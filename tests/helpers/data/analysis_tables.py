@@ -70,6 +70,31 @@ def responses(
     return pd.DataFrame(rows, columns=[column.name for column in COLUMNS])
 
 
+def better_in_a(many: int, few: int) -> pd.DataFrame:
+    """Twelve people who are all better with cue A than with B: half of them 90 % and 80 % right, the
+    others 60 % and 50 %. Good people have ``few`` trials with A and ``many`` with B, the others the
+    reverse."""
+    tables = []
+    for number in range(12):
+        good = number < 6
+        for cue, right in (("A", 0.9 if good else 0.6), ("B", 0.8 if good else 0.5)):
+            trials = few if good == (cue == "A") else many
+            table = responses(
+                lambda *_: 0.0, kind="participant", participant=f"P{number}", lengths=(1,), repetitions=trials
+            )
+            shift = 0 if cue == "A" else 1000
+            tables.append(
+                table.assign(
+                    agent="participant",
+                    trial=table["trial"] + shift,
+                    trial_id=f"{number}-{cue}-" + table["trial_id"],
+                    correct=np.arange(trials) < round(right * trials),
+                    factor_cue=f'"{cue}"',
+                )
+            )
+    return mixed(*tables)
+
+
 def mixed(*tables: pd.DataFrame) -> pd.DataFrame:
     """Several tables as one."""
     return pd.concat([table.astype(object) for table in tables], ignore_index=True)
