@@ -30,7 +30,7 @@ from spanlab.analysis.means.within_people import within_people
 from spanlab.analysis.model_vs_human.leaderboard import _fit, _flat_over_sessions, _reach_over_sessions
 from spanlab.analysis.report.effect_sentences import effect_sentence
 from spanlab.analysis.stats.agreement import Crowd
-from spanlab.analysis.stats.signal_detection import detection
+from spanlab.analysis.stats.signal_detection import at_an_end, detection, without_interval
 
 Random = np.random.RandomState
 Limits = tuple[float, float]
@@ -192,29 +192,28 @@ def times(weights: Sequence[float] | np.ndarray, *, lacking: str = "", unequal: 
 
 
 def dprime(level: float, other: float | None = None, trials: int = 48) -> Any:
-    """Mean d′ over people, or its difference between two conditions; the log-linear correction is
-    in the value that is to be held."""
+    """Mean d′ over people, withheld as a page withholds it, or its difference between two
+    conditions; the log-linear correction is in the value that is to be held."""
+    half = trials // 2
 
-    def of(random: Random, many: int) -> np.ndarray:
+    def of(random: Random, many: int) -> tuple[np.ndarray, np.ndarray]:
         own = random.normal(level, 0.4, many)
-        pairs = []
+        pairs, ends = [], []
         for mean in (own, own + (other or level) - level):
-            hits, alarms = (
-                random.binomial(trials // 2, ndtr(mean / 2 - 0.2)),
-                random.binomial(trials // 2, ndtr(-mean / 2 - 0.2)),
-            )
-            pairs.append(detection(hits, trials // 2 - hits, alarms, trials // 2 - alarms).dprime)
-        return np.array(pairs)
+            hits, alarms = random.binomial(half, ndtr(mean / 2 - 0.2)), random.binomial(half, ndtr(-mean / 2 - 0.2))
+            pairs.append(detection(hits, half - hits, alarms, half - alarms).dprime)
+            ends.append(at_an_end(hits, half, alarms, half))
+        return np.array(pairs), ends[0]
 
-    large = of(Random(0), _MANY)
+    large, _ = of(Random(0), _MANY)
     truth = float((large[0] - large[1]).mean()) if other is not None else float(large[0].mean())
 
     def make(people: int) -> Any:
         def once(random: Random) -> Limits:
-            values = of(random, people)
+            values, ends = of(random, people)
             if other is None:
                 found = estimate(values[0], proportion=False)
-                return found.low, found.high
+                return (math.nan, math.nan) if without_interval(ends, "participant") else (found.low, found.high)
             return contrast([*values], [np.arange(people)] * 2, np.array([1.0, -1.0])).ends()
 
         return once, truth
