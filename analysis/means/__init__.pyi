@@ -2,9 +2,9 @@ from .bootstrap import LEVEL as LEVEL
 from .cell_means import place_of as place_of
 from .cell_means import unit_means as unit_means
 from .contrasts import NEAR as NEAR
-from .contrasts import RARE as RARE
 from .contrasts import Apart as Apart
 from .contrasts import Contrast as Contrast
+from .contrasts import are_rare as are_rare
 from .contrasts import contrast as contrast
 from .contrasts import contrast_of as contrast_of
 from .contrasts import least_variances as least_variances

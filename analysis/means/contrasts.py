@@ -16,7 +16,7 @@ from .cell_means import Cells
 #: Below this many right or wrong answers in a cell the spread between units tells too little: there
 #: shares have the standard error of independent answers at least (see the table of coverage in
 #: ``docs/statistics.md``).
-RARE = 10
+_RARE = 10
 #: A share that is nearer to 0 or 1 than this is skewed over people, and so is what it is a part of.
 NEAR = 0.1
 #: Units whose cells are counted at a time.
@@ -231,6 +231,12 @@ def answers_of(cells: Cells, number: int) -> float:
     )
 
 
+def are_rare(means: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """Whether fewer than ten answers are right, or wrong. Ten of them may come out as 9.9999 by
+    rounding, in one order of people and not in another; they are ten."""
+    return np.minimum(means, 1 - means) * answers < _RARE - 1e-6
+
+
 def least_variances(means: np.ndarray, answers: np.ndarray) -> np.ndarray:
     """The variances of shares if all answers were independent, with one right and one wrong answer
     more in each."""
@@ -326,7 +332,7 @@ def contrast(
         return Contrast(value, math.sqrt(variance), df, n, 0, level, sizes, share)
     shares, answers = means[asked], answers[asked]
     floors, skewed = least_variances(shares, answers), None
-    if (np.minimum(shares, 1 - shares) * answers < RARE).any():
+    if are_rare(shares, answers).any():
         variance = max(variance, float(weight**2 @ floors))
     if (np.minimum(shares, 1 - shares) < NEAR).any():
         entries = np.zeros((len(unit), len(asked)))

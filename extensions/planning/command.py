@@ -421,13 +421,12 @@ def _assumed(
         # two groups differ by the spread of people within a condition, which has that of the effect in it
         taken = 0.0 if between else _TAKEN[value]["effect"]
         assumed = replace(assumed, effect=taken)
-        if not between:
-            notes = [
-                "Nobody in these data has both conditions, so that they do not tell how much the effect differs"
-                f" between people: a standard deviation of {taken:g} {_UNITS[value][1]} is assumed; --sd-effect gives"
-                " another.",
-                *notes,
-            ]
+        consequence = (
+            "; in two groups it is part of how much people differ."
+            if between
+            else f": a standard deviation of {taken:g} {_UNITS[value][1]} is assumed; --sd-effect gives another."
+        )
+        notes = [f"These data do not tell how much the effect differs between people{consequence}", *notes]
     sentences = (
         [f"The assumptions come from the data ({name}); options that you give replace them."]
         if stated

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from spanlab.analysis.data import Scored, plural
-from spanlab.analysis.means import LEVEL, NEAR, RARE, contrast, least_variances
+from spanlab.analysis.means import LEVEL, NEAR, are_rare, contrast, least_variances
 from spanlab.analysis.stats import Mixed, wilson
 from spanlab.core import SpanLabError, VerdictRule
 
@@ -181,7 +181,8 @@ def from_model(
         accuracy=shares[names[0]],
         difference=seen if difference is None else difference,
         people=spread.get("participant", 0.0),
-        # the model's is that of each condition; where nobody has two conditions nothing tells it
+        # the model's is that of each condition; it has none where people have one condition, or an
+        # answer in each
         effect=math.nan if effect is None else math.sqrt(2) * effect,
         item=spread.get("item", 0.0),
         trial=spread.get("trial as taken", 0.0),
@@ -329,7 +330,7 @@ def _of_shares(se: np.ndarray, both: Sequence[np.ndarray], answers: int) -> np.n
     """Standard errors of differences of shares as pages have them: where there are few right or
     wrong answers, at least those of independent answers, so many in each condition."""
     shares = np.stack([condition.mean(axis=1) for condition in both])
-    rare = (np.minimum(shares, 1 - shares) * answers < RARE).any(axis=0)
+    rare = are_rare(shares, np.asarray(float(answers))).any(axis=0)
     least = np.sqrt(sum(least_variances(share, np.asarray(float(answers))) for share in shares))
     return np.where(rare & _spread(se, 1.0), np.maximum(se, least), se)
 
@@ -337,12 +338,13 @@ def _of_shares(se: np.ndarray, both: Sequence[np.ndarray], answers: int) -> np.n
 def _near_the_ends(
     found: np.ndarray, both: Sequence[np.ndarray], answers: int, margin: float, between: bool
 ) -> np.ndarray:
-    """Whether conditions are found alike, for studies with shares near 0% or 100% by the page's own
-    interval."""
+    """Whether conditions are found alike; for studies with shares near 0% or 100% by the page's own
+    interval, which holds Student's."""
     shares = np.stack([condition.mean(axis=1) for condition in both])
     many, found = both[0].shape[1], found.copy()
     ids = [np.arange(many), np.arange(many) + many * between]
-    for study in np.flatnonzero((np.minimum(shares, 1 - shares) < NEAR).any(axis=0)):
+    near = (np.minimum(shares, 1 - shares) < NEAR + 1e-9).any(axis=0)
+    for study in np.flatnonzero(found & near):
         values = [condition[study] for condition in both]
         apart = contrast(values, ids, np.array([-1.0, 1.0]), answers=np.full(2, float(answers)))
         low, high = apart.ends(2 * LEVEL - 1)

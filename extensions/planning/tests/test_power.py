@@ -3,6 +3,7 @@ size of the test where nothing was planted."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from scipy.special import ndtr
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.means import contrast
+from spanlab.analysis.stats import equivalence_of_ends
 from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.planning.planned_measures import PlannedSensitivity, PlannedTimes, from_people
@@ -26,10 +29,12 @@ from spanlab.extensions.planning.power import (
     Assumed,
     _between,
     _log_odds,
+    _near_the_ends,
     _of_shares,
     _rejects,
     _shares,
     _within,
+    _within_margin,
     from_model,
     power,
     smallest,
@@ -134,6 +139,45 @@ def test_near_the_ceiling_a_plan_finds_what_a_page_finds() -> None:
     assert planned == student
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("accuracy", "difference"), [(0.97, -0.06), (0.8, -0.15)])
+def test_a_plan_finds_what_a_page_finds_in_many_studies(accuracy: float, difference: float) -> None:
+    studies_near(accuracy, difference, 100)
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_near_the_ceiling_conditions_are_alike_where_a_page_says_so(between: bool) -> None:
+    assumed, margin = Assumed(0.95, 0.0, 0.6, 0.3, between=between), 0.05 if between else 0.035
+    both = assumed.simulated(0.0, 24, 24, 80, np.random.RandomState(5))
+    value, se, df = (_between if between else _within)(*both)
+    student = _within_margin(value, _of_shares(se, both, 24 * 24), df, margin)
+    people, told = [np.arange(24), np.arange(24) + 24 * between], []
+    for first, second in zip(*both, strict=True):
+        apart = contrast([first, second], people, np.array([-1.0, 1.0]), answers=np.full(2, 24.0 * 24))
+        told.append(equivalence_of_ends(apart, margin).verdict == "within the margin")
+    assert _near_the_ends(student, both, 24 * 24, margin, between).tolist() == told
+    assert sum(told) < student.sum()
+
+
+@pytest.mark.parametrize(("people", "trials", "shares"), [(2, 5, (0.95, 0.2)), (3, 3, (0.9, 0.3)), (2, 10, (0.5, 0.6))])
+def test_small_studies_find_a_difference_as_often_as_all_samples_that_there_are(
+    people: int, trials: int, shares: tuple[float, float]
+) -> None:
+    """Student's test, of samples counted in whole numbers, which know no rounding."""
+    first, second = (scipy.stats.binom.pmf(np.arange(trials + 1), trials, share) for share in shares)
+    chance_of = {away: float(np.trace(np.outer(first, second), away)) for away in range(-trials, trials + 1)}
+    wanted = 0.0
+    for sample in itertools.product(chance_of, repeat=people):
+        squares = people * sum(away**2 for away in sample) - sum(sample) ** 2
+        t = sum(sample) / math.sqrt(squares / (people - 1)) if squares else 0.0
+        if abs(t) > scipy.stats.t.ppf(0.975, people - 1):
+            wanted += math.prod(chance_of[away] for away in sample)
+    assumed = Assumed(shares[0], shares[1] - shares[0], 0.0, 0.0)
+    both = assumed.simulated(assumed.difference, people, trials, 20_000, np.random.RandomState(1))
+    found = _rejects(*_within(*both)).mean()
+    assert found == pytest.approx(wanted, abs=4 * math.sqrt(wanted * (1 - wanted) / 20_000))
+
+
 def test_differences_that_are_equal_but_for_rounding_have_no_spread() -> None:
     first = np.array([[0.8, 1.0, 0.4]])
     assert not _rejects(*_within(first, first - 0.6)).any()
@@ -164,7 +208,13 @@ def test_where_nobody_has_both_conditions_the_spread_of_the_effect_is_assumed_an
     assert "effect over people 0.30" in said
     assert "a standard deviation of 0.3 in log odds is assumed; --sd-effect gives another" in said
     assert "is assumed" not in run(*options, "--sd-effect", "0.5")[1]
-    assert "is assumed" not in run(*options, "--between")[1]
+    groups = run(*options, "--between")[1]
+    assert "is assumed" not in groups
+    assert "in two groups it is part of how much people differ" in groups
+    once = together(*crowded()).groupby(["participant", "set_size"]).head(1)
+    once.to_csv(tmp_path / "once.csv", index=False)  # everybody has both conditions, with an answer in each
+    said = run(options[0], "once.csv", *options[2:], "--difference", "-5points")[1]
+    assert "These data do not tell how much the effect differs between people: a standard deviation of 0.3" in said
     together(*crowded()).to_csv(tmp_path / "whole.csv", index=False)
     assert "is assumed" not in run(options[0], "whole.csv", *options[2:])[1]
 

@@ -255,6 +255,17 @@ def test_shares_hold_where_people_differ_much_and_are_nearly_always_right() -> N
     assert held(once, float(own.mean()), 3000) >= 0.93
 
 
+def test_ten_wrong_answers_are_ten_in_any_order_of_people() -> None:
+    """By rounding their mean is that of 9.99 or of 10.01 of 192; fewer than ten have a least
+    standard error, which is larger here."""
+    first = np.array([0, 2, 1, 1, 0, 1, 3, 2])
+    second, people, errors = first + np.array([1] * 7 + [2]), np.arange(8), []
+    for order in (people, np.argsort(first)):
+        shares = [1 - wrong[order] / 24 for wrong in (first, second)]
+        errors.append(contrast(shares, [people, people], np.array([-1.0, 1.0]), answers=np.full(2, 192.0)).se)
+    assert errors == pytest.approx([np.std(second - first, ddof=1) / 24 / math.sqrt(8)] * 2)
+
+
 def test_an_interval_of_skewed_shares_says_what_the_test_says_and_so_does_equivalence() -> None:
     random, wider = Random(2), 0
     for _ in range(40):
