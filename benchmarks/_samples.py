@@ -113,11 +113,11 @@ def from_people(people: int, trials: int, p: float) -> Once:
     def once(random: Random) -> float:
         mine = contrast([random.binomial(4, p, trials) / 4], [np.arange(trials)], np.ones(1), share=True)
         if not people:
-            found = difference("net", "people", mine, 0.7, 1, "", "trial")
+            found = difference(("net", "people"), (mine, 0.7), "trial", conditions=1, over="", left_out="")
             return within(found.low, p - 0.7, found.high)
         own = np.clip(random.normal(0.7, 0.08, people), 0, 1)
         theirs = contrast([random.binomial(60, own) / 60], [np.arange(people)], np.ones(1), share=True)
-        found = difference("net", "people", mine, theirs, 1, "", "trial")
+        found = difference(("net", "people"), (mine, theirs), "trial", conditions=1, over="", left_out="")
         return within(found.low, p - 0.7, found.high)
 
     return once

@@ -149,8 +149,6 @@ _KEYS: Mapping[Level, tuple[str, ...]] = {
     "sessions": ("session", "paradigm"),
     "participants": ("agent_kind", "agent", "agent_settings_hash", "participant", "paradigm"),
 }
-#: Columns of those who are tested together: all people are one agent.
-_GROUP = ("agent_kind", "agent", "paradigm")
 #: Measures that lie between 0 and 1, and those that are differences of two such.
 _SHARES: tuple[MeasureName, ...] = (
     "accuracy",
@@ -164,7 +162,7 @@ _SHARES: tuple[MeasureName, ...] = (
 #: Measures of how right the answers are that are tested against guessing.
 OF_RIGHT_ANSWERS: tuple[MeasureName, ...] = ("accuracy", "above_chance", "above_blind")
 #: The column of those answers of somebody from whom a rule on such a measure left something out.
-SELECTED = "selected"
+SELECTED = "_selected_by_right_answers"
 #: Measures that differ by less are the same: .6 - .5 is .1.
 _SAME = 1e-9
 #: Columns of the table of what was left out.
@@ -371,7 +369,7 @@ def apply_exclusions(
         sessions = OfSessions({}, {})
     table = responses.reset_index(drop=True)
     codes = {level: _codes(_one_each(table), key) for level, key in _KEYS.items()}
-    persons, groups = _codes(_one_each(table), _KEYS["participants"][:-1]), _codes(table, _GROUP)
+    persons, groups = _codes(_one_each(table), _KEYS["participants"][:-1]), _groups(table)
     selected = np.zeros(len(table), bool)
     items = score_table(table.assign(_row=np.arange(len(table))), include_pilot=True).items
     alive, people = np.ones(len(table), bool), _people(table)
@@ -445,6 +443,15 @@ def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
     if not there or not len(table):
         return np.zeros(len(table), int)
     return table.groupby(there, dropna=False, sort=False).ngroup().to_numpy()
+
+
+def _groups(table: pd.DataFrame) -> np.ndarray:
+    """Number those who are tested together: all people of a paradigm, whatever they are called, and
+    each machine with its settings."""
+    columns = {name: table[name].astype(object) for name in ("agent", "agent_settings_hash") if name in table.columns}
+    people = _people(table)
+    alike = table.assign(**{name: column.mask(people, "") for name, column in columns.items()})
+    return _codes(alike, ("agent_kind", "agent", "agent_settings_hash", "paradigm"))
 
 
 def _one_each(table: pd.DataFrame) -> pd.DataFrame:

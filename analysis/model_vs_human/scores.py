@@ -24,12 +24,14 @@ from ...core.verdicts import VerdictRule
 from ...sessions.record.columns import FURTHER
 from ..data.coding import decoded, records
 from ..data.coding import numbers as plain_numbers
+from ..data.exclusions import SELECTED
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.unread import beside_shares, testable
 from ..effects.effect import published_curve
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import place_of, unit_means
 from ..means.contrasts import Contrast, contrast_of
+from ..stats.against_guessing import CIRCULAR
 from .score_kinds import SCORES, ScoreKind, describe_places, lowest_place, weights
 
 #: What the paper leaves open, and what is done here.
@@ -79,7 +81,8 @@ VERDICTS = (
             "a two-tailed t test of the answerer's slope or mean against that of somebody who guesses, over "
             "participants, sessions or trials: a star says that it is another, not which is larger"
         ),
-        says_no_when="p is .01 or more, as for a guesser; without spread or units there is no test",
+        says_no_when="p is .01 or more, as for a guesser; without spread or units there is no test, nor "
+        "after a rule that left something out for wrong answers",
         tests=(
             "tests/analysis/test_scores.py::test_who_knows_has_a_star",
             "tests/analysis/test_scores.py::test_who_guesses_has_no_star",
@@ -126,8 +129,22 @@ def scores(
         named = (human or {}).get(paradigm) or paradigm
         for score in SCORES:
             if score.task == named and not part.blocks:
-                rows += _rows(score, paradigm, testable(part, score.by), against, level)
+                rows += _untested(_rows(score, paradigm, testable(part, score.by), against, level), part)
     return beside_shares(pd.DataFrame(rows, columns=list(SCORE_COLUMNS)), testable(scored).items)
+
+
+def _untested(rows: list[dict[str, Any]], part: Scored) -> list[dict[str, Any]]:
+    """Rows without the test against guessing where a rule on right answers left something out."""
+    if SELECTED not in part.items.columns:
+        return rows
+    chosen = {*part.items.loc[part.items[SELECTED].astype(bool), "agent"].astype(str)}
+    nothing = dict.fromkeys(("t", "df", "p"), math.nan)
+    return [
+        row | nothing | {"note": "; ".join(filter(None, [row["note"], CIRCULAR]))}
+        if str(row["agent"]) in chosen
+        else row
+        for row in rows
+    ]
 
 
 def _rows(score: ScoreKind, paradigm: str, scored: Scored, against: str, level: float) -> list[dict[str, Any]]:

@@ -316,6 +316,11 @@ def test_guessers_who_were_chosen_by_their_answers_are_not_tested_against_guessi
             ", not distinguishable" if tested else ", not tested against guessing"
         )
         assert rows.loc["net", "verdict"] == "above"
+    named = mixed(*people).assign(
+        agent=lambda table: table["participant"]
+    )  # a table that calls everybody something else
+    kept, _ = left(named, rule("participants", "accuracy", below=0.6))
+    assert set(against_guessing(score_table(kept))["verdict"]) == {"not tested"}
 
 
 def test_rules_that_make_no_sense() -> None:

@@ -16,6 +16,7 @@ from analysis_tables import responses
 from command_line import Run, command_line, complaint
 from observed import along, rows_by, table, together
 
+from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.data.style import name_agents
 from spanlab.analysis.means.contrasts import contrast
@@ -598,6 +599,18 @@ def starred(share: float, trials: int) -> dict[str, bool]:
 def test_who_guesses_has_no_star() -> None:
     assert starred(0.5, 20) == {"A_setsize": False, "B_setsize": False}
     assert starred(0.6, 40)["B_setsize"] is False, "p is .012"
+
+
+def test_whoever_was_chosen_by_right_answers_has_no_star() -> None:
+    """The same answers have one where nothing was left out for them."""
+    answers = fixed({(size,): 18 for size in (1, 2, 3, 4)}, ("set_size",), "smu", trials=20).assign(chance=0.5)
+    found = row(scores(answers), "B_setsize")
+    assert found["p"] < 0.01
+    kept, _ = apply_exclusions(answers, [Rule(leave_out="trials", where="accuracy", below=0.5)])
+    assert len(kept) < len(answers)
+    chosen = row(scores(kept), "B_setsize")
+    assert math.isnan(chosen["p"])
+    assert chosen["note"].endswith("not tested: what was left out depended on how right it was")
 
 
 def test_who_knows_has_a_star() -> None:

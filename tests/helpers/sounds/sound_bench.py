@@ -89,7 +89,7 @@ def play(count: int) -> None:
         bench.stage.speaker.load(sounds[0])
         time.sleep(3)  # the server's clock settles
         clock = bench.stage.window.now() - time.monotonic()
-        zero = bench.stage._zero - clock
+        zero = bench.stage.clock._zero - clock
         percepts = [
             Percept("present", (Display(sounds[number % KINDS], 150.0), Display((BLANK, CROSS)[number % 2], 250.0)))
             for number in range(count)
