@@ -101,6 +101,7 @@ class XTestInput:
             raise SpanLabError(
                 "this X server has no XTEST extension, so no keys can be pressed; use a virtual screen (Xvfb)"
             )
+        self._release_all()
         self._now, self._size, self._corner = now, size_px, corner
         self._due: list[tuple[float, int, InputEvent, tuple[int, int]]] = []
         self._count = itertools.count()
@@ -111,6 +112,15 @@ class XTestInput:
         self.done: list[tuple[InputEvent, float]] = []
         self._thread = threading.Thread(target=self._work, name="xtest", daemon=True)
         self._thread.start()
+
+    def _release_all(self) -> None:
+        """Release what a program left pressed that was killed meanwhile: the X server takes no press
+        of a key that is down, and the window would wait for ever."""
+        keys = self._display.query_keymap()
+        for code in (8 * byte + bit for byte, mask in enumerate(keys) for bit in range(8) if mask >> bit & 1):
+            self._fake(self._x.KeyRelease, code)
+        if self._display.screen().root.query_pointer().mask & self._x.Button1Mask:
+            self._fake(self._x.ButtonRelease, 1)
 
     def at(self, when: float, event: InputEvent) -> None:
         """Do something at a time (s on the clock of ``now``)."""

@@ -219,3 +219,36 @@ def test_the_window_opens_on_the_screen_that_was_asked_for(tmp_path: Path) -> No
                 check=False,
             )
             assert done.stdout.strip() == size, done.stderr
+
+
+_LEFT_DOWN = """
+import json, time
+from Xlib import X, XK, display
+from Xlib.ext import xtest
+from spanlab.agents.human import virtual_screen
+from spanlab.agents.human.input.xtest import XTestInput
+
+with virtual_screen(640, 480):
+    killed = display.Display()
+    code = killed.keysym_to_keycode(XK.string_to_keysym("space"))
+    for what, detail in ((X.KeyPress, code), (X.ButtonPress, 1)):
+        xtest.fake_input(killed, what, detail)
+    killed.sync()
+
+    def down():
+        keys, pointer = killed.query_keymap(), killed.screen().root.query_pointer()
+        return bool(keys[code // 8] >> code % 8 & 1), bool(pointer.mask & X.Button1Mask)
+
+    before = down()
+    hands = XTestInput(time.perf_counter, (640, 480), lambda: (0, 0))
+    print(json.dumps([before, down()]))
+    hands.close()
+"""
+
+
+def test_what_a_killed_program_left_pressed_is_released() -> None:
+    """The X server takes no press of a key that is down already: whoever presses it next waits for
+    ever."""
+    done = subprocess.run([sys.executable, "-c", _LEFT_DOWN], capture_output=True, text=True, timeout=HANGS_S)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [[True, True], [False, False]]
