@@ -19,7 +19,6 @@ from .participant.hands import Decision, Hands
 from .participant.screen import PageScreen
 from .participant.simulated import SimulatedAtPage
 from .visits.offers import Looks, ParadigmOffer
-from .visits.serving import make_server, running
 from .visits.visits import VisitDesk
 
 #: who takes part, as the link says
@@ -60,6 +59,8 @@ def take_in_browser(
     SpanLabError
         when the visit does not come to its end; a session in which nothing has happened is removed.
     """
+    from .visits.serving import make_server, running  # loads what :func:`check` looks for
+
     said: list[str] = []
     seated: list[SimulatedAtPage] = []
     offer = ParadigmOffer(chosen.source, data, paradigm, practice=False, given=chosen)

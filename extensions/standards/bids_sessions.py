@@ -658,12 +658,14 @@ def _write(making: Path, output: Path, info: dict[str, Any], events: Sequence[Ev
     taken = {path.name for place in (making, output) for path in place.iterdir()}
     stem = _stem(info)
     name = next(one for one in (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3))) if one not in taken)
+    ending = {"event": "session_end", "at": str(info["created"])}
+    try:
+        lines = b"".join(json_line(event) for event in [*events, ending])
+    except ValueError:
+        raise SpanLabError(f"the session {name} has a number that is too large, or none") from None
     folder = making / name
     folder.mkdir()
     write_info(folder, {**info, "session": name})
-    write_whole(
-        folder / "events.jsonl",
-        b"".join(json_line(event) for event in [*events, {"event": "session_end", "at": str(info["created"])}]),
-    )
+    write_whole(folder / "events.jsonl", lines)
     write_responses(folder)
     return folder

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -206,7 +207,16 @@ def number_in(text: str | None, path: Path, where: str) -> float | None:
         return None
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]{1,2})?", text):
         raise MalformedError(path, where, f"expected a number; found {text[:40]}")
-    return float(text)
+    try:
+        return _finite(text)
+    except ValueError:
+        raise MalformedError(path, where, f"the number is too large: {text[:40]}") from None
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
 
 
 def parsed_cell(text: str | None, type_: str, path: Path, where: str) -> Any:
@@ -223,6 +233,6 @@ def parsed_cell(text: str | None, type_: str, path: Path, where: str) -> Any:
     if type_ == "boolean":
         raise MalformedError(path, where, f"expected true or false; found {text[:40]}")
     try:
-        return as_tuple(json.loads(text)) if not re.search("[A-Za-z]{3}", text) else text
+        return as_tuple(json.loads(text, parse_float=_finite)) if not re.search("[A-Za-z]{3}", text) else text
     except (ValueError, RecursionError):
         return text

@@ -310,7 +310,7 @@ def test_an_agent_of_another_package_is_one_small_file(tmp_path: Path) -> None:
     source.mkdir()
     for name, text in documented().items():
         (source / name).write_text(text, encoding="utf-8")
-    assert len((source / "perseverator.py").read_text(encoding="utf-8").splitlines()) <= 20
+    assert len((source / "perseverator.py").read_text(encoding="utf-8").splitlines()) <= 25
     pip = [
         sys.executable,
         "-m",

@@ -12,6 +12,7 @@ from verdict_words import EXPLANATIONS, Page, undeclared
 pytestmark = pytest.mark.slow
 #: what the pages explain, in words that elsewhere judge
 OF_THE_PAGES = (
+    "interval was different",
     "These hold settings and code against the paper",
     "Counts of blocks: two countings of the raw answers agree",
     "the means in it are held against print in the table above",

@@ -16,6 +16,7 @@ from command_line import Run, complaint
 
 from spanlab.exchange import FORMATS, Report
 from spanlab.extensions.standards.bids_sessions import BidsReading
+from spanlab.extensions.standards.bids_tables import MalformedError, parsed_cell
 from spanlab.extensions.standards.sharing import Sharing
 from spanlab.sessions import read_session, write_info
 from spanlab.sessions.record.columns import replacements
@@ -340,3 +341,11 @@ def test_groups_are_with_the_participants_and_come_back(tmp_path: Path) -> None:
         "variableMeasured"
     ]
     assert [one["name"] for one in variables].count("group") == 1
+
+
+def test_a_number_that_is_too_large_is_refused_or_text(tmp_path: Path) -> None:
+    """No number of a record is infinite: JSON has none, and the import would end in an error."""
+    with pytest.raises(MalformedError, match="the number is too large"):
+        parsed_cell("9" * 400, "number", tmp_path, "row 1")
+    assert parsed_cell("1e999", "json", tmp_path, "row 1") == "1e999"
+    assert parsed_cell("[1, 2.5]", "json", tmp_path, "row 1") == (1, 2.5)

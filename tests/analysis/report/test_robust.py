@@ -146,7 +146,7 @@ CASES: dict[str, tuple[Change, str]] = {
     "all pilot": (lambda table: table.assign(pilot=True), "pilot rows left out"),
     "everything twice": (lambda table: pd.concat([table, table], ignore_index=True), "duplicate rows counted once"),
     "endless times": (lambda table: table.assign(rt_ms=np.inf), "network:test"),
-    "no names": (lambda table: table.assign(agent=None, agent_kind=None, participant=None), "answerer"),
+    "no names": (lambda table: table.assign(agent=None, agent_kind=None, participant=None), "1 agent"),
     "no name of a paradigm": (lambda table: table.assign(paradigm=None), "unnamed paradigm"),
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from lab_journey import Traveller, watch
@@ -24,7 +25,7 @@ class Person(Traveller):
         # no dialog and no pictures: nothing of the traveller's typist
         self.stages: list[str] = []
         self.xtest: XTestInput | None = None
-        self.room = None
+        self.stage: Any = None
         self.paradigm = self.page = ""
         self.percept = None
         self.random = np.random.RandomState(1)
