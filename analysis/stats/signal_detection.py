@@ -40,10 +40,10 @@ SIDES = (("left", "right"), ("first", "second"), ("top", "bottom"))
 CLIP = (0.01, 0.99)
 
 
-#: Where more than this share of people (or sessions), and more than one, have a rate of 0 or 1, the
-#: mean of their d' has no interval: for these, d' is what the correction makes of it, and their spread says how many
+#: Where more than this share of people (or sessions) have a rate of 0 or 1, the mean of their d' has
+#: no interval: for these, d' is what the correction makes of it, and their spread says how many
 #: questions they had.
-MOST_AT_AN_END = 0.15
+MOST_AT_AN_END = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +173,6 @@ def without_interval(ends: np.ndarray, unit: str) -> str:
     unit : what they are: ``participant``, ``session``
     """
     many = int(ends.sum())
-    if many <= max(1, MOST_AT_AN_END * len(ends)):
+    if many <= MOST_AT_AN_END * len(ends):
         return ""
     return f"{many} of {len(ends)} {unit}s have a rate of 0% or 100%: no interval"
