@@ -34,8 +34,8 @@ _LATER = json.loads(json.dumps(ChatSettings.later()))
 
 
 def _without_words(file: str, folder: Path, hashes: Sequence[str]) -> str:
-    """A file of a session without the whole paradigm, its hash (now, or then), the sentences of the
-    screen, and settings that came later and are at their default."""
+    """A file of a session without the whole paradigm, its hash (now, or then), the instructions and
+    sentences of the screen, and settings that came later and are at their default."""
     text = (folder / file).read_text(encoding="utf-8").replace(hashes[0], "hash").replace(hashes[1], "hash")
     if file != "session.json":
         return text
@@ -44,7 +44,7 @@ def _without_words(file: str, folder: Path, hashes: Sequence[str]) -> str:
     settings = {
         key: value for key, value in record["agent_settings"].items() if key not in _LATER or value != _LATER[key]
     }
-    said = {"sentences": {}} if "sentences" in record else {}
+    said = {name: "" for name in ("sentences", "instructions") if name in record}
     return (
         json.dumps({**record, "paradigm_data": {}, "agent_settings": settings, **said}, indent=1, ensure_ascii=False)
         + "\n"
