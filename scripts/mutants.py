@@ -72,7 +72,9 @@ class _Untyped(ast.NodeTransformer):
         node.returns = None
         return self.generic_visit(node)
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
 
 
 def _program(code: str) -> str:
