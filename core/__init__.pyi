@@ -19,6 +19,5 @@ from .json_values import as_object as as_object
 from .json_values import grouped as grouped
 from .registry import as_tuple as as_tuple
 from .registry import nearest as nearest
-from .verdicts import VerdictRule as VerdictRule
 from .version import __version__ as __version__
 from .worker_pool import open_pool as open_pool

@@ -21,7 +21,6 @@ from ..agents.base import Response
 from ..core.atomic_files import TakenError, only_writer, sync_folder, whole_folder, write_json
 from ..core.errors import SpanLabError
 from ..core.registry import as_tuple
-from ..core.verdicts import VerdictRule
 from ..sessions.record.columns import response_rows
 from ..sessions.record.events import Event, Score
 from ..sessions.record.reader import (
@@ -48,24 +47,6 @@ _INFO = "session.json"
 _STAGED = ".migrating"
 
 Became = Literal["migrated", "newest", "refused"]
-
-VERDICTS = (
-    VerdictRule(
-        name="a migrated session says what it said",
-        says=(
-            "… format … is now format …",
-            "… already has the newest format (…)",
-            "is scored otherwise today (…)",
-            "differs between its table and its events (…)",
-        ),
-        rests_on="every recorded answer, scored again, and every value of the old table, against the new ones",
-        says_no_when="one answer is scored otherwise, or one value differs: the session stays as it is",
-        tests=(
-            "tests/exchange/test_migration.py::test_every_golden_session_is_migrated",
-            "tests/exchange/test_migration.py::test_what_is_under_way_or_says_otherwise_is_refused",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

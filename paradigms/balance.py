@@ -32,7 +32,6 @@ import numpy as np
 
 from ..core.errors import SpanLabError
 from ..core.json_values import grouped
-from ..core.verdicts import VerdictRule
 from .compile import PlannedTrial, asking_steps, resolve_levels
 from .identity import canonical, stream, trial_seed
 from .language.diagnostics import listed, show
@@ -56,19 +55,6 @@ _GROWN = 50
 #: every one more would double the candidates
 _FORCED = 3
 _CHANGING = "the answers that are allowed change from trial to trial, so none can come equally often"
-
-VERDICTS = (
-    VerdictRule(
-        name="a session is balanced",
-        says=("no order with at most … of the same answer in a row was found",),
-        rests_on="how often each answer comes in each condition, and in a row",
-        says_no_when="an even session or short enough runs are impossible with these levels and trials",
-        tests=(
-            "tests/paradigms/test_balance.py::test_any_session_is_as_even_as_possible",
-            "tests/paradigms/test_balance.py::test_runs_that_are_too_short_are_refused",
-        ),
-    ),
-)
 
 
 class BalanceError(SpanLabError):

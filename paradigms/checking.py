@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
-from ..core.verdicts import VerdictRule
 from ..stimuli import Stimulus
 from ..stimuli.kinds.sounds import refuse_sounds
 from ..stimuli.render.pixels import drawn, picture
@@ -42,26 +41,6 @@ _MAX_WORK = 3 * MAX_WORK
 _MAX_DRAWN = 2000
 #: how large a display is drawn as shapes, as people and vision models get it
 _SHAPES_PX = 2 * CANVAS
-
-VERDICTS = (
-    VerdictRule(
-        name="a paradigm is fine",
-        says=("… is fine (… condition…, … trials compiled… drawn)",),
-        rests_on=(
-            "trials of every combination of levels with both generators, and of as many as possible with three seeds,"
-            " compiled; one of each combination drawn, and one of each level that is drawn at random; keys, triggers,"
-            " translations and designs. Where there are too many, the sentence says how many were compiled and drawn"
-        ),
-        says_no_when=(
-            "any of these trials cannot be compiled, drawn, described or answered, or the example lacks what its file"
-            " declares"
-        ),
-        tests=(
-            "tests/cli/test_check_files.py::test_a_stimulus_that_can_be_drawn_passes_and_levels_drawn_at_random_are_looked_at_too",
-            "tests/cli/test_check_files.py::test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback",
-        ),
-    ),
-)
 
 
 def check_paradigm(

@@ -14,28 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.errors import SpanLabError
-from ..core.verdicts import VerdictRule
 from .compile import GivenDrawError, PlannedTrial, compile_trial, draw_all, is_random, resolve_levels
 from .identity import canonical, trial_root, trial_seed
 from .language.diagnostics import listed
 from .language.limits import start_trial
 from .paradigm import Generator, Paradigm, same_level
-
-VERDICTS = (
-    VerdictRule(
-        name="two paradigms have the same trials",
-        says=("… cannot be paired with …: with the same … they have other answers",),
-        rests_on="what is drawn for a trial in both paradigms, and the answers that follow",
-        says_no_when=(
-            "they share no draw, a draw or a level means something else in one of them, or with the same draws they"
-            " have other answers"
-        ),
-        tests=(
-            "tests/paradigms/test_pairing.py::test_blocks_are_the_same_in_every_variant_and_differ_without_pairing",
-            "tests/paradigms/test_pairing.py::test_the_same_patterns_with_another_question_are_no_variant",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

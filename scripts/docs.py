@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import docs_reference
-import docs_verdicts
 import gallery
 from pydantic import BaseModel
 
@@ -436,7 +435,6 @@ def generators() -> dict[str, Callable[[], str]]:
         "commands": docs_reference.commands,
         "public functions": docs_reference.public_functions,
         **{f"plugin {what}": partial(docs_reference.plugin_file, what) for what in docs_reference.PLUGIN},
-        "verdicts": docs_verdicts.page,
         "few units": few_units,
         "ours": ours,
         "composition": composition,

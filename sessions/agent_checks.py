@@ -12,32 +12,11 @@ from typing import Any, cast, get_args
 from ..agents.base import Agent, BatchAgent, Episode, Outcome, Response, TrialContext, WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
 from ..core.json_values import as_object
-from ..core.verdicts import VerdictRule
 from ..paradigms import Percept, ResponseKind
 from ..paradigms.identity import canonical, digest
 from .record.events import Resumed
 
 _FAULT = "this is a fault of the agent"
-
-VERDICTS = (
-    VerdictRule(
-        name="a session goes on as it began",
-        says=(
-            "with other settings, so it cannot be resumed with …",
-            "its trials would not be the same",
-            "trials would not be the same for all",
-        ),
-        rests_on="the paradigm file, the agent and its settings, by their hashes in the record",
-        says_no_when=(
-            "the file, the agent or a setting that shaped its answers is another one than in the record; "
-            "constants of the program that changed, and settings that may be chosen anew, are said and recorded"
-        ),
-        tests=(
-            "tests/sessions/test_command.py::test_a_cut_session_reads_and_goes_on",
-            "tests/sessions/test_command.py::test_an_agent_with_other_settings_refuses_to_go_on",
-        ),
-    ),
-)
 
 
 def check_episode(agent: Agent, episode: object) -> Episode:

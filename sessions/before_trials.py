@@ -14,7 +14,6 @@ from typing import Any, Protocol
 from ..agents.base import Agent, ConcurrentAgent, TrialContext
 from ..core.errors import SpanLabError
 from ..core.locale import sentence
-from ..core.verdicts import VerdictRule
 from ..paradigms import Generator, Paradigm, PlannedTrial, Step, Trial, WorkedExample, compile_trial
 from ..paradigms.compile import DEFAULT_INTERVAL_MS
 from ..paradigms.identity import canonical, trial_seed
@@ -36,25 +35,6 @@ _FEW = 12
 _TRIES = 64
 #: practice trials that take the place of others are numbered from here on
 _INSTEAD = 2**29
-
-VERDICTS = (
-    VerdictRule(
-        name="practice was passed",
-        says=(
-            "practice was not passed: … of … correct in round …",
-            "practice not passed",
-        ),
-        rests_on="the share of right answers in the last round of practice, against the paradigm's criterion",
-        says_no_when=(
-            "the share is below it after the last round: the session stops, or goes on, as the paradigm says, and the"
-            " record says which"
-        ),
-        tests=(
-            "tests/sessions/studies/test_decisions.py::test_practice_may_be_passed_in_the_round_that_the_assistant_granted",
-            "tests/sessions/studies/test_decisions.py::test_a_study_says_who_has_not_passed_and_goes_on_where_the_assistant_lets_it",
-        ),
-    ),
-)
 
 
 def list_of(trial: Trial) -> tuple[str, ...]:

@@ -25,7 +25,6 @@ from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import ending_as_ctrl_c
 from ..core.json_values import grouped
-from ..core.verdicts import VerdictRule
 from ..core.worker_pool import WorkerPool
 from ..paradigms import Paradigm, PlannedTrial, network_tasks
 from ..paradigms.compile import one_of_each
@@ -197,30 +196,6 @@ def write_account(agent: Agent, folder: Path, say: Callable[[str], None]) -> Non
         say(f"there is no account of this session: {error}")
     if under_way := agent.under_way():
         say(under_way)
-
-
-VERDICTS = (
-    VerdictRule(
-        name="finished trials are safe",
-        says=(
-            "the finished trials are safe",
-            "The finished trials are safe.",
-            "No trial is finished yet.",
-            "before any trial was finished",
-        ),
-        rests_on=(
-            "the events of the record: a trial is finished once it is on the disk, and the next one begins after that"
-        ),
-        says_no_when=(
-            "no trial has its end in the record. Where the disk refuses, the session stops with the trial "
-            "that could not be written, and those before it are the finished ones"
-        ),
-        tests=(
-            "tests/sessions/test_command.py::test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished",
-            "tests/cli/test_missing_parts.py::test_a_session_that_was_there_before_is_never_removed",
-        ),
-    ),
-)
 
 
 def say_on_stderr(sentence: str) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from ...stimuli.sound_files import tone_file
 from ..base import Journal
 from .messages import Message, Part, Request, Sound, Text, chained
@@ -24,22 +23,6 @@ _QUESTION = "Is there a sound in this message? Answer with yes or no and nothing
 _TONE_HZ, _TONE_MS = 440, 1000
 #: the numbers of its questions among those before the first trial; pictures have the ones below
 _FIRST = 11
-
-VERDICTS = (
-    VerdictRule(
-        name="a model hears sounds",
-        says=("it is unknown whether sounds reach the model", "… silently drops sounds"),
-        rests_on="the tokens that a sound adds to a request",
-        says_no_when=(
-            "a sound adds no tokens, or so many that its file was read as text, the server does not count them, or"
-            " refuses the request"
-        ),
-        tests=(
-            "tests/agents/chat/test_sounds.py::test_a_session_by_ear_is_recorded_by_hashes_and_goes_on",
-            "tests/agents/chat/test_sounds.py::test_a_server_that_does_not_hear_stops_the_session_with_the_reason",
-        ),
-    ),
-)
 
 
 class HearingCheck:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from ...stimuli import STIMULI, Stimulus
 from ..base import Journal
 from .messages import Message, Part, Picture, Reply, Request, Text, chained
@@ -38,27 +37,6 @@ _QUESTION = (
 CHARACTERS_PER_TOKEN = 3
 #: Settings that are about answers to trials, and would cut these replies short.
 NOT_SENT = ("max_tokens", "max_completion_tokens", "logprobs", "top_logprobs")
-
-VERDICTS = (
-    VerdictRule(
-        name="a model sees pictures",
-        says=(
-            "the model … read … of … test pictures",
-            "… silently drops pictures",
-            "it is unknown whether pictures reach the model",
-        ),
-        rests_on="letters read from test pictures, and the tokens that a picture adds to a request",
-        says_no_when=(
-            "fewer than two of three pictures are read; with vision_check: tokens, where nothing is read, a "
-            "picture adds no tokens, its file was read as text, or the server does not count; or the server refuses a "
-            "picture"
-        ),
-        tests=(
-            "tests/agents/chat/test_images.py::test_a_server_that_sees_is_found_to_see_and_it_is_recorded",
-            "tests/agents/chat/test_images.py::test_a_server_that_does_not_see_stops_the_session_with_the_reason",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

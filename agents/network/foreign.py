@@ -24,7 +24,6 @@ from ...core.doors import entry_points_of
 from ...core.errors import ParadigmError, SpanLabError
 from ...core.overrides import check_overrides
 from ...core.registry import Registry, StrictModel
-from ...core.verdicts import VerdictRule
 from ...paradigms.language import yaml_source
 from ...paradigms.language.diagnostics import validated
 from .checkpoints_io.programs import Program, is_program, read_program
@@ -41,22 +40,6 @@ _RANGE = re.compile(r"(\d{1,5})\s*-\s*(\d{1,5})")
 
 Place = Annotated[int, Field(ge=0, le=99_999)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
-
-VERDICTS = (
-    VerdictRule(
-        name="a network of somebody else can take part",
-        says=("network:… cannot be used: …",),
-        rests_on=(
-            "outputs for noise: their shape, that they are finite, the same for the same frames, and do not depend on"
-            " trials beside or on later frames"
-        ),
-        says_no_when="one of these does not hold, or the network fails: it takes no trial",
-        tests=(
-            "tests/agents/network/test_foreign.py::test_a_network_of_another_package",
-            "tests/agents/network/test_foreign.py::test_a_network_that_does_not_do_what_is_said_is_refused",
-        ),
-    ),
-)
 
 
 class Frames(StrictModel):

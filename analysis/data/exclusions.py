@@ -23,7 +23,6 @@ from pydantic import Field, model_validator
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.registry import StrictModel
-from ...core.verdicts import VerdictRule
 from .people_table import column_of
 from .scoring import TRIAL, plural, score_table
 from .style import listed
@@ -183,28 +182,6 @@ UNIT_COLUMNS = (
     "reason",
 )
 RULE_COLUMNS = ("rule", "says", "judged", "unknown", "left_out", "answers_before", "answers_left_out", "rows_left_out")
-
-VERDICTS = (
-    VerdictRule(
-        name="excluded by rule",
-        says=(
-            "Rule …: … left out, … of …",
-            "Left out by rule",
-            "What was left out",
-            "Nothing is left: the rules leave out everything",
-            "without one nobody is left out",
-        ),
-        rests_on="the measure of a declared rule for each unit, against its bounds; rules are applied in turn",
-        says_no_when=(
-            "the measure lies within the bounds, or is not known: the unit stays, and the sentence says how many are"
-            " not known"
-        ),
-        tests=(
-            "tests/analysis/test_exclusions.py::test_participants_below_an_accuracy_go_with_all_of_their_rows",
-            "tests/analysis/test_exclusions.py::test_timing_verdicts_come_from_outside",
-        ),
-    ),
-)
 
 
 class Rule(StrictModel):

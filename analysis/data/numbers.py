@@ -6,51 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...core.verdicts import VerdictRule
-
-VERDICTS = (
-    VerdictRule(
-        name="an interval",
-        says=(
-            "95% interval … to …",
-            "95% interval … or more",
-            "95% interval …–…%",
-            "95% interval … or less",
-            "90% interval … to …",
-            "=95% interval",
-            "=90% interval",
-            "with a 95% interval",
-            "95% interval in brackets",
-            "no interval",
-            "rough interval",
-            "have a rough interval or none; the table says which",
-            "its interval is too narrow",
-            "the interval is too narrow",
-            "intervals are too narrow",
-            "its interval is wider than it need be",
-            "the interval is the normal one",
-            "A single unit has no interval",
-            "A single unit has no interval, and units that are all alike have none",
-            "The interval of a score is that of (M - H) / H",
-            "people's 95% interval",
-            "on the safe side",
-            "(95% interval)",
-            "95% intervals",
-            "standard errors and intervals are …",
-            "exact ones … where all are alike",
-        ),
-        rests_on="the spread between participants, sessions or trials, as many as there are",
-        says_no_when=(
-            "there is one unit, no spread, or trials cannot be told apart: no interval; of few units it is called "
-            "rough, and where it is known to be too narrow, too narrow"
-        ),
-        tests=(
-            "tests/analysis/stats/test_intervals.py::test_means_of_times_of_few_people_hold",
-            "tests/analysis/stats/test_intervals.py::test_people_who_are_all_always_right_have_no_interval_of_a_difference",
-        ),
-    ),
-)
-
 
 def missing(value: Any) -> bool:
     """Return whether there is no number."""

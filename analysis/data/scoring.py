@@ -20,7 +20,6 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import grouped
-from ...core.verdicts import VerdictRule
 from .coding import absent, apart, as_text, booleans, coded, groups, packed
 from .ratings import score_halves, with_confidence
 
@@ -72,28 +71,6 @@ NEEDED = ("agent", "paradigm", "correct")
 _EXPECTED = ("trial", "serial_position", "set_size", "list_length")
 #: What one agent of one paradigm is known by.
 WHO = ("paradigm", "agent_kind", "agent")
-
-VERDICTS = (
-    VerdictRule(
-        name="rows that are left out",
-        says=(
-            "… row left out",
-            "… rows left out",
-            "… left out: questions asked before those that count",
-            "omitted and invalid answers count as wrong",
-            "… omitted answers, … invalid answers",
-        ),
-        rests_on=(
-            "what the record says of a row: practice, pilot, warm-up, a check of attention, the same row twice, nothing"
-            " to remember, a rating, no score"
-        ),
-        says_no_when="the row is an ordinary answer, also an omitted or invalid one, which counts as wrong",
-        tests=(
-            "tests/analysis/test_table.py::test_practice_and_pilot_rows_are_left_out_and_counted",
-            "tests/analysis/test_table.py::test_omitted_and_invalid_answers_are_wrong_and_counted",
-        ),
-    ),
-)
 
 
 #: Columns that say what was answered to an item: rows of one item that differ in one of them

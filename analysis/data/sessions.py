@@ -15,7 +15,6 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, former_network, kind_named
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
-from ...core.verdicts import VerdictRule
 from ...sessions.record.columns import read_displays
 from ...sessions.record.events import Climbed, Event
 from ...sessions.record.quiz import attention_checks, quiz_of
@@ -121,22 +120,6 @@ def without_memory(session: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFr
     if session.get("quiz") is not None or (isinstance(data, Mapping) and data.get("questionnaire") is True):
         return table.assign(_check=True)
     return table.assign(_check=table["phase"].isin(phases)) if phases and "phase" in table.columns else table
-
-
-VERDICTS = (
-    VerdictRule(
-        name="a session is left out",
-        says=("Left out: …",),
-        rests_on="whether a session can be read, and whether its levels followed from its answers",
-        says_no_when=(
-            "it is readable and not adaptive; an unfinished one stays with its finished trials, and that is said"
-        ),
-        tests=(
-            "tests/analysis/report/test_page.py::test_an_adaptive_session_is_no_part_of_the_curves",
-            "tests/analysis/report/test_page.py::test_unfinished_and_unreadable_sessions_are_named",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import pandas as pd
 
 from ...core.agent_kinds import CHANCE, IDEAL, KINDS, PARTICIPANT, PRINTED, SCRIPTED, SIMULATED, AgentKind, kind_named
 from ...core.json_values import grouped
-from ...core.verdicts import VerdictRule
 from .coding import as_text, groups
 from .scoring import UNIT_SESSION, WORDING, plural
 from .sessions import SessionFacts
@@ -29,32 +28,6 @@ Raw = tuple[str, str, str, str]
 LABEL = "_label"
 #: The columns of :data:`Raw`.
 RAW = ("agent_kind", "agent", "agent_settings_hash", LABEL)
-
-VERDICTS = (
-    VerdictRule(
-        name="everybody took the same trials",
-        says=(
-            "Everybody took exactly the same …",
-            "everybody took exactly the same trials",
-            "Not everybody took the same trials: …",
-            "… took the same … trial",
-            "come from … versions of the paradigm file, so it is unknown whether displays and times were the same",
-            "it is unknown whether they were the same",
-            ", the same trials",
-        ),
-        rests_on=(
-            "the identities of the trials of every answerer and every person, and the hashes of the paradigm files"
-        ),
-        says_no_when=(
-            "anybody took another trial or lacks one; where identities are missing, or the recorded hashes of files"
-            " differ, it is called unknown"
-        ),
-        tests=(
-            "tests/analysis/report/test_page.py::test_the_page_tells_the_story",
-            "tests/analysis/test_small.py::test_people_with_other_trials_did_not_take_the_same",
-        ),
-    ),
-)
 
 
 def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from ...sessions.record.columns import Displays, TimedDisplay, implausible_in, read_displays, refresh_ms, replacements
 from ...sessions.record.reader import find_sessions, read_events, read_session
 from ...sessions.record.session_info import in_browser
@@ -48,33 +47,6 @@ IN_BROWSERS = (
     "durations are counted refreshes, and onsets the time stamps of animation frames: as a rule the light comes on one"
     " to three refreshes later. Reaction times contain this delay and that of a keyboard, mouse or touch screen, which"
     " nobody has measured: compare conditions within people"
-)
-
-VERDICTS = (
-    VerdictRule(
-        name="timing passes",
-        says=(
-            "… pass (… of … timed displays on plan",
-            "… look (… of … timed displays on plan",
-            "… of … sessions pass",
-            "… pass, … to look at",
-        ),
-        rests_on=(
-            "the record of each display: planned and counted refreshes, onsets, the refresh rate over the session, late"
-            " frames, the clock, the focus and how keys were read; not what a photodiode would have seen"
-        ),
-        says_no_when=(
-            "more than 0.5% of timed displays are off their planned refreshes, one is off without a "
-            "recorded late frame, onsets stray by more than a refresh, the rate is off by more than 1%, flips did not "
-            "wait for the screen, pictures may have come on early, another window had the focus, the clock jumped, the "
-            "display is not that of its file, presses were lost, clumped, read once a refresh or in a way that is not "
-            "recorded, times of a page cannot be true, or more than three trials and a tenth of them had to be replaced"
-        ),
-        tests=(
-            "tests/agents/human/test_timing.py::test_a_session_on_plan_passes",
-            "tests/agents/human/test_timing.py::test_what_is_not_as_it_should_be_is_to_be_looked_at",
-        ),
-    ),
 )
 
 

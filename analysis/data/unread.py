@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import AgentKind, kind_named
-from ...core.verdicts import VerdictRule
 from .coding import records
 from .scoring import Scored, plural
 
@@ -30,22 +29,6 @@ UNREAD_COLUMNS = ("unread", "if_guessed")
 #: What :func:`beside_shares` adds to a table of other numbers: the share of unread replies, and the
 #: bounds of the share of right answers.
 BOUND_COLUMNS = ("unread", "all_wrong", "if_guessed")
-
-VERDICTS = (
-    VerdictRule(
-        name="comparisons are withheld",
-        says=("No test of …, and no comparison with …: … of its replies could not be read",),
-        rests_on=(
-            "the share of replies that could not be read in each session, and in each cell of agent and condition, of"
-            " chat models"
-        ),
-        says_no_when="the share is 20% or less in every session and every cell, or --accept-unread is given",
-        tests=(
-            "tests/analysis/test_unread.py::test_a_session_that_was_hardly_read_is_in_no_test",
-            "tests/analysis/test_unread.py::test_a_fifth_of_unread_replies_is_still_tested",
-        ),
-    ),
-)
 
 
 def may_be_unread(kind: AgentKind) -> bool:

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.errors import SpanLabError
 from ...human_data import published
 from ...sessions.record.columns import FURTHER
 from ..data.coding import coded, decoded, numbers, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
-from ..data.style import GROUP_MEANS, listed
+from ..data.style import GROUP_MEANS
 from .curves import CURVE_COLUMNS, Averages
 from .evidence import Estimator, Evidence, EvidenceOnly, Tally, Whole, guessing_notes, tally, whole
 from .sensitivity import Sensitivity
@@ -85,8 +84,6 @@ Order = tuple[str, ...]
 
 
 _SHARE_OF_RIGHT_ANSWERS = Averages()
-#: what the declaration of an effect had before estimators, and what has it now
-_OF_ESTIMATORS = ("value", "guessing", "without", "without_label", "sums", "make", "sensitivity")
 
 
 @dataclass(frozen=True)
@@ -135,15 +132,6 @@ class Effect:
     human: bool = True
     blocks: bool = False
     by_choice: bool = False
-
-    def __new__(cls, *_: Any, **parameters: Any) -> Effect:
-        if former := [name for name in _OF_ESTIMATORS if name in parameters]:
-            raise SpanLabError(
-                f"the effect '{parameters.get('name', '')}' says how its numbers are computed by 'estimator', and no"
-                f' longer by {listed(former)}: such as estimator=Averages(value="rt_ms") of'
-                " spanlab.analysis.effects.curves, or an object of its own with value, sums and table"
-            )
-        return super().__new__(cls)
 
     @property
     def by(self) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from ..data.coding import records
 from ..data.columns import plain_name, varied
 from ..data.scoring import Scored, plural
@@ -66,26 +65,6 @@ GROUP_METHOD = (
     "Groups are compared between people, each of whom counts once, by two-tailed t tests without the assumption of"
     " equal variances (Welch, 1947); several groups first by an F test (Welch, 1951), and then every two of them with"
     " corrected p values (Holm, 1979)."
-)
-
-VERDICTS = (
-    VerdictRule(
-        name="groups of people differ",
-        says=(
-            "Groups are compared between people, … equal variances",
-            "… are not in this figure",
-            "everybody in a group is alike: no test",
-        ),
-        rests_on="Welch's tests of people's means, each person once; Holm's correction over pairs",
-        says_no_when=(
-            "p is .05 or more; people who lack a condition are counted and left out of what is over all "
-            "conditions, and those in no group are named and not compared"
-        ),
-        tests=(
-            "tests/analysis/stats/test_groups.py::test_the_tests_are_those_of_welch",
-            "tests/analysis/stats/test_groups.py::test_tests_of_groups_hold_their_size",
-        ),
-    ),
 )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
-from ...core.verdicts import VerdictRule
 from ..data.coding import records
 from ..data.scoring import WHO, Scored, plural, unit_session
 from ..data.style import GROUP_MEANS
@@ -24,32 +23,6 @@ from ..means.cell_means import place_of
 from ..stats.agreement import Crowd
 from .comparison import crowd_of
 
-VERDICTS = (
-    VerdictRule(
-        name="nearest to people",
-        says=(
-            "Closest to people",
-            "There is no leaderboard: …",
-            "its curve is flat, or not distinguishable from a flat one",
-            "people's curves are not distinguishable from curves with nothing in common",
-        ),
-        rests_on=(
-            "correlations of a model's curve with each person's, as a share of the noise ceiling, with an interval over"
-            " people"
-        ),
-        says_no_when=(
-            "fewer than 8 people have a curve that is not flat, curves with nothing in common are as alike "
-            "as theirs with a probability of 1% or more (permutations) or the interval of their ceiling reaches 0, or "
-            "the model's own curve cannot be told from a flat one (p ≥ .05, over sessions, or over trials of one "
-            "session), also since fewer than two of its sessions have all conditions: there is no score then, and "
-            "without any score no ranking"
-        ),
-        tests=(
-            "tests/analysis/report/test_overview.py::test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not",
-            "tests/analysis/report/test_overview.py::test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat",
-        ),
-    ),
-)
 #: Columns of :func:`fits`, a row for each model and paradigm.
 FIT_COLUMNS = (
     "paradigm",

@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from ...sessions.record.columns import FURTHER
 from ..data.coding import decoded, records
 from ..data.coding import numbers as plain_numbers
@@ -71,23 +70,6 @@ PRECISION = 0.01
 SCORE_COLUMNS = (
     *("task", "score", *WHO, "oracle", "value", "low", "high", "m", "h", "chance", "t", "df", "p"),
     *("unit", "n_units", "n_points", "conditions", "against", "note"),
-)
-
-VERDICTS = (
-    VerdictRule(
-        name="a score is above guessing",
-        says=("* p < .01 against guessing", "0 is as people are"),
-        rests_on=(
-            "a two-tailed t test of the answerer's slope or mean against that of somebody who guesses, over "
-            "participants, sessions or trials: a star says that it is another, not which is larger"
-        ),
-        says_no_when="p is .01 or more, as for a guesser; without spread or units there is no test, nor "
-        "after a rule that left something out for wrong answers",
-        tests=(
-            "tests/analysis/test_scores.py::test_who_knows_has_a_star",
-            "tests/analysis/test_scores.py::test_who_guesses_has_no_star",
-        ),
-    ),
 )
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from ...core.agent_kinds import kind_named
-from ...core.verdicts import VerdictRule
 from ..data.coding import records
 from ..data.numbers import decimals, number, with_sign
 from ..data.scoring import WHO, Scored
@@ -28,22 +27,6 @@ _MOST = 6
 #: Differences that are effects of their own, the first that there is; in points, as all are of
 #: shares.
 _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect"))
-
-VERDICTS = (
-    VerdictRule(
-        name="an effect is there",
-        says=("not distinguishable from 0",),
-        rests_on=(
-            "the interval of the effect (a cost, items held, the ends of lists, or a slope) over the units of each"
-            " answerer"
-        ),
-        says_no_when="the interval holds 0, as where nothing was planted",
-        tests=(
-            "tests/analysis/report/test_effect_sentences.py::test_a_planted_effect_is_told_from_0",
-            "tests/analysis/report/test_effect_sentences.py::test_where_nothing_was_planted_nothing_is_told_from_0",
-        ),
-    ),
-)
 
 
 def effect_sentence(

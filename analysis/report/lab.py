@@ -11,7 +11,6 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, SIMULATED, kind_named
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from ..data.coding import numbers, records
 from ..data.exclusions import Exclusions
 from ..data.numbers import number, whole
@@ -24,98 +23,6 @@ from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
 from .text import unequal_protocols
-
-VERDICTS = (
-    VerdictRule(
-        name="timing did not pass",
-        says=("The timing of … did not pass",),
-        rests_on="the verdict on the timing of each session at a window or page",
-        says_no_when="all of these sessions pass",
-        tests=(
-            "tests/analysis/report/test_spoilers.py::test_sessions_off_plan_stand_at_the_top",
-            "tests/analysis/report/test_spoilers.py::test_sessions_on_plan_are_not_mentioned",
-        ),
-    ),
-    VerdictRule(
-        name="practice, quiz or checks not passed",
-        says=("Practice, a quiz or attention checks were not passed in …", "(practice not passed)"),
-        rests_on="the last verdicts of practice and quiz in each person's record, and the attention checks in it",
-        says_no_when="every practice and quiz was passed at last, and every attention check was answered correctly",
-        tests=(
-            "tests/analysis/report/test_spoilers.py::test_people_who_did_not_pass_are_named",
-            "tests/analysis/report/test_spoilers.py::test_people_who_passed_are_not_mentioned",
-        ),
-    ),
-    VerdictRule(
-        name="cut off or interrupted",
-        says=("Trials were cut off, or the session was interrupted, in …",),
-        rests_on=(
-            "trials in a person's record that were cut off (a pause, a hidden or reloaded page), and sessions that were"
-            " resumed"
-        ),
-        says_no_when="no trial was cut off and no session was resumed",
-        tests=(
-            "tests/analysis/report/test_spoilers.py::test_cuts_and_reloads_are_named",
-            "tests/analysis/report/test_spoilers.py::test_undisturbed_sessions_are_not_mentioned",
-        ),
-    ),
-    VerdictRule(
-        name="a single participant",
-        says=("A single person took part…: nothing here says how people differ",),
-        rests_on="the number of people in each paradigm",
-        says_no_when="every paradigm has two people or more, or none",
-        tests=(
-            "tests/analysis/report/test_spoilers.py::test_a_single_person_is_said_to_be_one",
-            "tests/analysis/report/test_spoilers.py::test_two_people_or_none_are_not",
-        ),
-    ),
-    VerdictRule(
-        name="simulated people",
-        says=("…: no person answered there, or pressed a key",),
-        rests_on="the kind of agent of each answer",
-        says_no_when="no answer is a simulated participant's",
-        tests=(
-            "tests/analysis/report/test_spoilers.py::test_simulated_participants_are_not_people",
-            "tests/analysis/report/test_spoilers.py::test_people_and_models_are_not_called_simulated",
-        ),
-    ),
-    VerdictRule(
-        name="share of unread answers",
-        says=("Answers that could not be read, or were not allowed, count as wrong: … of all answers",),
-        rests_on="the share of invalid answers of each answerer",
-        says_no_when="nobody has 5% of such answers or more",
-        tests=(
-            "tests/analysis/report/test_spoilers.py::test_a_share_of_unread_answers_is_named",
-            "tests/analysis/report/test_spoilers.py::test_an_unread_answer_now_and_then_is_not_mentioned",
-        ),
-    ),
-    VerdictRule(
-        name="answers that are shifted by one",
-        says=("Every answer of … is one above the right one",),
-        rests_on="all answers that somebody gave, and the right ones",
-        says_no_when=(
-            "one of them is no number or not one above the right one, there are fewer than 6, or the right ones are"
-            " only one or two numbers"
-        ),
-        tests=(
-            "tests/analysis/report/test_spoilers.py::test_answers_that_are_shifted_by_one_are_named",
-            "tests/analysis/report/test_spoilers.py::test_answers_that_are_nearly_all_shifted_are_not_mentioned",
-        ),
-    ),
-    VerdictRule(
-        name="unequal practice and memory",
-        says=(
-            "Not everybody had the same practice and memory of earlier trials in …",
-            "Practice and memory: …",
-        ),
-        rests_on="practice, its feedback, worked examples and conversations of people and chat models in each paradigm",
-        says_no_when="people, and people and models, had the same",
-        tests=(
-            "tests/analysis/report/test_spoilers.py::test_unequal_protocols_are_named",
-            "tests/analysis/report/test_spoilers.py::test_equal_protocols_are_not_mentioned",
-        ),
-    ),
-)
 
 #: From this share of answers that could not be read, a page says so at its top.
 UNREAD = 0.05

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
-from ...core.verdicts import VerdictRule
 from ..data.numbers import limits, number, whole
 from ..data.scoring import plural
 from ..data.sessions import SessionFacts, SpanFacts
@@ -23,26 +22,6 @@ _LEVEL = 0.95
 
 #: What a table of spans is about: sessions with the same values here can be compared.
 _ALIKE = ["title", "conditions", "factor", "rule"]
-
-VERDICTS = (
-    VerdictRule(
-        name="a span was reached",
-        says=(
-            "the longest list was passed: the span may be higher",
-            "too few for an estimate",
-            "so the mean is too high",
-        ),
-        rests_on="the staircase's reversals, or the longest list that was passed, of a session that is over",
-        says_no_when=(
-            "the session is unfinished, has too few reversals, has not passed the first level, or passed the longest"
-            " list: the table says which"
-        ),
-        tests=(
-            "tests/analysis/report/test_spans.py::test_a_span_that_was_reached_has_no_reservation",
-            "tests/analysis/report/test_spans.py::test_a_span_that_was_not_reached_has_a_note_that_says_why",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

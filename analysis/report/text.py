@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
-from ...core.verdicts import VerdictRule
 from ..data.coding import records
 from ..data.numbers import decimals, with_sign
 from ..data.scoring import Scored, plural
@@ -41,35 +40,6 @@ ALL_CLASSES = "over all classes"
 
 #: what the label of a session says of its repetition
 _REPEAT = re.compile(r"(?:^|, )repeat \d+$")
-
-VERDICTS = (
-    VerdictRule(
-        name="as right as people",
-        says=(
-            "… points above … over the same …",
-            "… points below … over the same …",
-            "not distinguishable from … over the same … (difference … points",
-            "as many as … over the same …, to half a point",
-            "difference from … points, over the same …",
-            "; as many as … in all",
-            "are not distinguishable from it",
-            "are above it",
-            "are below it",
-        ),
-        rests_on=(
-            "the difference of mean accuracies over the conditions that both have, each with the same weight, and its"
-            " interval over the units of both"
-        ),
-        says_no_when=(
-            "the interval holds 0: not distinguishable; a difference below half a point is called as many; "
-            "of one trial, or trials that cannot be told apart, there is no interval and no verdict"
-        ),
-        tests=(
-            "tests/analysis/report/test_differences.py::test_sentences_of_differences_are_true",
-            "tests/analysis/report/test_differences.py::test_a_network_that_is_as_right_as_people_is_not_distinguishable_from_them",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

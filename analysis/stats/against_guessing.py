@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.verdicts import VerdictRule
 from ..data.coding import decoded, records
 from ..data.exclusions import SELECTED
 from ..data.numbers import number, p_value
@@ -82,36 +81,6 @@ _MANY = 20_000
 CIRCULAR = "not tested: what was left out depended on how right it was"
 #: Levels of guessing that differ by less are the same.
 SAME = 0.005
-
-VERDICTS = (
-    VerdictRule(
-        name="better than guessing",
-        says=(
-            "above chance (…)",
-            "below chance (…)",
-            "not distinguishable from chance (…)",
-            "above the best blind guess (…)",
-            "below the best blind guess (…)",
-            "not distinguishable from the best blind guess (…)",
-            "above guessing (…)",
-            "below guessing (…)",
-            "not distinguishable from guessing (…)",
-            "Who is above guessing",
-            "not told apart",
-            "not tested against guessing (…)",
-            "not tested: what was left out depended on how right it was",
-        ),
-        rests_on="the share of right answers against the best blind guess (several people: t test over them; one "
-        "person, a machine, or people with few answers: exact test of all answers), or sensitivity where there are "
-        "two answers; p values after Holm",
-        says_no_when="p is .05 or more, as for somebody who guesses, or always gives the same answer, also where that "
-        "is right in all questions; after a rule that left somebody out for wrong answers there is no test",
-        tests=(
-            "tests/analysis/test_guessers.py::test_the_level_to_beat_is_the_best_blind_guess",
-            "tests/analysis/test_guessers.py::test_a_habit_is_not_knowledge",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

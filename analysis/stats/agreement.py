@@ -29,7 +29,6 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
-from ...core.verdicts import VerdictRule
 from ..data.coding import groups, records
 from ..data.scoring import Scored, plural, unit_session
 from ..data.style import GROUP_MEANS
@@ -50,29 +49,6 @@ MOST_ANSWERERS = 20
 _POINTS = 3
 #: Numbers of a permutation test that are held at once.
 _CHUNK = 1_000_000
-
-VERDICTS = (
-    VerdictRule(
-        name="errors are alike",
-        says=(
-            "Errors on the same trials",
-            "same outcome",
-            "if independent",
-            "no kappa: somebody was always right or always wrong",
-        ),
-        rests_on=(
-            "Cohen's kappa of right and wrong on the same items, with its interval; people among themselves beside"
-        ),
-        says_no_when=(
-            "errors are independent: kappa is near 0, and its interval holds 0; it is not defined for somebody who is"
-            " always right or always wrong"
-        ),
-        tests=(
-            "tests/analysis/test_scores.py::test_error_consistency_comes_back_on_the_same_trials_only",
-            "tests/analysis/test_scores.py::test_independent_errors_are_not_alike",
-        ),
-    ),
-)
 
 
 def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") -> pd.DataFrame:

@@ -24,7 +24,6 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from ..means.bootstrap import LEVEL
 from ..means.contrasts import Apart, Contrast
 
@@ -60,31 +59,6 @@ _FROM_0 = {
 PRIOR = (
     "BF10 is how many times likelier the data are where there is a difference than where there is none: a t test's"
     f" Bayes factor (JZS), with a Cauchy prior of scale {SCALE:.3f} on the standardised difference."
-)
-VERDICTS = (
-    VerdictRule(
-        name="equivalent",
-        says=(
-            "alike within …",
-            "further apart than …",
-            "undecided whether alike within …",
-            "within … of 0",
-            "further than … from 0",
-            "undecided whether within … of 0",
-            "alike? (TOST)",
-        ),
-        rests_on=(
-            "two one-sided t tests at 5% against the ends of a margin that was declared beforehand; without a margin"
-            " nothing is said"
-        ),
-        says_no_when=(
-            "either test does not reject (undecided), or the whole interval lies beyond the margin (further apart)"
-        ),
-        tests=(
-            "tests/analysis/stats/test_equivalence.py::test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared",
-            "tests/analysis/stats/test_equivalence.py::test_equivalence_is_two_one_sided_tests",
-        ),
-    ),
 )
 
 

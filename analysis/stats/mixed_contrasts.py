@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.verdicts import VerdictRule
 from ..data.coding import records
 from ..means.bootstrap import LEVEL
 from .corrections import holm
@@ -75,32 +74,6 @@ CONTRAST_COLUMNS = (
     "points",
     "cohens_h",
     "note",
-)
-
-VERDICTS = (
-    VerdictRule(
-        name="answerers or conditions differ",
-        says=(
-            "Who differs from whom",
-            "Who differs in which condition",
-            "Whose slopes differ",
-            "do the conditions differ at all?",
-            "both at …%: not distinguishable, no interval",
-            "its size is the prior's, no interval",
-            "both at …% …",
-        ),
-        rests_on=(
-            "the mixed-effects model: likelihood ratios of terms, t tests of contrasts with Satterthwaite's degrees of"
-            " freedom, p values after Holm"
-        ),
-        says_no_when=(
-            "p is .05 or more, as for two answerers of the same accuracy; two cells at 0% or at 100% are not told apart"
-        ),
-        tests=(
-            "tests/analysis/test_guessers.py::test_a_cell_at_100_percent_does_not_hide_a_difference",
-            "tests/analysis/stats/test_mixed.py::test_answerers_of_the_same_accuracy_are_rarely_told_apart",
-        ),
-    ),
 )
 
 

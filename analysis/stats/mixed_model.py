@@ -30,7 +30,6 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ...core.verdicts import VerdictRule
 from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session
 from ..data.style import listed, of_kinds, same_trials
 from ..data.unread import UNREAD_COLUMNS, testable, with_replies, withheld_notes
@@ -58,27 +57,6 @@ COMPONENTS: Mapping[str, str] = {
     "item x agent": "several agents answered the same items, and enough of them more than once",
     "trial as taken": "enough trials had several scored items",
 }
-
-VERDICTS = (
-    VerdictRule(
-        name="what was found holds for others",
-        says=(
-            "no participants to vary, so the results hold for … alone",
-            "the results hold for these items",
-            "If it answers the same every time, its intervals are too narrow",
-            "trials that cannot be distinguished",
-        ),
-        rests_on="which random effects the data allow: participants, items, trials",
-        says_no_when=(
-            "nobody is several people, or too few items were answered more than once: the results hold for these alone,"
-            " and that is said"
-        ),
-        tests=(
-            "tests/analysis/stats/test_mixed.py::test_random_effects_are_there_when_they_can_be_told",
-            "tests/analysis/stats/test_mixed.py::test_where_nothing_can_vary_the_results_hold_for_these_alone",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

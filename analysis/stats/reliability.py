@@ -11,36 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
 
 RELIABILITY_COLUMNS = ("agent", "score", "kind", "r", "whole", "low", "high", "n_people", "note")
-
-VERDICTS = (
-    VerdictRule(
-        name="reliability",
-        says=(
-            "Reliability of the share of right answers, over people",
-            "few people: rough",
-            "people do not differ: no correlation",
-            "people had different conditions, which count as differences between them",
-            "a correlation over people needs at least four of them",
-        ),
-        rests_on=(
-            "the correlation of odd and even trials over people, stepped up by Spearman and Brown, or of two sessions,"
-            " with Fisher's interval"
-        ),
-        says_no_when=(
-            "people do not differ (its interval holds 0); below four people there is none, below ten it is called "
-            "rough, and where people had different conditions that is said"
-        ),
-        tests=(
-            "tests/analysis/stats/test_equivalence.py::test_reliability_of_people_who_differ_and_of_people_who_do_not",
-            "tests/analysis/stats/test_equivalence.py::test_people_who_differ_by_their_conditions_alone_are_not_simply_reliable",
-        ),
-    ),
-)
 
 
 def reliability(scored: Scored, *, value: str = "correct", level: float = LEVEL) -> pd.DataFrame:

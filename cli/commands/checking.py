@@ -11,42 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 
 if TYPE_CHECKING:
     from ...paradigms import Paradigm, Trial
 
 #: answers from which the figures of a paradigm are told
 _ENOUGH = 20_000
-
-VERDICTS = (
-    VerdictRule(
-        name="a language lacks nothing",
-        says=("… lacks nothing: SpanLab's own sentences, and the texts of … paradigm", "… lacks: …"),
-        rests_on=(
-            "every sentence of SpanLab and every text of the paradigms that are named (or of all that ship), one by"
-            " one, with their gaps"
-        ),
-        says_no_when="a sentence, a title, a text or an answer has no translation, or other gaps than in English",
-        tests=(
-            "tests/core/test_third_language.py::test_a_copy_with_other_words_is_complete",
-            "tests/agents/human/test_scripts.py::test_what_another_language_needs_is_told",
-        ),
-    ),
-    VerdictRule(
-        name="this computer can play the sounds",
-        says=("this computer can play them", "this computer cannot play them (…)"),
-        rests_on="an output for sound that could be opened; not whether anybody hears it",
-        says_no_when=(
-            "there is no sound card, no library, or the output cannot be opened; sessions at the window are then"
-            " refused"
-        ),
-        tests=(
-            "tests/stimuli/test_sounds.py::test_the_check_says_that_this_computer_can_play_them",
-            "tests/stimuli/test_sounds.py::test_the_check_says_whether_this_computer_can_play_them",
-        ),
-    ),
-)
 
 
 def check(

@@ -14,7 +14,6 @@ import typer
 from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
 from ...core.event_loop import run_to_end
-from ...core.verdicts import VerdictRule
 from ...core.worker_pool import open_pool
 from ..chatting import (
     BatchOption,
@@ -81,27 +80,6 @@ _STATES = {
     "dropped": "not submitted",
     "given_up": "given up",
 }
-
-VERDICTS = (
-    VerdictRule(
-        name="a session has nothing left to do",
-        says=(
-            "nothing to do: every trial of … is finished",
-            "nothing to do: trials of … failed, and all others are finished",
-            "nothing to do: session … of … is finished",
-            "nothing to do: every session of the study in … is over",
-        ),
-        rests_on="the plan of the session and the trials that its events say are finished, and its table",
-        says_no_when=(
-            "a trial of the plan has no end in the record: it is taken, and what was cut off is taken anew; that trials"
-            " of a chat model failed is said"
-        ),
-        tests=(
-            "tests/sessions/test_command.py::test_a_finished_session_has_nothing_left_to_do",
-            "tests/sessions/test_command.py::test_cut_at_every_byte_of_a_trial_it_goes_on",
-        ),
-    ),
-)
 
 
 def replay(

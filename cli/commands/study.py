@@ -17,7 +17,6 @@ import typer
 
 from ...core.errors import SpanLabError
 from ...core.event_loop import ENDING, catching
-from ...core.verdicts import VerdictRule
 from ..options import DataOption, progress_bar, with_display
 from .listing import print_table
 
@@ -54,25 +53,6 @@ ExistingOption = Annotated[
 DialogOption = Annotated[
     bool, typer.Option("--dialog/--no-dialog", help="studies: ask in a window when no participant is given")
 ]
-
-VERDICTS = (
-    VerdictRule(
-        name="a study is fine",
-        says=("… is fine (… paradigm…, … session",),
-        rests_on=(
-            "the study file, the check of each of its paradigms, its answer keys, and a plan of every paradigm in every"
-            " group"
-        ),
-        says_no_when=(
-            "any of these is refused: an unknown key, a level that a paradigm lacks, an answer without a key, a "
-            "balance that the chosen levels cannot have"
-        ),
-        tests=(
-            "tests/cli/test_starting.py::test_a_new_study_is_right",
-            "tests/sessions/studies/test_files.py::test_balance_that_the_chosen_levels_cannot_have_is_told_by_check",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanlab.analysis.means import Apart, Contrast, place_of
-from spanlab.core import SpanLabError, VerdictRule, __version__, as_object
+from spanlab.core import SpanLabError, __version__, as_object
 from spanlab.sessions import find_sessions, read_session
 
 from .measures import (
@@ -37,48 +37,6 @@ UNREAD = "too many replies could not be read: no verdict"
 _WORDS = {"within the margin": "same", "beyond the margin": "differs", "undecided": "undecided"}
 #: kinds of agents that stand for people
 _PEOPLE = frozenset({"participant", "simulated"})
-
-VERDICTS = (
-    VerdictRule(
-        name="a benchmark's effect is that of people",
-        says=(
-            "=same",
-            "=differs",
-            "=undecided",
-            "people's spread unknown: no verdict",
-            "too many replies could not be read: no verdict",
-            "… effects: … same, … differ, … undecided, … without a verdict",
-        ),
-        rests_on=(
-            "two one-sided tests at 5 % of the difference from raw answers (people of a laboratory, or published"
-            " answers of models), against the margin of the suite's file. A slope of an agent whose answers are all"
-            " alike counts as known exactly; its share of right answers does not"
-        ),
-        says_no_when=(
-            "the whole 90 % interval of the difference lies beyond the margin (differs); either test does not reject"
-            " (undecided); of published means the spread is unknown, and there is no verdict, nor where sessions and"
-            " conditions of which more than 20 % of the replies could not be read leave too few others (unless"
-            " --accept-unread is given)"
-        ),
-        tests=(
-            "extensions/benchmark/tests/test_benchmark.py::test_a_model_like_people_is_the_same",
-            "extensions/benchmark/tests/test_benchmark.py::test_a_guesser_differs",
-        ),
-    ),
-    VerdictRule(
-        name="a card is what its record says",
-        says=("… is what … says: every number was computed again", "… is not what … says"),
-        rests_on="every number, word and hash of the card, computed again from the sessions and their events",
-        says_no_when=(
-            "one of them differs, a session is missing, a cell of a table is another one than its events give, or an"
-            " agent and its settings have another hash"
-        ),
-        tests=(
-            "extensions/benchmark/tests/test_benchmark.py::test_a_card_is_computed_again_from_its_record",
-            "extensions/benchmark/tests/test_benchmark.py::test_a_changed_number_and_a_changed_record_are_found",
-        ),
-    ),
-)
 
 
 def judge(effect: Effect, agent: Contrast, other: Contrast) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from spanlab.analysis.stats import Margin, holm
-from spanlab.core import SpanLabError, VerdictRule, as_object
+from spanlab.core import SpanLabError, as_object
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,25 +29,6 @@ BETTER, WORSE, NO_DIFFERENCE, ALIKE = (
     "alike within {}",
 )
 
-VERDICTS = (
-    VerdictRule(
-        name="known trials",
-        says=("better on the known trials", "worse on the known trials", "no difference shown", "alike within …"),
-        rests_on=(
-            "the difference of the shares of right answers of known and fresh trials within their levels (Welch or"
-            " Student, whichever has the larger error), p below 5 %, corrected for all models of the command (Holm);"
-            " and two one-sided tests at 5 % where a margin was declared"
-        ),
-        says_no_when=(
-            "p is 5 % or more; alike only if the 90 % interval lies within the margin; with fewer than 5 trials of a"
-            " kind, more than 20 % unread replies or scores that do not vary, nothing is said"
-        ),
-        tests=(
-            "extensions/contamination/tests/test_contamination.py::test_a_model_that_knows_the_published_trials_is_found",
-            "extensions/contamination/tests/test_contamination.py::test_a_model_that_is_as_good_on_fresh_trials_is_not_accused",
-        ),
-    ),
-)
 _FEWEST = 5
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from spanlab.analysis.data import plural
-from spanlab.core import VerdictRule, grouped
+from spanlab.core import grouped
 
 from .likelihood import Fit, fit, folds, held_out, holds, limits, single_thread
 from .models import Model
@@ -28,35 +28,6 @@ RECOGNISED = 0.8
 #: many log units in all: below, standard errors are not to be trusted (Sivula, Magnusson & Vehtari,
 #: 2020, arXiv:2008.10296).
 _ALPHA, _LEAST = 0.05, 4.0
-
-VERDICTS = (
-    VerdictRule(
-        name="models that a design can tell",
-        says=("This design tells … from …", "This design cannot tell … from …"),
-        rests_on=(
-            "answers simulated from both fitted models in the fitted design, fitted by both, the smaller AICc taken"
-        ),
-        says_no_when="one of the two is recognised in less than 80% of its own simulated answerers",
-        tests=(
-            "extensions/fitting/tests/test_comparing.py::test_a_design_that_tells_slots_from_resources",
-            "extensions/fitting/tests/test_comparing.py::test_a_design_that_cannot_tell_slots_from_resources",
-        ),
-    ),
-    VerdictRule(
-        name="model that predicts better",
-        says=("… predicts new answers better than …", "The answers do not decide between … and …"),
-        rests_on=(
-            "log likelihoods of held-out answers under both models, in pairs: of people, or of trials of one answerer"
-        ),
-        says_no_when=(
-            "the two-sided t test over these units has p of .05 or more, or the difference is below 4 log units in all"
-        ),
-        tests=(
-            "extensions/fitting/tests/test_comparing.py::test_the_model_of_the_answers_predicts_better",
-            "extensions/fitting/tests/test_comparing.py::test_models_that_say_the_same_are_not_decided_between",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanlab.analysis.report import PageColumn, ReportSection, page_table
-from spanlab.core import SpanLabError, VerdictRule, write_whole
+from spanlab.core import SpanLabError, write_whole
 
 if TYPE_CHECKING:
     from spanlab.analysis.report import PageTable, SectionRequest
@@ -28,19 +28,6 @@ if TYPE_CHECKING:
 FILE, FORMAT = "models-of-memory.json", 1
 #: Answerers of a group that the tables list one by one.
 _MOST = 40
-
-VERDICTS = (
-    VerdictRule(
-        name="fits that are of other answers",
-        says=("… the models were fitted to other answers than those of this page, and are not shown. …",),
-        rests_on="a hash of who answered what, of the answers that were fitted and of those of the report",
-        says_no_when="every answer is the same: then the fits are shown. One answer more, less or other turns it round",
-        tests=(
-            "extensions/fitting/tests/test_saved.py::test_a_section_does_not_show_fits_of_other_answers",
-            "extensions/fitting/tests/test_saved.py::test_fits_of_the_same_answers_are_shown",
-        ),
-    ),
-)
 
 
 def digest(everybody: Sequence[Answerer]) -> str:

@@ -1,1 +1,1 @@
-"""Before and after the data: power, a preregistration, and the text of a Methods section."""
+"""Before and after the data: power, and the text of a Methods section."""

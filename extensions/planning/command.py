@@ -284,15 +284,12 @@ def methods(
     data: Annotated[
         list[str],
         typer.Argument(
-            help=f"{DATA_HELP}; with --preregistration a paradigm, its file, or the file of a study", metavar="DATA..."
+            help=f"{DATA_HELP}; with --before a paradigm, its file, or the file of a study", metavar="DATA..."
         ),
     ],
-    preregistration: Annotated[
+    before: Annotated[
         bool,
-        typer.Option(
-            "--preregistration",
-            help="write the text of a preregistration instead, from a paradigm or a study; gaps to fill in are marked",
-        ),
+        typer.Option("--before", help="write it before there are data, from a paradigm or a study"),
     ] = False,
     by: Annotated[
         str | None,
@@ -312,13 +309,11 @@ def methods(
     from spanlab.analysis.stats import read_margins
 
     margins, rules = read_margins(margin or ()), read_rules(exclude)
-    if preregistration:
-        from .preregistration import preregistration as text_of
+    if before:
+        from .before import methods_before
 
         if len(data) != 1:
-            raise SpanLabError(
-                "--preregistration takes one paradigm or one study; several paradigms are named in a study file"
-            )
+            raise SpanLabError("--before takes one paradigm or one study; several paradigms are named in a study file")
         for option, given in (
             ("--by", by is not None),
             ("--map", bool(columns)),
@@ -326,10 +321,8 @@ def methods(
             ("--pilot", pilot),
         ):
             if given:
-                raise SpanLabError(
-                    f"{option} is about data; a preregistration is made from a paradigm or a study alone"
-                )
-        text = text_of(data[0], rules, exclude, margins)
+                raise SpanLabError(f"{option} is about data; with --before there are none")
+        text = methods_before(data[0], rules, exclude, margins)
     else:
         text = _methods_of([Path(one) for one in data], rules, columns, practice, pilot, margins, by)
     if output is None:

@@ -27,7 +27,7 @@ import pandas as pd
 from spanlab.analysis.data import Scored, plural
 from spanlab.analysis.means import LEVEL, NEAR, are_rare, contrast, least_variances
 from spanlab.analysis.stats import Mixed, wilson
-from spanlab.core import SpanLabError, VerdictRule
+from spanlab.core import SpanLabError
 
 from .planned_measures import chosen_conditions, design_in_words
 
@@ -37,29 +37,6 @@ _AT_ONCE = 4_000_000
 COLUMNS = ("people", "trials", "power", "se", "size", "size_se", "alike", "alike_se", "n_simulated")
 #: Nodes of Gauss and Hermite for the mean over people and items.
 _NODES = 61
-
-VERDICTS = (
-    VerdictRule(
-        name="power",
-        says=(
-            "… people, with a power of …",
-            "no number of people that was asked for has a power of …",
-            "the simulation is not sure of it",
-        ),
-        rests_on=(
-            "simulated studies with the planned difference, tested as a page tests them; the size of the test stands"
-            " beside"
-        ),
-        says_no_when=(
-            "the share of studies that find it is below the power that was asked for; it is called unsure where the "
-            "share's score interval reaches below"
-        ),
-        tests=(
-            "extensions/planning/tests/test_power.py::test_a_power_is_sure_only_where_so_many_simulations_show_it",
-            "extensions/planning/tests/test_power.py::test_where_nobody_would_find_it_no_number_of_people_is_enough",
-        ),
-    ),
-)
 
 
 class Planned(Protocol):

@@ -11,22 +11,9 @@ from typing import Any
 
 from spanlab.agents import Response
 from spanlab.agents.chat import READER, ChatSettings, Reply, read_reply
-from spanlab.core import SpanLabError, VerdictRule, as_tuple, json_line, whole_folder
+from spanlab.core import SpanLabError, as_tuple, json_line, whole_folder
 from spanlab.sessions import Session, TakenTrial, judge, same_trials, taken_trials, write_info
 from spanlab.sessions.record import PARTS, read_events, write_responses
-
-VERDICTS = (
-    VerdictRule(
-        name="replies are read as they were",
-        says=("every reply is read as it was", "… of … replies are read otherwise"),
-        rests_on="every stored reply of the session, read by today's reader with the session's settings",
-        says_no_when="another answer is read in one of them, or none where there was one",
-        tests=(
-            "extensions/rescoring/tests/test_rescoring.py::test_replies_that_today_s_reader_has_read_are_read_as_they_were",
-            "extensions/rescoring/tests/test_rescoring.py::test_what_another_reader_recorded_is_read_otherwise_and_told",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from typing_extensions import override
 
-from spanlab.core import SpanLabError, VerdictRule, __version__, whole_folder, write_json
+from spanlab.core import SpanLabError, __version__, whole_folder, write_json
 from spanlab.exchange import Format, Place, Report, Side, counted
 from spanlab.sessions.record import (
     PARTS,
@@ -86,22 +86,6 @@ _PARTICIPANTS = {
 }
 #: of studies with groups alone
 _GROUP = {"group": {"Description": "group of the participant in the study; n/a for who belongs to none"}}
-
-VERDICTS = (
-    VerdictRule(
-        name="an exported BIDS data set is valid",
-        says=("… of events, … of answers",),
-        rests_on=(
-            "the BIDS validator, which the tests run over golden sessions of every kind where it is installed; the"
-            " export does not run it"
-        ),
-        says_no_when="a file, a column or a description is not as BIDS has it: the validator names it",
-        tests=(
-            "extensions/standards/tests/test_bids.py::test_the_validator_finds_no_error_and_no_warning_that_could_be_avoided",
-            "extensions/standards/tests/test_bids.py::test_the_validator_finds_a_column_that_has_another_name",
-        ),
-    ),
-)
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ from spanlab.agents import Response
 from spanlab.core import (
     PARTICIPANT,
     SpanLabError,
-    VerdictRule,
     as_object,
     as_tuple,
     grouped,
@@ -95,25 +94,6 @@ _RELOADED = "reloaded"
 _NOTES = tuple(one.name for one in fields_of(Notes))
 #: and whether every score has it
 _SCORED = {one.name: one.required for one in fields_of(Score)}
-
-VERDICTS = (
-    VerdictRule(
-        name="imported trials are the original ones",
-        says=("… answered item", "it was imported before"),
-        rests_on=(
-            "trials that are made again from the seeds and levels of a data set, held against its answers, line by line"
-        ),
-        says_no_when=(
-            "a column is missing, or a trial or an answer does not come out as the data set has it: nothing is"
-            " imported, or with --skip-malformed the other sessions alone. Where seeds were left out on purpose, a note"
-            " says that the trials cannot be made again"
-        ),
-        tests=(
-            "extensions/standards/tests/test_bids_import.py::test_what_was_exported_comes_back_column_by_column",
-            "extensions/standards/tests/test_bids_import.py::test_what_does_not_come_out_is_told_with_its_place_and_leaves_nothing",
-        ),
-    ),
-)
 
 
 class BidsReading(Options):

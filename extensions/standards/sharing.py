@@ -20,7 +20,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
-from spanlab.core import SpanLabError, VerdictRule, kind_named, whole_file
+from spanlab.core import SpanLabError, kind_named, whole_file
 from spanlab.exchange import Flag, Options, Place, Report, counted
 from spanlab.sessions.record import (
     COLUMNS,
@@ -62,83 +62,6 @@ _WHO = (
         "number of the session among those of the participant in this data set, in the order in which they began",
     ),
     Column("study_session", "integer", "number of the session of the study; empty outside of studies"),
-)
-
-VERDICTS = (
-    VerdictRule(
-        name="every session is shared",
-        says=(
-            "… sessions of … participants, … rows",
-            "has no finished trial, and is left out",
-            "… large session … left out",
-            "sessions of machines are left out",
-            "not finished: the finished trials are shared",
-        ),
-        rests_on="the finished trials of all sessions in the folders that are named",
-        says_no_when=(
-            "a session has no finished trial, was set aside and taken again, may tell who took part (with "
-            "--pseudonymous), or is of a machine or a large one in a format that does not take these: a NOTE says so"
-        ),
-        tests=(
-            "extensions/standards/tests/test_psychds.py::test_sessions_of_every_kind_keep_the_rules_and_their_answers",
-            "extensions/standards/tests/test_bids.py::test_sessions_without_a_finished_trial_are_left_out_and_named",
-        ),
-    ),
-    VerdictRule(
-        name="pseudonyms tell nobody",
-        says=(
-            "pseudonyms were drawn at random, and no table of them is kept",
-            "participants keep their own identifiers",
-            "links pseudonyms to people: do not share it",
-        ),
-        rests_on=(
-            "numbers drawn at random for everybody, unless a key file keeps them or real identifiers are asked for"
-        ),
-        says_no_when="a key file is kept, or identifiers stay: a NOTE says so",
-        tests=(
-            "extensions/standards/tests/test_sharing.py::test_pseudonyms_are_drawn_anew_for_every_data_set_and_no_table_of_them_is_kept",
-            "extensions/standards/tests/test_sharing.py::test_a_key_file_and_real_identifiers_are_said",
-        ),
-    ),
-    VerdictRule(
-        name="nobody is named by the seeds of a data set",
-        says=("Seeds and identifiers of trials are left out…", "Their seeds are shared: …"),
-        rests_on=(
-            "whether the record of each session says that its seed was drawn at random (`seed_from`: `independent`)"
-        ),
-        says_no_when=(
-            "a session of a participant does not say so, or a machine has the trials of such a session: its seeds and"
-            " trial identifiers are left out"
-        ),
-        tests=(
-            "extensions/standards/tests/test_pseudonyms.py::test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared",
-            "extensions/standards/tests/test_pseudonyms.py::test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again",
-        ),
-    ),
-    VerdictRule(
-        name="a data set is pseudonymous",
-        says=(
-            "NOT PSEUDONYMOUS: … with seeds that may tell who took part (they are of an older version, or were given)…",
-            (
-                "… with seeds that may tell who took part (they are of an older version, or were given): left out"
-                " (--pseudonymous)"
-            ),
-            "Right answers and levels follow from the seed: … see from them whether it is right",
-            "--pseudonymous leaves these sessions out; …",
-        ),
-        rests_on=(
-            "a dictionary attack: the trials of every candidate, made again from the identifier, against those of the"
-            " data set"
-        ),
-        says_no_when=(
-            "one session's trials follow from an identifier or a seed that was given: a note and the README say that"
-            " the data are not pseudonymous"
-        ),
-        tests=(
-            "extensions/standards/tests/test_pseudonyms.py::test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_left_out",
-            "extensions/standards/tests/test_pseudonyms.py::test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said",
-        ),
-    ),
 )
 
 

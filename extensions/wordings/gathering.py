@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.core import SpanLabError, VerdictRule, as_object
+from spanlab.core import SpanLabError, as_object
 
 from .model import FEWEST, Components, Pooled, components, pooled
 
@@ -24,25 +24,6 @@ if TYPE_CHECKING:
 #: nobody.
 WITHHELD = 0.20
 _LEVEL = 0.05
-
-VERDICTS = (
-    VerdictRule(
-        name="better whatever the wording",
-        says=("better", "worse", "no difference shown"),
-        rests_on=(
-            "the interval of the difference of two models over random wordings and trials, with Holm's correction over"
-            " the pairs of a paradigm"
-        ),
-        says_no_when=(
-            "the corrected p is 5 % or more; with fewer than three common wordings, or more than 20 % unread replies,"
-            " nothing is said"
-        ),
-        tests=(
-            "extensions/wordings/tests/test_gathering.py::test_a_model_that_is_better_in_every_wording_is_better",
-            "extensions/wordings/tests/test_gathering.py::test_a_model_that_is_better_in_one_wording_only_is_not_called_better",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

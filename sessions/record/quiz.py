@@ -7,27 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.verdicts import VerdictRule
 from .events import Event
 from .session_info import QuizRule
 
 #: what an assistant may decide about somebody who has not passed
 AGAIN, GO_ON = "again", "go_on"
-
-VERDICTS = (
-    VerdictRule(
-        name="a quiz was passed",
-        says=("quiz passed (…)", "quiz not passed… (…)", "the quiz was not passed: … of … right in attempt …"),
-        rests_on="the share of right answers in the last finished attempt, against the criterion",
-        says_no_when=(
-            "the share is below the criterion; the words that follow say whether the participant went on, left or waits"
-        ),
-        tests=(
-            "tests/sessions/studies/test_quiz.py::test_a_quiz_is_taken_again_until_it_is_passed",
-            "tests/sessions/studies/test_quiz.py::test_without_success_the_session_goes_on_and_the_record_says_so",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

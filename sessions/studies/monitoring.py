@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from ..record.columns import implausible_in, read_displays, replacements
 from ..record.events import Event
 from ..record.quiz import quiz_of
@@ -40,20 +39,6 @@ LATEST = 10
 
 State = Literal["running", "silent", "interrupted", "not begun", "dropped out", "refused", "unreadable", "finished"]
 STATES: tuple[State, ...] = get_args(State)
-
-VERDICTS = (
-    VerdictRule(
-        name="a session is finished or interrupted",
-        says=("… interrupted, … finished", "… interrupted", "… finished"),
-        rests_on="the events of the record, and when the last of them was written",
-        says_no_when="trials are left, and the record does not say that the session is over; without a sign for a "
-        "while it is called silent, and an interruption is named with its reason",
-        tests=(
-            "tests/sessions/studies/test_monitoring.py::test_a_session_is_seen_while_it_runs_and_nothing_is_written",
-            "tests/sessions/studies/test_monitoring.py::test_one_that_is_interrupted_and_one_of_which_nothing_is_heard",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

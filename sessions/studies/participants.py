@@ -20,7 +20,6 @@ from typing import Any, Literal, Protocol, get_args
 from ...core.atomic_files import append_line, json_line, make_folder, only_writer, read_lines, sync_folder, write_whole
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
-from ...core.verdicts import VerdictRule
 from ..session import utc_now
 
 #: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the
@@ -33,19 +32,6 @@ _PATIENCE_S = 20.0
 _GONE = ".withdrawn-"
 _MOST = 1_000_000
 _BLANKS = {" ": "blank", "\n": "line_break", "\t": "tab"}
-
-VERDICTS = (
-    VerdictRule(
-        name="everything of a participant was removed",
-        says=("… withdrawn", "withdrew …, … removed"),
-        rests_on="the folders of the participant, and the list of participants",
-        says_no_when="nobody said yes, or somebody sits at the screen; a removal that was cut short is completed",
-        tests=(
-            "tests/sessions/studies/test_status.py::test_withdrawing_removes_everything_and_leaves_a_note",
-            "tests/sessions/studies/test_status.py::test_nothing_is_removed_without_a_yes",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,27 +7,10 @@ from pathlib import Path
 
 from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
-from ...core.verdicts import VerdictRule
 from .groups import REFUSED, group_counts
 from .participants import KINDS, Person, people, size_of, unknown
 from .study import Study
 from .visit_files import State, completed, read_head, read_journal, refused, runs, skipped, states
-
-VERDICTS = (
-    VerdictRule(
-        name="somebody has finished",
-        says=("… through with every session",),
-        rests_on="the order of each session, and the finished trials of each of its paradigms",
-        says_no_when=(
-            "a paradigm of the order lacks a trial and was not skipped by the assistant, a session was not begun, or"
-            " the record is damaged"
-        ),
-        tests=(
-            "tests/sessions/studies/test_status.py::test_the_table_says_how_far_everybody_is",
-            "tests/sessions/studies/test_status.py::test_a_damaged_record_does_not_hide_the_others",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

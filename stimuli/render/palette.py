@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Literal
 
-from ...core.verdicts import VerdictRule
 from ..scene import COLOURS, Colour, Primitive, Scene
 
 PaletteName = Literal["published", "safe"]
@@ -18,25 +17,6 @@ PALETTES: dict[str, Mapping[Colour, Colour]] = {
     "published": {},
     "safe": {COLOURS["red"]: (213, 62, 0), COLOURS["green"]: (0, 168, 140)},
 }
-
-VERDICTS = (
-    VerdictRule(
-        name="a palette is safe",
-        says=("safe for those who cannot tell red from green",),
-        rests_on=(
-            "the distance in CIELAB of red and green, and of each from the background, as people with each kind of"
-            " red-green blindness see them"
-        ),
-        says_no_when=(
-            "red and green are 40 or less apart for any of them, as the published colours are, or one of the two is 20"
-            " or less from the background"
-        ),
-        tests=(
-            "tests/agents/human/test_pages.py::test_the_safe_palette_can_be_told_apart",
-            "tests/agents/human/test_pages.py::test_the_published_colours_are_not_safe",
-        ),
-    ),
-)
 
 
 def recoloured(scene: Scene, palette: Mapping[Colour, Colour]) -> Scene:

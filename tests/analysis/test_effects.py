@@ -706,10 +706,3 @@ def test_an_estimator_of_ones_own_computes_the_numbers_of_an_effect() -> None:
     assert halved.averages is halved.sensitivity is None
     assert len(trends(whole, scored, "vsr"))
     assert not len(trends(halved, scored, "vsr"))  # nobody has said how it would be tested
-
-
-@pytest.mark.parametrize("former", ["value", "guessing", "without", "without_label", "sums", "make", "sensitivity"])
-def test_an_effect_that_is_declared_as_it_was_before_estimators_is_told_what_to_write(former: str) -> None:
-    parameters: dict[str, Any] = {**_BY_SET_SIZE, former: "rt_ms"}
-    with pytest.raises(SpanLabError, match=f"'halved' says .* by 'estimator', and no longer by {former}"):
-        Effect(**parameters)

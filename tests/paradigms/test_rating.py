@@ -25,7 +25,7 @@ from spanlab.analysis.data.scoring import sort_rows
 from spanlab.analysis.figures.prospects import prospects
 from spanlab.analysis.report import folder as report_folder
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.extensions.planning.preregistration import preregistration
+from spanlab.extensions.planning.before import methods_before
 from spanlab.paradigms import AnswerKeys, Ask, Paradigm, Percept, compile_trial, load_paradigm
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Rating
@@ -191,7 +191,7 @@ def test_figures_of_confidence_are_foreseen_and_on_the_page(
         compile_trial(sure, {"list_length": 2 + 2 * (seed % 2)}, seed) for seed in range(8)
     ).to_pandas()
     assert {"calibration", "roc", "zroc"} <= {*prospects(foreseen, "sure").figures}
-    text = preregistration(str(tmp_path / "sure.yaml"))
+    text = methods_before(str(tmp_path / "sure.yaml"))
     assert "ROC from ratings of confidence: The area under the curve" in text
     assert "Dorfman, D. D." in text
     session = take(tmp_path, sure, make_agent("capacity:2"), 40, seed=3)

@@ -9,35 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ....core.verdicts import VerdictRule
 from ..messages import Reply, Taken
 from ..transport.faults import Fault
 from ..transport.request_limits import RequestLimits
 from .expected import CHARACTERS_PER_TOKEN, Expected
 from .totals import Prices, Totals, duration, money, short, summary
-
-VERDICTS = (
-    VerdictRule(
-        name="the cost is within its limit",
-        says=(
-            "… is reached: … was spent",
-            "… is reached: … tokens were taken",
-            "a limit of cost or tokens cannot be kept",
-        ),
-        rests_on=(
-            "what replies have cost, what is under way, and what one more request can take; lost requests are reckoned"
-            " as paid for"
-        ),
-        says_no_when=(
-            "one more request could go beyond the limit (it is passed by one request at most), or the server does not"
-            " count tokens"
-        ),
-        tests=(
-            "tests/agents/chat/cost/test_account.py::test_a_limit_is_passed_by_no_more_than_one_request",
-            "tests/agents/chat/cost/test_account.py::test_a_server_that_does_not_count_cannot_keep_a_limit",
-        ),
-    ),
-)
 
 
 class _Pace:

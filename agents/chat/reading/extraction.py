@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Literal
 
 from ....core.errors import SpanLabError
-from ....core.verdicts import VerdictRule
 from ....paradigms import Answer, ResponseKind
 from ....paradigms.responses import Rating, SerialOrder
 from ....paradigms.responses.wording import DASH_END, HEAD_END, alike, negated, undressed
@@ -80,21 +79,6 @@ _SHOULD_BE = re.compile(r"\A\W*(?:so )?it (?:should|must) be (?=\W*\d)", re.IGNO
 #: How far back it is looked whether an announcement is denied, how many heads of a line may be the
 #: answer, and in how many words there are no reasons.
 _BACK, _HEADS, _FEW = 80, 20, 3
-
-VERDICTS = (
-    VerdictRule(
-        name="a reply names an answer",
-        says=("invalid", "unread"),
-        rests_on="the words of a reply and the allowed answers of the question",
-        says_no_when=(
-            "it names no allowed answer, or two of them, or denies the one that it names: the answer is invalid"
-        ),
-        tests=(
-            "tests/agents/chat/reading/test_extraction.py::test_tolerance_reads_an_answer_in_any_dress",
-            "tests/agents/chat/reading/test_extraction.py::test_two_answers_and_denied_ones_are_none",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Any
 
 from ....core.locale import FALLBACK, sentence
-from ....core.verdicts import VerdictRule
 from ..input.keyboard import Backend, Keyboard
 from .file import DisplayFile
 from .lettering import PictureStore, TextBlock, set_text
@@ -22,19 +21,6 @@ from .window import LabWindow, Screen
 
 #: Seconds before each refresh at which waiting ends, as in sessions.
 _GUARD = 0.003
-
-VERDICTS = (
-    VerdictRule(
-        name="the refresh rate is known",
-        says=("the refresh rate cannot be known: flips do not wait for the screen",),
-        rests_on="the times of several hundred flips",
-        says_no_when="flips do not wait for the screen: no rate is given, and durations are paced by the clock",
-        tests=(
-            "tests/agents/human/test_timing.py::test_a_missed_refresh_does_not_spoil_the_rate",
-            "tests/agents/human/test_timing.py::test_without_vsync_no_rate_is_guessed",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

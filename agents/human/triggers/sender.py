@@ -12,28 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....core.errors import SpanLabError
-from ....core.verdicts import VerdictRule
 from .address import Address
 from .ports import Port, PortLost, open_port
 
 #: Seconds for which the line rests between two codes that need not come at once.
 REST = 0.001
-
-VERDICTS = (
-    VerdictRule(
-        name="all trigger codes went out",
-        says=("takes no more trigger codes (…)",),
-        rests_on="what the port took of each code, with its time",
-        says_no_when=(
-            "the port failed: the session stops after the trial, or goes on if it was meant to, and the record says"
-            " which codes are lost"
-        ),
-        tests=(
-            "tests/agents/human/triggers/test_ports.py::test_every_code_is_on_the_wire_once_in_the_order_told",
-            "tests/agents/human/triggers/test_ports.py::test_a_port_that_dies_loses_codes_and_says_so_once",
-        ),
-    ),
-)
 
 
 @dataclass(slots=True)

@@ -20,7 +20,6 @@ import numpy as np
 import torch
 
 from ....core.errors import SpanLabError
-from ....core.verdicts import VerdictRule
 from ....paradigms import is_model_step, plan_dataset
 from ....paradigms.identity import stream
 from ....paradigms.network_view import classes_of
@@ -47,22 +46,6 @@ if TYPE_CHECKING:
 
 #: Frames of each paradigm from which the retina's components are found.
 _RETINA_STEPS = 4000
-
-VERDICTS = (
-    VerdictRule(
-        name="a resumed training is the uninterrupted one",
-        says=("the time limit of … minutes was reached at step …",),
-        rests_on="weights, the state of the optimiser and of all random streams, to the bit",
-        says_no_when=(
-            "the config is another one, or the state is missing or damaged: it is not resumed; a run that ends at its"
-            " time limit says so"
-        ),
-        tests=(
-            "tests/agents/network/test_training.py::test_a_resumed_run_is_the_uninterrupted_one_to_the_bit",
-            "tests/agents/network/test_training.py::test_a_run_with_another_config_or_a_damaged_state_is_not_resumed",
-        ),
-    ),
-)
 
 
 def check_lengths(network: Network, training_data: TrainingData) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from spanlab.core import VerdictRule
 from spanlab.paradigms import Percept
 
 from .reports import DisplayReport, StepReading, StepReport
@@ -35,26 +34,6 @@ _LONGEST_REFRESH_MS = 34.0
 #: Reaction times of less than a refresh happen by chance. From so many on, and this share of all,
 #: they do not.
 _TOO_OFTEN, _SHARE = 3, 0.1
-
-VERDICTS = (
-    VerdictRule(
-        name="a time of a page cannot be true",
-        says=("in …, times cannot be true (…)", "… with times that cannot be true"),
-        rests_on=(
-            "when the server said that the trial begins and when each step was reported, by the server's clock, against"
-            " the durations of its displays and the times that the page reports"
-        ),
-        says_no_when=(
-            "the report comes 250 ms and 1% of the time or more before its displays can be over, tells of so much more"
-            " time than has passed, or has a press before its question or displays out of order; or a tenth of the"
-            " answers, and three at least, come within a refresh of their question"
-        ),
-        tests=(
-            "extensions/browser/tests/test_evidence.py::test_scripts_that_cheat_are_marked",
-            "extensions/browser/tests/test_evidence.py::test_honest_sessions_are_not_marked",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(spanlab:
     assert (status, printed) == (0, spanlab("plan", tmp_path / "pilot.parquet", *few)[1])
     text = spanlab("methods", "own.csv", "--map", "subject=participant,accuracy=correct")[1]
     assert "10 people took part" in text
-    assert "--map is about data" in spanlab("methods", "vsr", "--preregistration", "--map", "subject=participant")[2]
+    assert "--map is about data" in spanlab("methods", "vsr", "--before", "--map", "subject=participant")[2]
     nothing = spanlab("plan", "--accuracy", "75%", "--difference", "-5points", "--map", "subject=participant")[2]
     assert "--map is about data, and none are named" in nothing
 
@@ -299,18 +299,17 @@ def test_methods_of_a_table_claim_nothing_of_sessions(spanlab: Run, tmp_path: Pa
     assert "hash" not in text
 
 
-def test_a_preregistration_is_made_before_there_are_data(spanlab: Run, tmp_path: Path) -> None:
-    status, text, _ = spanlab("methods", "vsr", "--preregistration")
+def test_the_methods_are_written_before_there_are_data(spanlab: Run, tmp_path: Path) -> None:
+    status, text, _ = spanlab("methods", "vsr", "--before")
     assert status == 0
-    assert text.count("[FILL IN: ") >= 7
+    assert text.count("[not decided: ") == 2
     assert "A session has 40 trials in 1 block." in text
     assert "list length: 2 (5), 3 (5)" in text
     assert "correct ~ agent * list_length + random effects" in text
     assert "vsr: correct by serial position" in text
-    study = spanlab("methods", GOLDEN / "studies" / "study.yaml", "--preregistration", "--margin", "5points")[1]
-    assert "Study: Two short tasks" in study
+    study = spanlab("methods", GOLDEN / "studies" / "study.yaml", "--before", "--margin", "5points")[1]
+    assert "The study is Two short tasks" in study
     assert "within 5 points" in study
-    assert "FILL IN: margins" not in study
     assert "Groups are compared" not in study
     text = (
         (GOLDEN / "studies" / "study.yaml").read_text(encoding="utf-8").replace("../own.yaml", str(GOLDEN / "own.yaml"))
@@ -318,16 +317,16 @@ def test_a_preregistration_is_made_before_there_are_data(spanlab: Run, tmp_path:
     (tmp_path / "groups.yaml").write_text(
         f"{text}\ngroups: [control, {{name: training, people: 12}}]\n", encoding="utf-8"
     )
-    grouped = spanlab("methods", tmp_path / "groups.yaml", "--preregistration")[1]
-    assert "* control: all paradigms." in grouped
-    assert "number of people in each group (the study file allows 12 in training)" in grouped
+    grouped = spanlab("methods", tmp_path / "groups.yaml", "--before")[1]
+    assert "control takes all paradigms" in grouped
+    assert "training (12 people) takes all paradigms" in grouped
     assert "Groups are compared between people" in grouped
     for arguments, why in (
         (("vsr", "cd"), "one paradigm or one study"),
         (("nothing",), "nothing"),
         (("vsr", "--by", "set_size"), "--by is about data"),
     ):
-        status, _, complaint = spanlab("methods", *arguments, "--preregistration")
+        status, _, complaint = spanlab("methods", *arguments, "--before")
         assert status == 1
         assert why in complaint
 
@@ -357,6 +356,8 @@ def test_a_preregistration_is_made_before_there_are_data(spanlab: Run, tmp_path:
         ),
     ],
 )
-def test_a_preregistered_design_is_that_of_every_session(spanlab: Run, tmp_path: Path, entry: str, said: str) -> None:
+def test_a_design_that_is_written_before_is_that_of_every_session(
+    spanlab: Run, tmp_path: Path, entry: str, said: str
+) -> None:
     (tmp_path / "study.yaml").write_text(f"study: one\ntitle: One\nparadigms:\n  - {entry}\n", encoding="utf-8")
-    assert said in spanlab("methods", "study.yaml", "--preregistration")[1]
+    assert said in spanlab("methods", "study.yaml", "--before")[1]

@@ -11,67 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from spanlab.core import VerdictRule, __version__, write_whole, written_in
+from spanlab.core import __version__, write_whole, written_in
 
 #: What became of a table or a figure: the same; not the same, by so much; too few trials to tell;
 #: drawn from what is at hand, with nothing published to hold it against; not to be had.
 Verdict = Literal["same", "differs", "not resolved", "ours alone", "not available here"]
 _ORDER: Sequence[Verdict] = ("same", "differs", "not resolved", "ours alone", "not available here")
-
-VERDICTS = (
-    VerdictRule(
-        name="a table is as published",
-        says=(
-            "all … rows are as published",
-            "same all … rows are as published",
-            "differs … of … rows are as published",
-            "… of … rows are as published",
-            "same the printed numbers are rounded to halves of a million",
-            "same … rows agree to the fourth digit",
-            "… cells differ",
-            "=same",
-            "=differs",
-        ),
-        rests_on=(
-            "every printed value of a table or figure, held against what SpanLab gets from the same data or from"
-            " networks at hand"
-        ),
-        says_no_when="one row differs: the table differs, the row says by how much",
-        tests=(
-            "extensions/replication/tests/test_pages.py::test_the_tables_of_worm_that_need_no_network",
-            "extensions/replication/tests/test_pages.py::test_verdicts_say_how_many_rows_differ",
-        ),
-    ),
-    VerdictRule(
-        name="a row is as published",
-        says=("=same: …", "=differs: …", "=not resolved: …"),
-        rests_on=(
-            "one printed value, held against SpanLab's to the last printed digit, or within a margin that was fixed"
-            " before"
-        ),
-        says_no_when=(
-            "the two differ by more (differs, with the difference), too few trials were taken to tell, or a "
-            "network is not shown to do better than guess (not resolved)"
-        ),
-        tests=(
-            "extensions/replication/tests/test_pages.py::test_a_score_is_the_same_another_or_not_resolved",
-            "extensions/replication/tests/test_pages.py::test_the_tables_of_worm_that_need_no_network",
-        ),
-    ),
-    VerdictRule(
-        name="how many tables are as published",
-        says=("=… same, …", "=… differs, …", "=…; checks of the configuration: …"),
-        rests_on=(
-            "the verdicts of the page's tables and figures, counted; checks of the configuration apart, since they are"
-            " no results"
-        ),
-        says_no_when="one table is not as published: it is counted as differs or not resolved",
-        tests=(
-            "extensions/replication/tests/test_pages.py::test_checks_of_the_configuration_are_no_results",
-            "extensions/replication/tests/test_pages.py::test_a_page_is_one_file_that_opens_offline",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)

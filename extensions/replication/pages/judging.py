@@ -9,48 +9,12 @@ from importlib.resources import files
 
 import pandas as pd
 
-from spanlab.core import VerdictRule
-
 from .entries import Verdict
 
 #: Probability with which a network that guesses blindly would be taken for one that does not.
 LEVEL = 0.001
 #: More trials than this are not asked for.
 _MOST = 1_000_000
-
-VERDICTS = (
-    VerdictRule(
-        name="a score is the published one",
-        says=(
-            "the 95% interval is within … of it",
-            "some … trials would resolve it",
-            "more than … trials would be needed to resolve it",
-            "it has no interval",
-        ),
-        rests_on="the 95% interval of a score, against a margin around the printed value that was fixed before any run",
-        says_no_when=(
-            "the whole interval is outside the margin (differs), or reaches over its end (not resolved), as with few"
-            " trials"
-        ),
-        tests=(
-            "extensions/replication/tests/test_pages.py::test_a_score_is_the_same_another_or_not_resolved",
-            "extensions/replication/tests/test_pages.py::test_no_score_of_a_random_network_is_the_same",
-        ),
-    ),
-    VerdictRule(
-        name="a network is above the best blind guess",
-        says=("it is right in … of … answers, the best blind guess in …", "more trials would not change that"),
-        rests_on=(
-            "a one-sided t test over trials at .001 of its right answers, against those of the best blind "
-            "guess; where trials do not differ, the probability that a guess is as good in all of them"
-        ),
-        says_no_when="p is .001 or more, as for a network that guesses, or that is right in a few trials",
-        tests=(
-            "extensions/replication/tests/test_pages.py::test_who_knows_is_above_the_best_blind_guess",
-            "extensions/replication/tests/test_pages.py::test_who_guesses_is_not_above_the_best_blind_guess",
-        ),
-    ),
-)
 
 
 @cache
