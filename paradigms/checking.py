@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..stimuli import Stimulus
-from ..stimuli.kinds.sounds import refuse_sounds
+from ..stimuli.kinds.files import refuse_sounds
 from ..stimuli.render.pixels import drawn, picture
 from ..stimuli.scene import CANVAS
 from .balance import BalanceError

@@ -12,8 +12,8 @@ from ..core.locale import FALLBACK
 from ..core.locale import languages as spoken
 from ..core.registry import nearest
 from ..stimuli import Stimulus
+from ..stimuli.kinds.files import ShownSound
 from ..stimuli.kinds.lettering import Lines
-from ..stimuli.kinds.sounds import ShownSound
 from .language.diagnostics import listed
 from .language.expressions import varies
 from .language.yaml_source import Document, YamlPath

@@ -10,7 +10,7 @@ from ...core.errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind, WorkedExample
 from ...paradigms.identity import canonical
 from ...stimuli import Stimulus
-from ...stimuli.kinds.sounds import ShownSound
+from ...stimuli.kinds.files import ShownSound
 from ...stimuli.sound_files import wav_file
 from ..base import Sentences, TrialContext
 from .memory import Before, Past

@@ -10,8 +10,8 @@ from typing import Any
 from ...core.errors import SpanLabError
 from ...paradigms import Display
 from ...stimuli import Stimulus
+from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Tone
-from ...stimuli.kinds.sounds import ShownSound
 from ...stimuli.render.speaker import Audible, Playing, Speaker, no_sound, seconds_of
 
 #: Seconds before its display at which a sound is scheduled at the earliest.

@@ -13,7 +13,7 @@ from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
 from ...paradigms import NetworkView, Percept, Truth, is_model_step
 from ...stimuli import Stimulus
-from ...stimuli.kinds.sounds import refuse_sounds
+from ...stimuli.kinds.files import refuse_sounds
 from ...stimuli.render.pixels import network_frame
 from ..base import Agent, AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, member_for

@@ -14,7 +14,7 @@ from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
 from ...paradigms import NetworkView, Percept, Truth, is_model_step
 from ...stimuli import Stimulus
-from ...stimuli.kinds.sounds import refuse_sounds
+from ...stimuli.kinds.files import refuse_sounds
 from ...stimuli.render.pixels import drawn, network_frame, picture
 from ...stimuli.scene import CANVAS
 from ..base import BatchAgent, Episode, KeepStates, Response, TrialContext

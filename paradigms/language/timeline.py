@@ -17,7 +17,7 @@ import numpy as np
 from ...core.errors import ParadigmError
 from ...core.registry import as_tuple, nearest
 from ...stimuli import STIMULI, Stimulus
-from ...stimuli.kinds.sounds import ShownSound
+from ...stimuli.kinds.files import ShownSound
 from ..responses import RESPONSES, ResponseKind
 from ..trial import Ask, Display, Percept, Prompt, Reason, Step, Truth, Verdict
 from .component_spec import COUNTERS, ComponentSpec, QuestionText, Reader, read_component
@@ -337,7 +337,19 @@ class AskSpec:
         return ParadigmError([self.reader.document.problem((*self.path, key), message)])
 
 
-class StepSpec:
+class Node(ABC):
+    """A node of the timeline: a step, a sequence, a loop or a condition."""
+
+    @abstractmethod
+    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
+        """The steps in order, each with the names that hold for it."""
+
+    @abstractmethod
+    def steps(self) -> Iterator[StepSpec]:
+        """Every step as it stands in the file, once, whether it happens or not."""
+
+
+class StepSpec(Node):
     """One step in the file."""
 
     def __init__(self, reader: Reader, value: dict[str, Any], path: YamlPath, variables: frozenset[str]) -> None:
@@ -374,6 +386,12 @@ class StepSpec:
         self.record = self._read_record(value.get("record"), self.record_path, variables)
         #: about what building the step costs, in values touched
         self.cost = 20 + 30 * sum(len(displays) for displays in (self.displays, *(self.feedback or {}).values()))
+
+    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
+        yield self, env
+
+    def steps(self) -> Iterator[StepSpec]:
+        yield self
 
     def _read_record(self, value: Any, path: YamlPath, variables: frozenset[str]) -> Template | None:
         if value is None:
@@ -512,29 +530,6 @@ FLOW_KEYS = ("for", "when", "else", "repeat", "do")
 
 _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _FOR = re.compile(rf"\s*(?P<names>{_NAME}|\(\s*{_NAME}(\s*,\s*{_NAME})+\s*\))\s+in\s+(?P<list>\S.*)", re.DOTALL)
-
-
-class Node(ABC):
-    """A node of the timeline: a step, a sequence, a loop or a condition."""
-
-    @abstractmethod
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
-        """The steps in order, each with the names that hold for it."""
-
-    @abstractmethod
-    def steps(self) -> Iterator[StepSpec]:
-        """Every step as it stands in the file, once, whether it happens or not."""
-
-
-class StepNode(Node):
-    def __init__(self, step: StepSpec) -> None:
-        self.step = step
-
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
-        yield self.step, env
-
-    def steps(self) -> Iterator[StepSpec]:
-        yield self.step
 
 
 class NodeList(Node):
@@ -684,7 +679,7 @@ def _read_body(reader: Reader, value: dict[str, Any], path: YamlPath, variables:
         if not step_keys and any(key in value for key in FLOW_KEYS):
             reader.report(path, "nothing happens here: add 'do' with steps, or 'phase' and 'show'")
             return NodeList([])
-        return StepNode(StepSpec(reader, {key: value[key] for key in step_keys}, path, variables))
+        return StepSpec(reader, {key: value[key] for key in step_keys}, path, variables)
     if step_keys:
         reader.report(path, f"'do' already says what happens; move {', '.join(step_keys)} into a step below it")
     return read_timeline(reader, value["do"], (*path, "do"), variables)
@@ -715,8 +710,3 @@ def _condition(reader: Reader, value: Any, path: YamlPath) -> Any:
     if not is_expression(value) and not isinstance(value, bool):
         reader.report(path, f'expected an expression such as "=distractors > 0"; found {show(value)}')
     return value
-
-
-def environment(env: Environment) -> dict[str, Any]:
-    """A fresh copy of an environment, to which loops may add."""
-    return dict(env)

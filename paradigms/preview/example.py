@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from ...core.locale import sentence
 from ...stimuli import Stimulus
+from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Blank, Tone
-from ...stimuli.kinds.sounds import ShownSound
 from ..compile import asking_steps, compile_trial, drawn_names, resolve_levels
 from ..identity import trial_seed
 from ..language.schema import Example

@@ -15,8 +15,8 @@ from PIL import Image, ImageDraw
 
 from ...core.errors import SpanLabError
 from ...stimuli import CANVAS, Stimulus
+from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Blank, Tone
-from ...stimuli.kinds.sounds import ShownSound
 from ...stimuli.render.fonts import Weight, font, wrap
 from ...stimuli.render.fonts import width as text_width
 from ...stimuli.render.pixels import picture as drawn

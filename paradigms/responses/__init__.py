@@ -9,10 +9,9 @@ RESPONSES.declare(
         "cells": ("cells",),
         "choice": ("choice",),
         "continuous": ("continuous",),
-        "open_text": ("open_text",),
         "rating": ("rating",),
         "sequence": ("sequence",),
-        "text": ("text",),
+        "text": ("text", "open_text"),
     },
 )
 

@@ -19,7 +19,7 @@ from ...core.locale import sentence
 from ...core.registry import Places, Words
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .keys import AnswerKeys, key_label, own_key
-from .regions import WHOLE_CANVAS, Area, Region, row_regions
+from .regions import WHOLE_CANVAS, Area, Region, layout_rows, row_regions
 from .wording import DASH_END, HEAD_END, alike, dashed, negated, undressed
 
 #: So many characters may stand around a label that makes a whole reply, or its head.
@@ -151,7 +151,6 @@ def _named(word: str, labels: Sequence[str]) -> int | None:
     return next((labels.index(form) for form in forms if form in labels), None)
 
 
-_LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
 #: the same sign on a number pad
 _ALSO = {"minus": "num_subtract", "plus": "num_add"}
 #: main-row digit keys name options in reading order; keypad keys name them by where they lie
@@ -248,10 +247,7 @@ class Choice(ResponseKind):
     @property
     def _rows(self) -> tuple[int, ...]:
         """The number of places in each row of the layout; empty if there is no readable layout."""
-        match = _LAYOUT.fullmatch(self.layout or "")
-        if match is None:
-            return ()
-        return (int(match[1]),) * int(match[2]) if match[1] else tuple(map(int, match[0].split("+")))
+        return layout_rows(self.layout or "")
 
     @property
     def _seen(self) -> bool:

@@ -16,7 +16,7 @@ from ...core.locale import sentence
 from ...core.registry import Ints, Words
 from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
 from .keys import is_key, own_key
-from .regions import Area, Areas, Region, row_regions
+from .regions import Area, Areas, Region, layout_rows, row_regions
 from .wording import read_symbols
 
 
@@ -34,7 +34,6 @@ def edit_distance(response: Sequence[object], correct: Sequence[object]) -> int:
 #: The word that models write for an item that they do not know.
 BLANK = "blank"
 _SYMBOL = re.compile(r"[^\W_]{1,12}")
-_LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
 #: The part of the area that the line of what was given takes, and of the space of a key that is
 #: free on each side.
 _LINE, _FREE = 0.22, 0.06
@@ -151,10 +150,7 @@ class SerialOrder(ResponseKind):
         if self.layout is None:
             columns = next(columns for columns in range(1, self.count + 1) if columns * columns >= self.count)
             return tuple(min(columns, self.count - start) for start in range(0, self.count, columns))
-        match = _LAYOUT.fullmatch(self.layout)
-        if match is None:
-            return (0,)
-        return (int(match[1]),) * int(match[2]) if match[1] else tuple(map(int, self.layout.split("+")))
+        return layout_rows(self.layout) or (0,)
 
     def allows(self, value: Any) -> bool:
         if not isinstance(value, tuple) or not (1 <= len(value) <= self.most if self.free else len(value) == self.take):

@@ -1,4 +1,5 @@
-"""A typed word or number, with correction and "don't know"."""
+"""What people type: a word or number, scored, with correction and "don't know"; and an open
+question, answered in words of one's own over several lines, which has no right answer."""
 
 from __future__ import annotations
 
@@ -30,15 +31,62 @@ KEY_NAMES = {
     ",": "comma",
     "'": "apostrophe",
 }
+#: what may be typed beside small letters and digits; open questions always have the signs
 FURTHER = "äöüßéèêàâçñáíóúåøæ .,'"
-_LINE, _IN_A_ROW = 0.22, 9
+_SIGNS = ".,' "
 _JSON = re.compile(r'\A\s*\{\s*"answer"\s*:\s*"([^"]*)"\s*\}\s*\Z')
 _MARKED = re.compile(r"\*\*([^*\n]+)\*\*|\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?![\w]|[.,]\d)")
 
 
+class _Typed(ResponseKind):
+    """Text that people type, or click together from the characters below its line."""
+
+    within: Area = Field(
+        (2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the typed text and the characters to click on"
+    )
+    #: characters in a row of the keys, the part of the area that the text takes, and its lines
+    _look: ClassVar[tuple[int, float, int]]
+
+    @property
+    def alphabet(self) -> str:
+        """Everything that people can type, in the order of the keys on the screen."""
+        raise NotImplementedError
+
+    def _room(self) -> tuple[int, bool]:
+        """How many characters may be typed, and whether "don't know" may be given instead."""
+        raise NotImplementedError
+
+    def label(self, value: int | str) -> str:
+        return str(value)
+
+    def surface(self) -> Surface:
+        x0, y0, x1, y1 = self.within
+        in_a_row, share, lines = self._look
+        most, unknown = self._room()
+        top = y0 + share * (y1 - y0)
+        rows = [min(in_a_row, len(self.alphabet) - start) for start in range(0, len(self.alphabet), in_a_row)]
+        keys = [
+            *((KEY_NAMES.get(sign, sign), sign) for sign in self.alphabet),
+            *((f"num_{sign}", sign) for sign in self.alphabet if sign in digits),
+        ]
+        labels = tuple((sign, "_" if sign == " " else sign) for sign in self.alphabet)
+        ordered = Ordered(most, unknown=unknown, joined=True, line=(x0, y0, x1, top), labels=labels, lines=lines)
+        regions = row_regions(tuple(self.alphabet), rows, (x0, top, x1, y1))
+        return Surface(keys=tuple(keys), regions=regions, several=True, ordered=ordered)
+
+    def answer_of(self, values: Sequence[int | str | None]) -> Answer:
+        return "".join(UNKNOWN if value is None else str(value) for value in values).strip()
+
+    def write(self, answer: Answer) -> str:
+        return str(answer)
+
+    def answer_schema(self) -> dict[str, Any] | None:
+        return {"type": "string"}
+
+
 @RESPONSES.register
-class TypedText(ResponseKind):
+class TypedText(_Typed):
     """A typed word or number. Capitals and small letters count as the same. Scored as right or
     wrong, and by edit distance."""
 
@@ -53,9 +101,7 @@ class TypedText(ResponseKind):
     )
     most: Annotated[int, Field(ge=1, le=60)] = Field(20, description="at most so many characters")
     unknown: bool = Field(True, description='whether the answer may be "don\'t know", which is recorded as ?')
-    within: Area = Field(
-        (2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the typed text and the characters to click on"
-    )
+    _look: ClassVar[tuple[int, float, int]] = (9, 0.22, 1)
 
     @model_validator(mode="after")
     def _consistent(self) -> TypedText:
@@ -66,7 +112,6 @@ class TypedText(ResponseKind):
 
     @property
     def alphabet(self) -> str:
-        """Everything that can be typed, in the order of the keys on the screen."""
         return _SETS[self.characters] + self.more
 
     def allows(self, value: Any) -> bool:
@@ -81,8 +126,8 @@ class TypedText(ResponseKind):
             and all(sign in self.alphabet for sign in value.lower())
         )
 
-    def label(self, value: int | str) -> str:
-        return str(value)
+    def _room(self) -> tuple[int, bool]:
+        return self.most, self.unknown
 
     @property
     def _sort(self) -> str:
@@ -104,31 +149,6 @@ class TypedText(ResponseKind):
             return self.question()
         names = ["text", "sequence_undo", *(["sequence_unknown"] if self.unknown else []), "sequence_done"]
         return " ".join(sentence(f"legend.{name}", language) for name in names)
-
-    def surface(self) -> Surface:
-        x0, y0, x1, y1 = self.within
-        top = y0 + _LINE * (y1 - y0)
-        rows = [min(_IN_A_ROW, len(self.alphabet) - start) for start in range(0, len(self.alphabet), _IN_A_ROW)]
-        keys = [
-            *((KEY_NAMES.get(sign, sign), sign) for sign in self.alphabet),
-            *((f"num_{sign}", sign) for sign in self.alphabet if sign in digits),
-        ]
-        ordered = Ordered(
-            self.most,
-            unknown=self.unknown,
-            joined=True,
-            line=(x0, y0, x1, top),
-            labels=tuple((sign, "_" if sign == " " else sign) for sign in self.alphabet),
-        )
-        return Surface(
-            keys=tuple(keys),
-            regions=row_regions(tuple(self.alphabet), rows, (x0, top, x1, y1)),
-            several=True,
-            ordered=ordered,
-        )
-
-    def answer_of(self, values: Sequence[int | str | None]) -> Answer:
-        return "".join(UNKNOWN if value is None else str(value) for value in values).strip()
 
     def values_of(self, answer: Answer) -> tuple[int | str | None, ...]:
         return (None,) if answer == UNKNOWN else tuple(str(answer).lower())
@@ -153,12 +173,6 @@ class TypedText(ResponseKind):
         )
         different = {form.strip().lower() for form in forms}
         return different.pop() if len(different) == 1 and self.allows(next(iter(different))) else None
-
-    def write(self, answer: Answer) -> str:
-        return str(answer)
-
-    def answer_schema(self) -> dict[str, Any] | None:
-        return {"type": "string"}
 
     def answer_from_json(self, value: Any) -> Answer | None:
         return value.lower() if self.allows(value) else None
@@ -193,3 +207,78 @@ class TypedText(ResponseKind):
                 edit_distance=edit_distance(response, expected),
             )
         ]
+
+
+@RESPONSES.register
+class OpenText(_Typed):
+    """Free text, such as how somebody went about a task. `ask` has no 'answer', and the rows of the
+    table have no 'correct'.
+
+    At the window and in a browser people type small letters; chat models write as they like. It may
+    say who somebody is: data sets for sharing have it only with `--free-text`.
+    """
+
+    name: ClassVar[str] = "open_text"
+    scored: ClassVar[bool] = False
+    not_for_networks: ClassVar[str] = "a network answers with one class at a step, and writes no text"
+
+    most: Annotated[int, Field(ge=1, le=4000)] = Field(600, description="at most so many characters")
+    more: str = Field("", description="further letters that can be typed, such as äöüß")
+    _look: ClassVar[tuple[int, float, int]] = (14, 0.62, 8)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> OpenText:
+        wrong = next((sign for sign in self.more if sign not in FURTHER or sign in _SIGNS), None)
+        if wrong is not None or len(set(self.more)) < len(self.more):
+            letters = "".join(sign for sign in FURTHER if sign not in _SIGNS)
+            raise ValueError(f"'more' may have these letters, each once: {letters!r}; found {self.more!r}")
+        return self
+
+    @property
+    def alphabet(self) -> str:
+        return ascii_lowercase + self.more + digits + _SIGNS
+
+    def allows(self, value: Any) -> bool:
+        return (
+            isinstance(value, str)
+            and 1 <= len(value) <= self.most
+            and value == value.strip()
+            and all(sign.isprintable() or sign == "\n" for sign in value)
+        )
+
+    def _room(self) -> tuple[int, bool]:
+        return self.most, True
+
+    def question(self) -> str:
+        return (
+            f"Answer in your own words, in at most {self.most} characters. Write {UNKNOWN} if you have nothing to say."
+        )
+
+    def allowed_values(self) -> str:
+        return f"a text of 1 to {self.most} characters, or '{UNKNOWN}' for no answer"
+
+    def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
+        if reader == "words":
+            return self.question()
+        return " ".join(
+            sentence(f"legend.{name}", language)
+            for name in ("open_text", "sequence_undo", "open_text_nothing", "sequence_done")
+        )
+
+    def values_of(self, answer: Answer) -> tuple[int | str | None, ...]:
+        return (None,) if answer == UNKNOWN else tuple(sign for sign in str(answer).lower() if sign in self.alphabet)
+
+    def parse(self, text: str) -> Answer | None:
+        """The whole reply; None where it is empty or too long."""
+        plain = "\n".join(line.rstrip() for line in text.replace("\t", " ").strip().splitlines())
+        return plain if self.allows(plain) else None
+
+    def answer_from_json(self, value: Any) -> Answer | None:
+        return value if self.allows(value) else None
+
+    def guess(self, random: np.random.RandomState) -> Answer:
+        """Some letters, as a simulated participant types them."""
+        return "".join(ascii_lowercase[int(random.randint(26))] for _ in range(min(self.most, 5)))
+
+    def unscored_answer(self, sure: bool | None) -> Answer:
+        return "i repeated the items"[: self.most].strip()

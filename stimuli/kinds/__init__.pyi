@@ -1,2 +1,2 @@
+from .files import ShownSound as ShownSound
 from .plain import Tone as Tone
-from .sounds import ShownSound as ShownSound

@@ -1,5 +1,5 @@
-"""Patterns of filled cells, by themselves or two side by side; and several patterns or arrows at
-once, from which an answer is chosen."""
+"""Patterns of filled cells, by themselves or two side by side; several patterns or arrows at once,
+from which an answer is chosen; squares at places of an invisible grid."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from ...core.registry import Ints, as_tuple
 from ..directions import STEPS, Direction, direction_words
 from ..render.fast.tiling import Family, Tiling
-from ..scene import CANVAS, COLOURS, Arrow, Colour, Line, Primitive, Rectangle
-from ..stimulus import STIMULI, ColourName, Tiled, check_cells, colour_words, rgb, rows_of
+from ..scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Line, Primitive, Rectangle
+from ..stimulus import STIMULI, ColourName, Tiled, cell_list, check_cells, colour_words, rgb, rows_of
 
 Grid = Annotated[int, Field(ge=2, le=16)]
 
@@ -287,3 +287,53 @@ class ArrowArray(Tiled):
             for place, direction in enumerate(self.directions, start=1)
         ]
         return "\n".join((_EIGHT, "Each holds a red square with an arrow that points in a direction.", *places))
+
+
+@lru_cache(maxsize=16)
+def _squares(grid: int) -> Family:
+    cell = (CANVAS - 6) // grid
+
+    def square(index: int, colour: str) -> tuple[Primitive, ...]:
+        x, y = 3 + cell * (index % grid), 3 + cell * (index // grid)
+        return (Rectangle(x, y, x + cell, y + cell, COLOURS[colour], BACKGROUND, 2),)
+
+    return Family(tuple(((), square(index, "green"), square(index, "red")) for index in range(grid * grid)))
+
+
+@STIMULI.register
+class Squares(Tiled):
+    """Green and red squares at some places of an invisible grid."""
+
+    name: ClassVar[str] = "squares"
+
+    grid: Annotated[int, Field(ge=2, le=15)] = Field(10, description="rows and columns of the invisible grid")
+    green: Ints = Field((), description="cells with a green square, from 0, row by row")
+    red: Ints = Field((), description="cells with a red square")
+
+    @model_validator(mode="after")
+    def _canonical(self) -> Self:
+        for colour in ("green", "red"):
+            object.__setattr__(
+                self, colour, check_cells(getattr(self, colour), self.grid**2, f"the {self.grid} x {self.grid} grid")
+            )
+        both = set(self.green) & set(self.red)
+        if both:
+            raise ValueError(f"cell {min(both)} is both green and red")
+        if not self.green and not self.red:
+            object.__setattr__(self, "grid", 10)
+        return self
+
+    def tiling(self) -> Tiling:
+        states = bytearray(self.grid**2)
+        for cell in self.green:
+            states[cell] = 1
+        for cell in self.red:
+            states[cell] = 2
+        return Tiling(_squares(self.grid), bytes(states))
+
+    def words(self) -> str:
+        return (
+            f"Squares on an invisible {self.grid} x {self.grid} grid, each as row,column from 1,1 (top left) to"
+            f" {self.grid},{self.grid} (bottom right).\nGreen: {cell_list(self.green, self.grid)}\nRed:"
+            f" {cell_list(self.red, self.grid)}"
+        )

@@ -1,19 +1,20 @@
-"""Boxes on a circle, with a marker in one of the nine cells of each: keep track of where every
-marker is."""
+"""Boxes: on a circle, with a marker in one of the nine cells of each; the blocks of block-tapping
+tests, one of which may be lit; and four with a cue that says what to judge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from ...core.registry import StrictModel, as_tuple
 from ..directions import STEPS, Direction, direction_words
 from ..render.fast.tiling import Family, Tiling
-from ..scene import COLOURS, Arrow, Primitive, Rectangle
-from ..stimulus import STIMULI, Tiled
+from ..scene import CANVAS, COLOURS, Arrow, Line, Primitive, Rectangle
+from ..stimulus import STIMULI, ColourName, Stimulus, Tiled, colour_words, rgb, row_column
+from .arrays import grid_cell
 
 # Boxes are 15 units wide, at 48 + 35 cos(2πi/n), 48 + 35 sin(2πi/n) (a single one in the middle);
 # drawing truncates fractions. The last bit of a cosine may differ between mathematical libraries,
@@ -141,3 +142,91 @@ class Boxes(Tiled):
                 says.append(f"an arrow that points {direction_words(direction)}")
             lines.append(f"Box {box + 1}: {', '.join(says)}")
         return "\n".join(lines)
+
+
+Area = Annotated[tuple[int, int, int, int], BeforeValidator(as_tuple)]
+Areas = Annotated[tuple[Area, ...], BeforeValidator(as_tuple)]
+#: Colours that words leave out, because only the light tells blocks apart.
+_COLOUR, _LIGHT = "#6b7280", "#ffd21f"
+
+
+@STIMULI.register
+class Blocks(Stimulus):
+    """Blocks at given places, all alike but for the one that is lit."""
+
+    name: ClassVar[str] = "blocks"
+
+    areas: Areas = Field(description="where each block is, as [x0, y0, x1, y1] in canvas units")
+    lit: int | None = Field(None, description="the block that is lit, from 0; none when not given")
+    colour: ColourName = Field(_COLOUR, description="colour of the blocks")
+    light: ColourName = Field(_LIGHT, description="colour of the one that is lit")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.areas:
+            raise ValueError("there are no blocks: give at least one area")
+        for area in self.areas:
+            x0, y0, x1, y1 = area
+            if not (0 <= x0 < x1 <= CANVAS and 0 <= y0 < y1 <= CANVAS):
+                raise ValueError(
+                    f"an area is [x0, y0, x1, y1], from its top left to its bottom right corner, within 0 to {CANVAS};"
+                    f" found {list(area)}"
+                )
+        if self.lit is not None and not 0 <= self.lit < len(self.areas):
+            raise ValueError(f"there is no block {self.lit}: blocks are 0 to {len(self.areas) - 1}")
+        return self
+
+    def primitives(self) -> Iterable[Primitive]:
+        for number, (x0, y0, x1, y1) in enumerate(self.areas):
+            yield Rectangle(
+                x0, y0, x1 - 1, y1 - 1, rgb(self.light if number == self.lit else self.colour), COLOURS["black"]
+            )
+
+    def words(self) -> str:
+        named = (self.colour, self.light) != (_COLOUR, _LIGHT)
+        many = f"{len(self.areas)} {colour_words(self.colour)} blocks" if named else f"{len(self.areas)} blocks"
+        if self.lit is None:
+            return f"{many}, none of them lit."
+        return f"{many}; block {self.lit + 1} is lit{f' ({colour_words(self.light)})' if named else ''}."
+
+
+@STIMULI.register
+class SwitchBoxes(Stimulus):
+    """Two by two white boxes, with a cue (bars above and below, or left and right) or a red marker
+    in one box."""
+
+    name: ClassVar[str] = "switch_boxes"
+
+    cue: Literal["up_down", "left_right"] | None = Field(
+        None, description="bars above and below the boxes (up_down) or left and right of them (left_right)"
+    )
+    marker: Annotated[int, Field(ge=0, le=3)] | None = Field(
+        None, description="the box that holds the marker, 0 to 3, row by row"
+    )
+
+    @model_validator(mode="after")
+    def _one_or_none(self) -> Self:
+        if self.cue is not None and self.marker is not None:
+            raise ValueError("show either a cue or a marker; they follow one another")
+        return self
+
+    def primitives(self) -> Iterable[Primitive]:
+        black = COLOURS["black"]
+        for index in range(4):
+            box = grid_cell(index, 2, 28, 20, 20, COLOURS["white"])
+            yield Rectangle(box.x0, box.y0, box.x1, box.y1, box.fill, black, 2, 2)
+        if self.cue == "up_down":
+            yield from (Line(48, 4, 48, 16, black, 3), Line(48, 80, 48, 92, black, 3))
+        elif self.cue == "left_right":
+            yield from (Line(4, 48, 16, 48, black, 3), Line(80, 48, 92, 48, black, 3))
+        if self.marker is not None:
+            x, y = 28 + 28 * (self.marker % 2), 28 + 28 * (self.marker // 2)
+            yield Rectangle(x, y, x + 12, y + 12, COLOURS["red"], radius=1)
+
+    def words(self) -> str:
+        says = "Four white boxes, two rows of two, as row,column from 1,1 (top left) to 2,2 (bottom right)."
+        if self.cue == "up_down":
+            return f"{says} A cue: one bar above and one bar below the boxes."
+        if self.cue == "left_right":
+            return f"{says} A cue: one bar to the left and one bar to the right of the boxes."
+        return says if self.marker is None else f"{says} A red marker in box {row_column(self.marker, 2)}."

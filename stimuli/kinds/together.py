@@ -22,9 +22,8 @@ from ...core.registry import StrictModel, as_tuple
 from ..own_files import Files
 from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
-from .images import ImageOfFile
+from .files import ImageOfFile, SoundOfFile
 from .oriented import Place
-from .sounds import SoundOfFile
 
 _MIDDLE = CANVAS / 2
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import SpanLabError
+from ..kinds.files import ShownSound
 from ..kinds.plain import Tone
-from ..kinds.sounds import ShownSound
 from ..sound_files import samples_of
 
 Audible = ShownSound | Tone

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import SpanLabError
+from ..kinds.files import ShownSound
 from ..kinds.plain import Tone
-from ..kinds.sounds import ShownSound
 from ..scene import CANVAS, COLOURS, Ellipse, Scene
 from ..stimulus import Stimulus
 from .palette import PALETTES, PaletteName, recoloured

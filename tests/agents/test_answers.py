@@ -25,7 +25,7 @@ from spanlab.paradigms.responses import (
     SerialOrder,
     TypedText,
 )
-from spanlab.paradigms.responses.open_text import OpenText
+from spanlab.paradigms.responses.text import OpenText
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import finished_trials, read_events
 

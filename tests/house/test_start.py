@@ -126,7 +126,7 @@ def test_what_is_declared_is_what_the_files_register_and_a_name_that_ships_stays
     file and not declared would not be there."""
     code = (
         "import importlib, pkgutil, sys\nfrom spanlab.paradigms import RESPONSES, SAMPLERS, responses, samplers\nfrom"
-        " spanlab.stimuli import STIMULI, Stimulus, kinds\nassert 'spanlab.stimuli.kinds.squares' not in"
+        " spanlab.stimuli import STIMULI, Stimulus, kinds\nassert 'spanlab.stimuli.kinds.arrays' not in"
         " sys.modules\nclass Mine(Stimulus): name = 'squares'\ntry: STIMULI.register(Mine)\nexcept ValueError as error:"
         " print(error)\nfor registry, package in ((STIMULI, kinds), (SAMPLERS, samplers), (RESPONSES, responses)):\n   "
         " declared = [*registry]\n    for module in pkgutil.iter_modules(package.__path__):"

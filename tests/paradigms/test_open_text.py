@@ -16,8 +16,7 @@ from spanlab.agents.base import Response
 from spanlab.agents.human.display.pad import line_picture
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.paradigms import Percept
-from spanlab.paradigms.responses.open_text import OpenText
-from spanlab.paradigms.responses.text import KEY_NAMES
+from spanlab.paradigms.responses.text import KEY_NAMES, OpenText
 
 DEBRIEFING = """
 paradigm: debriefing

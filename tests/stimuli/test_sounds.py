@@ -40,7 +40,7 @@ from spanlab.paradigms.preview.sheet import trial_picture
 from spanlab.sessions import Request, Runner, begin, read_responses, reopen
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.stimuli import own_files
-from spanlab.stimuli.kinds.sounds import ShownSound
+from spanlab.stimuli.kinds.files import ShownSound
 from spanlab.stimuli.own_files import content_of
 from spanlab.stimuli.render import speaker
 from spanlab.stimuli.render.fast.batch import network_frames

@@ -28,7 +28,7 @@ from typing_extensions import override
 from ....core.event_loop import run_to_end
 from ....core.locale import sentence
 from ....paradigms import Percept
-from ....stimuli.kinds.sounds import ShownSound
+from ....stimuli.kinds.files import ShownSound
 from ...base import Rehearsal, TrialContext
 from ..episode import ChatEpisode
 from ..messages import Message, Picture, Reply, Request, Sound, Text

@@ -23,7 +23,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from ...kinds.sounds import refuse_sounds
+from ...kinds.files import refuse_sounds
 from ...scene import CANVAS, Colour, Scene
 from ...stimulus import Stimulus
 from ..pixels import NETWORK, network_frame

@@ -24,8 +24,8 @@ from spanlab.agents.human.sounding import check_sounds
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth
 from spanlab.paradigms.responses import Choice
+from spanlab.stimuli.kinds.files import ShownSound
 from spanlab.stimuli.kinds.plain import Blank, Fixation, Tone
-from spanlab.stimuli.kinds.sounds import ShownSound
 from spanlab.stimuli.render import speaker as speaker_module
 from spanlab.stimuli.render.speaker import Audible, Speaker, seconds_of, waveform
 

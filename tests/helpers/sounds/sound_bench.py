@@ -75,7 +75,7 @@ def play(count: int) -> None:
 
     from spanlab.agents.human import virtual_screen
     from spanlab.paradigms import Display, Percept
-    from spanlab.stimuli.kinds.sounds import ShownSound
+    from spanlab.stimuli.kinds.files import ShownSound
     from spanlab.stimuli.sound_files import SoundFacts
 
     with virtual_screen(1024, 768), tempfile.TemporaryDirectory() as folder:

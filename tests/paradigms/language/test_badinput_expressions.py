@@ -13,8 +13,7 @@ from effort import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanlab.paradigms.language.expressions import Expression, is_name
-from spanlab.paradigms.language.functions import FUNCTIONS, ExpressionError
+from spanlab.paradigms.language.expressions import FUNCTIONS, Expression, ExpressionError, is_name
 from spanlab.paradigms.language.limits import MAX_WORK, LimitError, spend, start_trial, weigh, work_done
 
 ITEMS = [{"symbol": "b", "label": "m"}, {"symbol": "c", "label": "-"}]
