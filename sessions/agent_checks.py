@@ -257,13 +257,6 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
             changed[name] = [then.get(name), settings.get(name)]
         else:
             other.append(f"{name} was {_short(then.get(name))} and is {_short(settings.get(name))}")
-    from ..core.agent_kinds import former_network
-
-    if former := former_network(then):
-        raise SpanLabError(
-            f"{where} was begun by {info['agent']}, a name that stands for another network now: {former}; begin a new"
-            " session"
-        )
     if other:
         raise SpanLabError(
             f"{where} was begun with other settings, so it cannot be resumed with these ({'; '.join(other)}): give the"

@@ -27,8 +27,6 @@ from .readout import one_thread, read_out, view_of
 if TYPE_CHECKING:
     from .models import State
 
-#: Names that stood for other networks before.
-_BEFORE = {"network:laptop-nback": f" (the network formerly called that is network:{WIRED})"}
 #: Trials that go through the network together.
 _BATCH = 128
 
@@ -259,7 +257,7 @@ class NetworkAgent(BatchAgent):
             tasks = [*known, *(task for one in family for task in load(one).network.tasks)]
             raise SpanLabError(
                 f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows"
-                f" {', '.join(dict.fromkeys(tasks))}); choose another network{_BEFORE.get(self.name, '')}, or train one"
+                f" {', '.join(dict.fromkeys(tasks))}); choose another network, or train one"
                 " with spanlab train"
             )
         if known[view.task].outputs != view.head:

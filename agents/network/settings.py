@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     Discriminator,
     Field,
-    SerializerFunctionWrapHandler,
     Tag,
     TypeAdapter,
-    model_serializer,
     model_validator,
 )
 
@@ -92,17 +90,6 @@ class ModelSettings(StrictModel):
     options: dict[str, Any] = Field(
         default_factory=dict, description="settings that the architecture declares itself, such as layers"
     )
-
-    @model_serializer(mode="wrap")
-    def _serialize(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Settings that say nothing new are not told, so that hashes of older configs stay what
-        they were."""
-        written = serialize(self)
-        unsaid = {
-            "encoder": written.get("encoder") == "compact",
-            **{name: not written.get(name) for name in ("options", "products", "aligned", "compared")},
-        }
-        return {key: value for key, value in written.items() if not unsaid.get(key, False)}
 
 
 class CompactSettings(ModelSettings):
@@ -207,13 +194,6 @@ def model_settings(**values: Any) -> CompactSettings | WormSettings:
 def reading(tasks: Mapping[str, Task]) -> list[str]:
     """The tasks in which vectors of words are read."""
     return [name for name, task in tasks.items() if task.reads]
-
-
-def tasks_from(sizes: Mapping[str, int], heads: Mapping[str, str], reads: Iterable[str]) -> dict[str, Task]:
-    """Tasks as a checkpoint keeps them: sizes of heads, names of heads that are not those of their
-    tasks, and the tasks in which words are read."""
-    read = set(reads)
-    return {name: Task(size, heads.get(name, name), name in read) for name, size in sizes.items()}
 
 
 def need_torch() -> None:

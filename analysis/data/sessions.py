@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from ...core.agent_kinds import PARTICIPANT, former_network, kind_named
+from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ...sessions.record.columns import read_displays
@@ -172,8 +172,6 @@ class SessionFacts:
     context : what prompt a chat model had, and whether the list was still in its context when it
         was asked; empty for others
     browser : where it was taken at a page in one; empty for all others
-    former : which network took it, where the recorded name stands for another one now; empty for
-        all others
     conduct : how it went, as its events tell; of what has none, nothing went wrong
     model : the set file, its settings and the agent, where a session is of a set file: the same in
         all wordings and repeats; empty for others
@@ -204,7 +202,6 @@ class SessionFacts:
     protocol: str = ""
     context: str = ""
     browser: str = ""
-    former: str = ""
     conduct: Conduct = field(default_factory=Conduct)
     model: str = ""
     wording: str = ""
@@ -452,9 +449,8 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
 
 
 def unfinished(facts: SessionFacts) -> list[str]:
-    """One sentence each if a session is unfinished, has failed trials, or was taken by a network
-    with another name now; an empty list otherwise."""
-    notes = [f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {facts.former}."] if facts.former else []
+    """One sentence each if a session is unfinished or has failed trials; an empty list otherwise."""
+    notes: list[str] = []
     if facts.failed:
         count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
         reasons = "; ".join(f"{many:,} since {why}" for why, many in facts.failed.items())
@@ -533,7 +529,6 @@ def facts_of(
         protocol=_protocol(session),
         context=_context(session),
         browser=str(browser_of(session) or "") if kind_named(str(session.get("agent_kind") or "")).at_window else "",
-        former=former_network(session.get("agent_settings") or {}),
         model=json.dumps([link.get(name) for name in ("set", "settings")] + [session.get("agent")]) if link else "",
         wording=str(link.get("wording") or ""),
         repeat=int(link.get("repeat") or 1),

@@ -71,6 +71,8 @@ def train(
             read = with_recipe(read, cast("Recipe", recipe))
         if toy:
             read = as_toy(read)
+        if steps is not None and read.stages:
+            raise SpanLabError(f"{read.name} is trained in stages, each with steps of its own; change these in a copy")
         given = {key: value for key, value in (("steps", steps), ("seed", seed)) if value is not None}
         return changed(read, **given) if given else read
 

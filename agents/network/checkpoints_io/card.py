@@ -26,8 +26,16 @@ def write(
     times: Mapping[str, float],
     why: str,
     command: str,
+    earlier: Sequence[TrainingConfig] = (),
 ) -> None:
-    """Write ``NAME.md`` for people and ``NAME.json`` for programs."""
+    """Write ``NAME.md`` for people and ``NAME.json`` for programs.
+
+    Parameters
+    ----------
+    why : the training ended
+    command : that made it
+    earlier : stages of its training before this one
+    """
     trained = _trained(kept)
     result = {
         "name": config.name,
@@ -45,7 +53,7 @@ def write(
         folder / f"{config.name}.json", (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
     )
     write_atomically(
-        folder / f"{config.name}.md", _text(config, kept, rows, state, times, why, command).encode("utf-8")
+        folder / f"{config.name}.md", _text(config, kept, rows, state, times, why, command, earlier).encode("utf-8")
     )
 
 
@@ -57,6 +65,7 @@ def _text(
     times: Mapping[str, float],
     why: str,
     command: str,
+    earlier: Sequence[TrainingConfig],
 ) -> str:
     trained = _trained(kept)
     seen = ", ".join(
@@ -78,10 +87,10 @@ def _text(
         {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {wired(config)}""",  # noqa: E501
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
-        ({why}). {_recipe(config)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
+        ({why}). {_recipe(config)} {staged(earlier)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
         The whole run took, with compiling the trials and the test, {duration(times["wall_s"])} by the clock and
         {duration(times["cpu_s"])} of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
-        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`. {remade(config, why)}""",  # noqa: E501
+        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`. {remade(config, why, bool(earlier))}""",  # noqa: E501
         "## Held-out accuracy",
         """On test trials that come from a stream of seeds of their own, read out from the weights in the file. Accuracy is the share of
         items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
@@ -189,15 +198,33 @@ def wired(config: TrainingConfig) -> str:
     return f"{taken}**Wired in before training: {queue}.** All of its weights are then learned."
 
 
-def remade(config: TrainingConfig, why: str) -> str:
+def staged(earlier: Sequence[TrainingConfig]) -> str:
+    """Say in which stages it was trained before this one; empty for a training of one stage."""
+    told = [f"{stage.steps:,} steps on {_pools(stage)}" for stage in earlier]
+    return (
+        f"That was stage {len(told) + 1}; each began with the weights that the one before had kept, after"
+        f" {', then '.join(told)}."
+        if told
+        else ""
+    )
+
+
+def _pools(config: TrainingConfig) -> str:
+    """How many different trials of each paradigm there were."""
+    names = dict.fromkeys(Path(task.paradigm).stem for task in config.tasks)
+    return ", ".join(f"{_pool(config, name):,} trials of {name}" for name in names)
+
+
+def remade(config: TrainingConfig, why: str, staged: bool = False) -> str:
     """Say why the command alone does not make a network again; empty where it does.
 
     Parameters
     ----------
     why : the training ended
+    staged : whether what it starts from is an earlier stage of the same training
     """
     reasons = []
-    if config.start_from is not None and config.start_from not in shipped():
+    if config.start_from is not None and config.start_from not in shipped() and not staged:
         reasons.append(f"it starts from `{Path(config.start_from).name}`, which has to be trained first")
     if why.startswith("the time limit"):
         reasons.append("a limit of time ended its training, so that it ends at another step on another machine")

@@ -18,7 +18,7 @@ from ....core.errors import SpanLabError
 from ....core.registry import nearest
 from ....paradigms import WordVectors, random_vectors
 from ....paradigms.word_vectors import DIMENSIONS
-from ..settings import CompactSettings, Settings, Task, WormSettings, tasks_from
+from ..settings import CompactSettings, Settings, Task, WormSettings
 from .files import read_torch, write_atomically
 from .published import NotPublishedError, PublishedCheckpoint, is_published, understand
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from ..models import Network
 
 FORMAT = "spanlab network"
-#: 2 is for files whose weights are bytes; all others stay 1, so that older versions of SpanLab can
-#: read them
-VERSIONS = (1, 2)
+VERSION = 1
 Store = Literal["half", "bytes"]
 #: A network that ships as a comparison: its task was solved before training by what was wired in.
 WIRED = "wired-nback"
@@ -59,7 +57,6 @@ class Vectors(BaseModel):
     sha256: str | None = Field(description="of their file")
     seed: int | None = Field(description="of random vectors")
     words: list[str] = Field(description="words whose vectors are kept")
-    tasks: list[str] = Field(description="tasks in which they are read")
 
 
 class Header(BaseModel):
@@ -71,10 +68,9 @@ class Header(BaseModel):
     version: int
     name: str
     settings: Settings
-    tasks: dict[str, int] = Field(description="size of the head of each task")
-    heads: dict[str, str] = Field(default_factory=dict, description="name of the head, for tasks that share one")
+    tasks: dict[str, Task]
     trained: TrainedOn
-    vectors: Vectors | None = None
+    vectors: Vectors | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,28 +183,22 @@ def save(
     import torch
 
     assert (vectors is None) == (not network.reading), "a network that reads words comes with their vectors"
-    sizes = {task: known.outputs for task, known in network.tasks.items()}
-    header: dict[str, Any] = {
-        "format": FORMAT,
-        "version": 2 if store == "bytes" else 1,
-        "name": name,
-        "settings": network.settings.model_dump(mode="json"),
-        "tasks": sizes,
-    }
-    if shared := {task: known.head for task, known in network.tasks.items() if known.head != task}:
-        header["heads"] = shared
+    words = sorted(vectors.table) if vectors is not None and vectors.seed is None else []
+    kept = None if vectors is None else Vectors(**vectors.described(), seed=vectors.seed, words=words)
+    header = Header(
+        format=FORMAT,
+        version=VERSION,
+        name=name,
+        settings=network.settings,
+        tasks=dict(network.tasks),
+        trained=trained,
+        vectors=kept,
+    )
+    table = {} if vectors is None else {"vector_table": torch.from_numpy(vectors.of(words))}
     weights = {key: tensor.detach().to("cpu") for key, tensor in network.state_dict().items()}
-    data: dict[str, Any] = {**header, "trained": trained.model_dump(mode="json")}
-    if store == "bytes":
-        data["weights"], data["scales"] = pack(weights)
-    else:
-        data["weights"] = {key: tensor.to(torch.float16).clone() for key, tensor in weights.items()}
-    if vectors is not None:
-        words = sorted(vectors.table) if vectors.seed is None else []
-        kept = Vectors(**vectors.described(), seed=vectors.seed, words=words, tasks=sorted(network.reading))
-        data |= {"vectors": kept.model_dump(mode="json"), "vector_table": torch.from_numpy(vectors.of(words))}
+    stored, scales = pack(weights) if store == "bytes" else (_halved(weights), {})
     buffer = io.BytesIO()
-    torch.save(data, buffer)
+    torch.save({**header.model_dump(mode="json"), "weights": stored, "scales": scales, **table}, buffer)
     write_atomically(path, buffer.getvalue())
     return hashlib.sha256(buffer.getvalue()).hexdigest()
 
@@ -250,19 +240,19 @@ def load(spec: str | Path) -> Checkpoint:
             f"{path} is not a checkpoint that SpanLab knows: it has neither SpanLab's mark ('{FORMAT}') nor the weights"
             " of a network of the WorM benchmark; give a file that spanlab train or that benchmark has written"
         )
-    if data.get("version") not in VERSIONS:
+    if data.get("version") != VERSION:
         shown = data.get("version") if isinstance(data.get("version"), int) else "of another kind"
         raise SpanLabError(
-            f"{path} has checkpoint format {shown}, and this SpanLab reads 1 and 2; use the SpanLab that wrote it, or a"
-            " newer one"
+            f"{path} has checkpoint format {shown}, and this SpanLab reads {VERSION}; use the SpanLab that wrote it"
         )
     try:
         header = Header.model_validate(
             {key: value for key, value in data.items() if key not in ("weights", "scales", "vector_table")}
         )
-        tasks = tasks_from(header.tasks, header.heads, header.vectors.tasks if header.vectors is not None else ())
-        scales = data["scales"] if header.version == 2 else {}
-        network = _filled(header.settings, tasks, data["weights"], size, scales)
+        scales = data["scales"]
+        network = _filled(header.settings, header.tasks, data["weights"], size, scales)
+        if bool(network.reading) != (header.vectors is not None):
+            raise SpanLabError("the vectors of words that it reads are missing, or it has some and reads none")
         vectors = None if header.vectors is None else _vectors(header.vectors, data["vector_table"])
     except (SpanLabError, ValidationError, KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
         raise SpanLabError(f"{path} is a damaged checkpoint: {_first(error)}; train it again") from None
@@ -356,6 +346,13 @@ def _vectors(header: Vectors, table: Any) -> WordVectors:
     if tuple(table.shape) != (len(header.words), DIMENSIONS) or not np.isfinite(found := table.float().numpy()).all():
         raise ValueError("the vectors of words do not fit")
     return WordVectors(header.name, header.sha256, dict(zip(header.words, found, strict=True)))
+
+
+def _halved(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Weights in half precision."""
+    import torch
+
+    return {name: tensor.to(torch.float16).clone() for name, tensor in weights.items()}
 
 
 #: Weights that share a scale, in the order in which they lie in the file.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....core.errors import SpanLabError
-from ....paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors, with_streams
+from ....paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors
 from ..settings import Task, heads_of, reading, task_seen_in
 from ..training.config import TaskConfig, TrainingConfig
 from .batches import TrainingBatch, assemble, process_pool
@@ -50,7 +50,7 @@ class TrainingData:
 
     def __init__(self, config: TrainingConfig) -> None:
         self.config = config
-        self.paradigms = [self._paradigm(task.paradigm) for task in config.tasks]
+        self.paradigms = [load_paradigm(task.paradigm) for task in config.tasks]
         self.factors = [
             levels_kept(paradigm, task) for paradigm, task in zip(self.paradigms, config.tasks, strict=True)
         ]
@@ -82,9 +82,6 @@ class TrainingData:
         self.pools: dict[Split, list[Pool]] = {}
         self._check_vectors()
 
-    def _paradigm(self, source: str) -> Paradigm:
-        return with_streams(load_paradigm(source), self.config.streams)
-
     def _check_vectors(self) -> None:
         """A file of vectors is there, and is there for something."""
         source = self.config.vectors
@@ -109,7 +106,7 @@ class TrainingData:
             ]
         found: list[tuple[Paradigm, Mapping[str, Any]]] = []
         for entry in self.config.test:
-            paradigm = self._paradigm(entry.paradigm)
+            paradigm = load_paradigm(entry.paradigm)
             for name in dict.fromkeys(task_of(paradigm, levels) for levels in paradigm.combinations(entry.factors)):
                 if name not in self.tasks:
                     raise SpanLabError(

@@ -7,11 +7,11 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from ....core.errors import ParadigmError, SpanLabError
 from ....core.registry import StrictModel, nearest
-from ....paradigms.identity import MAX_MASTER_SEED, STREAMS, canonical
+from ....paradigms.identity import MAX_MASTER_SEED, canonical
 from ....paradigms.language import yaml_source
 from ....paradigms.language.diagnostics import validated
 from ..settings import DelayLine, Settings, model_settings, need_torch
@@ -106,13 +106,6 @@ class TrainingConfig(StrictModel):
     )
     about: str = Field("", description="what it is for, in a sentence or two; goes into the model card")
     generator: Literal["corrected", "published"] = Field("corrected", description="trial generator")
-    streams: Literal[1, 2] = Field(
-        STREAMS,
-        description=(
-            "version of the random streams of its trials; with 1, trials of one seed and different levels share what is"
-            " drawn"
-        ),
-    )
     seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(
         0, description="seed of everything: initial weights, trials, order"
     )
@@ -171,6 +164,13 @@ class TrainingConfig(StrictModel):
         ),
     )
     steps: Count = Field(description="steps of training")
+    stages: list[dict[str, Any]] = Field(
+        default_factory=list,
+        description=(
+            "parts of the training, one after another: each says what is otherwise than in the rest of the config, and"
+            " begins with the weights that the one before has kept"
+        ),
+    )
     minutes: Positive | None = Field(
         None, description="wall-clock limit in minutes; training stops there and keeps what has been learned"
     )
@@ -214,39 +214,40 @@ class TrainingConfig(StrictModel):
         """Identifies the config; a resumed run must have the same. What changes nothing that is
         learned is not part of it."""
         told = self.model_dump(mode="json", exclude={"workers", "tensorboard", "store"})
-        fields = type(self).model_fields
-        for key in _LATER:  # configs that do not say what older ones could not say keep their hash
-            if getattr(self, key) == fields[key].get_default(call_default_factory=True):
-                del told[key]
-        if self.streams == 1:
-            del told["streams"]
-        if self.check.share == "combination":
-            del told["check"]["share"]
-        for task in told["tasks"]:
-            task["pool"] = task.pop("train_trials")
-            if not task["hold_out"]:
-                del task["hold_out"]
-            if task["loss_over"] == "steps":
-                del task["loss_over"]
         return hashlib.sha256(canonical(told).encode("ascii")).hexdigest()[:16]
 
+    def parts(self) -> list[TrainingConfig]:
+        """The config of each stage, in order; itself where it has none.
 
-#: keys that came after the first checkpoints
-_LATER = (
-    "vectors",
-    "test",
-    "train_trials",
-    "order",
-    "loss",
-    "schedule",
-    "validation",
-    "selection",
-    "plateau",
-    "precision",
-    "fuse",
-    "compile",
-    "start_from",
-)
+        A stage keeps ``NAME-1.pt``, ``NAME-2.pt`` and so on; the last one has the name of the whole.
+        """
+        whole, found = self.model_dump(exclude={"stages"}), list[TrainingConfig]()
+        for number, stage in enumerate(self.stages, 1):
+            values = {**whole, "name": self.name if number == len(self.stages) else f"{self.name}-{number}"}
+            if found:
+                values["start_from"] = f"{found[-1].name}.pt"
+            for key, value in stage.items():
+                # Of a part with keys of its own, such as the rate, those that are not named stay.
+                values[key] = {**whole[key], **value} if isinstance(value, dict) else value
+            found.append(TrainingConfig.model_validate(values))
+        return found or [self]
+
+    @model_validator(mode="after")
+    def _stages_fit(self) -> TrainingConfig:
+        for number, stage in enumerate(self.stages, 1):
+            if wrong := [key for key in stage if key not in type(self).model_fields or key in _OF_ALL_STAGES]:
+                raise ValueError(f"stage {number} cannot have a '{wrong[0]}' of its own")
+        try:
+            self.parts()
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise ValueError(f"a stage does not fit ({place}: {first['msg']})") from None
+        return self
+
+
+#: keys that are those of the whole training
+_OF_ALL_STAGES = ("name", "about", "model", "start_from", "vectors", "store", "stages")
 
 
 def read_config(path: str | Path) -> TrainingConfig:

@@ -99,6 +99,7 @@ def toy(config: TrainingConfig) -> TrainingConfig:
         config,
         tasks=tasks,
         test=[],
+        stages=[],
         steps=1,
         minutes=None,
         train_trials=None,

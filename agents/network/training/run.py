@@ -10,7 +10,7 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,7 @@ from .config import TrainingConfig
 from .evaluation import ConditionAccuracy, frequencies, test, validate
 from .journal import Recent, TrainingJournal, TrainingProgress
 from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
-from .state import TrainingState, config_of_state, read_state, write_state
+from .state import TrainingState, read_state, write_state
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -188,11 +188,17 @@ class Run:
     """One training run, or the share that one of several processes has in it."""
 
     def __init__(
-        self, config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None
+        self,
+        config: TrainingConfig,
+        folder: Path,
+        resume: bool,
+        progress: bool,
+        command: str,
+        stop_after: int | None,
+        earlier: Sequence[TrainingConfig] = (),
     ) -> None:
         self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
-        if resume:
-            config = config_of_state(self.state_file, config)
+        self.earlier = earlier
         self.config, self.folder, self.command, self.stop_after = config, folder, command, stop_after
         self.fabric = fabric_for(config)
         self.first = self.fabric.is_global_zero
@@ -268,7 +274,7 @@ class Run:
             )
             if self.saved < self.state.step:
                 self._save()
-            card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command)
+            card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command, self.earlier)
             curves.write(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
         wall, cpu = self._elapsed()
         return TrainingResult(self.weights_file, tuple(rows), self.state.step, wall, cpu)
@@ -303,7 +309,8 @@ class Run:
         if self.state.step == 0:
             begin(self.network, training_data)
             if self.config.start_from is not None:
-                source = checkpoint.load(self.config.start_from)
+                beside = self.folder / self.config.start_from
+                source = checkpoint.load(beside if self.earlier else self.config.start_from)
                 take_over(self.network, source)
                 self._log("start_from", checkpoint=source.name, sha256=source.sha256)
         self.learner: Any = JointLoss(

@@ -12,7 +12,6 @@ import torch
 from ....core.errors import SpanLabError
 from ..checkpoints_io.files import read_torch, write_atomically
 from ..models import Network
-from .config import TrainingConfig
 
 FORMAT = "spanlab training state"
 
@@ -70,18 +69,6 @@ def write_state(
     write_atomically(path, buffer.getbuffer())
 
 
-def config_of_state(path: Path, config: TrainingConfig) -> TrainingConfig:
-    """The config with which a run goes on: one that began before random streams had versions keeps
-    the first."""
-    if (
-        path.is_file()
-        and read_torch(path, "training state")[0].get("config")
-        == (older := config.model_copy(update={"streams": 1})).hash
-    ):
-        return older
-    return config
-
-
 def read_state(path: Path, config: str, network: Network, optimizer: torch.optim.Optimizer) -> TrainingState:
     """Bring network and optimizer back to where they were.
 
@@ -105,9 +92,11 @@ def read_state(path: Path, config: str, network: Network, optimizer: torch.optim
         optimizer.load_state_dict(data["optimizer"])
         kept = {
             name: data[name]
-            for name in ("config", "step", "best", "best_step", "best_score", "trials", "wall_s", "cpu_s")
+            for name in (
+                *("config", "step", "best", "best_step", "best_score"),
+                *("trials", "wall_s", "cpu_s", "vectors", "plateau"),
+            )
         }
-        kept |= {name: data.get(name) for name in ("vectors", "plateau")}
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SpanLabError(
             f"{path} is damaged ({str(error).splitlines()[0]}); move it away and train without --resume"

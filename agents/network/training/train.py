@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from ..checkpoints_io.card import duration
+from ..checkpoints_io.checkpoint import load
 from .config import TrainingConfig
 from .evaluation import mean_accuracy
 from .presets import config_named
@@ -92,11 +93,37 @@ def train(
         with (
             products_in(config.precision),
             torch.random.fork_rng(),
-            closing(Run(config, folder, resume, progress, command, stop_after)) as run,
         ):
-            return run.go()
+            return _stages(config, folder, resume, progress, command, stop_after)
     finally:
         torch.set_num_threads(threads)
+
+
+def _stages(
+    config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None
+) -> TrainingResult | None:
+    """Train the stages of a config one after another; when resumed, from the one that was interrupted."""
+    result, parts = None, config.parts()
+    for number, part in enumerate(parts):
+        last, state = number == len(parts) - 1, folder / f"{part.name}.state.pt"
+        if resume and not last and _finished(part, folder):
+            continue
+        begun = state.is_file() or not number
+        if resume and not begun:  # weights of a stage whose state was never saved
+            (folder / f"{part.name}.pt").unlink(missing_ok=True)
+        with closing(Run(part, folder, resume and begun, progress, command, stop_after, parts[:number])) as run:
+            result = run.go()
+            run.fabric.barrier()
+    return result
+
+
+def _finished(part: TrainingConfig, folder: Path) -> bool:
+    """Return whether a stage has its card, which is written last."""
+    weights, told = folder / f"{part.name}.pt", folder / f"{part.name}.json"
+    if not weights.is_file() or not told.is_file():
+        return False
+    trained = load(weights).trained
+    return trained is not None and trained.config == part.hash
 
 
 @contextmanager

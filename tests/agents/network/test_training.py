@@ -400,11 +400,59 @@ def test_the_best_blind_guess_over_phases(spans: tuple[Pool, Any]) -> None:
         assert often[4:20].sum() == pytest.approx(1 / phases)
 
 
-def test_a_config_that_says_nothing_of_phases_keeps_its_hash() -> None:
-    tasks = [{**task, "loss_over": "steps"} for task in TINY["tasks"]]
-    assert config(tasks=tasks).hash == config().hash == "b5bc2ad8cc2b2616"
-    tasks[0]["loss_over"] = "phases"
-    assert config(tasks=tasks).hash != config().hash
+STAGES: list[dict[str, Any]] = [
+    {"steps": 2, "seed": 5, "tasks": TINY["tasks"][:1]},
+    {"steps": 3, "rate": {"peak": 0.001}},
+    {"steps": 6},
+]
+
+
+def test_stages_begin_with_what_the_one_before_has_kept_and_resume_as_one(tmp_path: Path) -> None:
+    own = config(stages=STAGES, check={"every": 2, "trials": 1, "test_trials": 1}, save_every=2)
+    assert [(part.name, part.start_from) for part in own.parts()] == [
+        ("tiny-1", None),
+        ("tiny-2", "tiny-1.pt"),
+        ("tiny", "tiny-2.pt"),
+    ]
+    assert own.parts()[1].rate == own.rate.model_copy(update={"peak": 0.001})
+    train(own, out=tmp_path / "whole", progress=False)
+    with pytest.raises(SpanLabError, match="interrupted at step 4"):
+        train(own, out=tmp_path / "cut", progress=False, stop_after=4)
+    first = (tmp_path / "cut" / "tiny-2.log.jsonl").stat().st_mtime_ns
+    result = train(own, out=tmp_path / "cut", resume=True, progress=False)
+    assert result is not None
+    assert result.checkpoint == tmp_path / "cut" / "tiny.pt"
+    assert (tmp_path / "cut" / "tiny.pt").read_bytes() == (tmp_path / "whole" / "tiny.pt").read_bytes()
+    assert (tmp_path / "cut" / "tiny-2.log.jsonl").stat().st_mtime_ns == first, "a finished stage is left as it is"
+    begun = next(entry for entry in log(tmp_path / "whole") if entry["event"] == "start_from")
+    assert begun["sha256"] == hashlib.sha256((tmp_path / "whole" / "tiny-2.pt").read_bytes()).hexdigest()
+    card = (tmp_path / "whole" / "tiny.md").read_text(encoding="utf-8")
+    assert "after 2 steps on 24 trials of vsr, then 3 steps on 24 trials of vsr, 24 trials of sfr" in card
+    assert "does not make it again" not in card
+
+
+def test_a_stage_that_was_killed_before_its_first_state_begins_anew(tmp_path: Path) -> None:
+    own = config(stages=STAGES[:2], check={"every": 2, "trials": 1, "test_trials": 1}, save_every=2)
+    train(own, out=tmp_path / "whole", progress=False)
+    shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    for left in ("tiny.state.pt", "tiny.json"):
+        (tmp_path / "cut" / left).unlink()
+    (tmp_path / "cut" / "tiny.pt").write_bytes(b"weights of a validation")
+    train(own, out=tmp_path / "cut", resume=True, progress=False)
+    assert (tmp_path / "cut" / "tiny.pt").read_bytes() == (tmp_path / "whole" / "tiny.pt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        ({"model": {"hidden": 3}}, "stage 1 cannot have a 'model' of its own"),
+        ({"stepz": 3}, "stage 1 cannot have a 'stepz' of its own"),
+        ({"steps": -3}, r"a stage does not fit \(steps:"),
+    ],
+)
+def test_a_stage_that_does_not_fit_is_refused(stage: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        config(stages=[stage])
 
 
 def test_every_trial_comes_once_before_any_comes_again() -> None:
