@@ -10,7 +10,6 @@ from .base import Option as Option
 from .base import Outlook as Outlook
 from .base import PageContent as PageContent
 from .base import Response as Response
-from .base import SettingRules as SettingRules
 from .base import Shown as Shown
 from .base import TrialContext as TrialContext
 from .base import WindowAgent as WindowAgent

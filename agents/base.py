@@ -29,7 +29,6 @@ from ..paradigms import (
     Verdict,
     WorkedExample,
 )
-from ..paradigms.identity import canonical, digest
 from ..paradigms.triggers import Triggers
 from ..stimuli import Stimulus
 
@@ -155,26 +154,12 @@ class SettingRules:
 
     Parameters
     ----------
-    later : settings that came after the first records, with what they are when nobody chooses:
-        records of before have none of them, and the hash of the settings leaves them out where they
-        are that
     constants : settings that nobody chooses, since they are constants of the program
     anew : settings that may be chosen anew whenever a session goes on
     """
 
-    later: Mapping[str, Any] = field(default_factory=dict[str, Any])
     constants: frozenset[str] = frozenset()
     anew: frozenset[str] = frozenset()
-
-    def hash_of(self, kind: str, name: str, settings: Mapping[str, Any]) -> str:
-        """The hash of an agent with its settings, without those that came later and are what they
-        are when nobody chooses: the hash of the same agent stays what it was."""
-        chosen = {
-            key: value
-            for key, value in settings.items()
-            if key not in self.later or canonical(value) != canonical(self.later[key])
-        }
-        return digest([kind, name, chosen])
 
 
 class Journal(Protocol):

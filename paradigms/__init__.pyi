@@ -17,6 +17,7 @@ from .design import plan_practice as plan_practice
 from .design import plan_session as plan_session
 from .design import session_design as session_design
 from .identity import MAX_MASTER_SEED as MAX_MASTER_SEED
+from .identity import digest as digest
 from .identity import stream as stream
 from .identity import trial_root as trial_root
 from .identity import trial_seed as trial_seed

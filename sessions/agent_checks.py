@@ -220,7 +220,7 @@ def settings_of(agent: Agent) -> dict[str, Any]:
 
 def settings_hash(agent: Agent) -> str:
     """The hash of everything that shaped an agent's answers."""
-    return agent.setting_rules().hash_of(agent.kind.name, agent.name, settings_of(agent))
+    return digest([agent.kind.name, agent.name, settings_of(agent)])
 
 
 def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
@@ -251,8 +251,6 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
     for name in {**then, **settings}:
         if name in then and name in settings and _same(then[name], settings[name]):
             continue
-        if name not in then and name in rules.later and _same(settings[name], rules.later[name]):
-            continue  # there was no such setting, and nobody has chosen it now
         if name in rules.constants | rules.anew:
             changed[name] = [then.get(name), settings.get(name)]
         else:

@@ -18,7 +18,7 @@ from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
 from ...paradigms import Answer, Ask, Percept, ResponseKind
 from ...stimuli import Stimulus
-from ..base import AgentOptions, ConcurrentAgent, Cost, Journal, Ledger, Outlook, Sentences, SettingRules, TrialContext
+from ..base import AgentOptions, ConcurrentAgent, Cost, Journal, Ledger, Outlook, Sentences, TrialContext
 from .between import check_lists, has_anything_between
 from .conversation import Conversation, check_said, sentences_of
 from .cost.account import Account
@@ -392,11 +392,6 @@ class ChatAgent(ConcurrentAgent):
         what figures must say of this agent."""
         where = {"model": self.model, "endpoint": self._endpoint.identity, "provider": self._endpoint.provider}
         return {**where, **self._settings.model_dump()}
-
-    @override
-    def setting_rules(self) -> SettingRules:
-        """The settings that came later than the first records."""
-        return SettingRules(later=ChatSettings.later())
 
     @override
     def apparatus(self) -> dict[str, Any]:

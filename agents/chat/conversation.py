@@ -8,7 +8,6 @@ from typing import Any
 
 from ...core.errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind, WorkedExample
-from ...paradigms.identity import canonical
 from ...stimuli import Stimulus
 from ...stimuli.kinds.files import ShownSound
 from ...stimuli.sound_files import wav_file
@@ -257,35 +256,6 @@ class Conversation:
         """
         self._send()
         return Request(tuple(self._messages), options, chained(self._chain, dict(options)), self._name, self.seed)
-
-    def as_sent(self, sent: Sequence[Mapping[str, Any]]) -> bool:
-        """Put the messages that were really sent, as they were kept, in the place of the last ones:
-        displays may be said in other words now. Pictures are drawn anew and must be those of then.
-
-        Returns
-        -------
-        whether it could be done
-        """
-        before, now = self._messages[: -len(sent)], self._messages[-len(sent) :]
-        if len(now) != len(sent) or any(message.role != then["role"] for message, then in zip(now, sent, strict=True)):
-            return False
-        beside = {
-            canonical(part.stored()): part for message in now for part in message.parts if not isinstance(part, Text)
-        }
-        parts = [
-            [Text(part["text"]) if "text" in part else beside.get(canonical(part)) for part in then["parts"]]
-            for then in sent
-        ]
-        if any(part is None for some in parts for part in some):
-            return False
-        then = [
-            Message(message.role, tuple(part for part in some if part is not None))
-            for message, some in zip(now, parts, strict=True)
-        ]
-        self._messages, self._chain = [], self._start
-        for message in (*before, *then):
-            self._say(message.role, message.parts)
-        return True
 
     @property
     def messages(self) -> tuple[Message, ...]:

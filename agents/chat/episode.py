@@ -156,17 +156,9 @@ class ChatEpisode(Episode):
         and as notes on the next answer, with whether it was cut off."""
         if self._settings.view != "words":
             await asyncio.to_thread(self.conversation.draw)
-        reply = await self._replied(self._request(self._settings.sampling()))
+        reply = await self._replied(self.conversation.request(self._settings.sampling()))
         said = split_reasoning(reply, self._settings)[1]
         return said, {"notepad": said, **({"notepad_cut_off": True} if reply.finish_reason == "length" else {})}
-
-    def _request(self, options: dict[str, Any]) -> Request:
-        """The next request; of a session that goes on, in the words in which it was sent."""
-        request = self.conversation.request(options)
-        if (sent := self._replies.kept_for_other_words(request)) and self.conversation.as_sent(sent):
-            self._replies.goes_on_with("as they were sent")
-            request = self.conversation.request(options)
-        return request
 
     @override
     def finish(self) -> None:
@@ -203,7 +195,7 @@ class ChatEpisode(Episode):
         settings, replaying = self._settings, self._replies.replaying
         if settings.view != "words":
             await asyncio.to_thread(self.conversation.draw)  # other conversations, and their clocks, go on
-        request = self._request(_options(kind, settings))
+        request = self.conversation.request(_options(kind, settings))
         if first and self._scoring is not None:
             found = await self._scoring.score(kind, request, self._asked, self._bearable)
             self._likelihoods = {} if found is None else found.to_record(kind)

@@ -87,16 +87,6 @@ REASONS: Mapping[str, str] = {
     "after": "Give the answer first, alone in its own line; after it explain step by step how you came to it.",
     "before": "First think step by step in writing; then give the answer alone in the last line.",
 }
-#: The settings that every record has. Those that came later are not part of the hash of an agent's
-#: settings while they are at their defaults.
-# fmt: off
-_FIRST = frozenset((
-    "acknowledgement", "constrained", "conversation_header", "delivery", "empty_reply", "extraction", "history", "image_detail", "image_px",  # noqa: E501
-    "instructions", "instructions_as", "label", "logprobs", "max_tokens", "max_tokens_field", "preamble", "preset", "reask", "reask_text",  # noqa: E501
-    "reasoning", "reasoning_effort", "reasoning_history", "reasoning_text", "repeat", "schema_as", "seed", "strip_think", "temperature",  # noqa: E501
-    "top_logprobs", "top_p", "view", "vision_check", "warm_up", "wording",
-))
-# fmt: on
 #: Tells the validators that settings come from a record.
 #: recorded with the settings of an agent, and said by its name
 IN_NAME = frozenset({"model", "endpoint", "provider"})
@@ -580,15 +570,6 @@ class ChatSettings(BaseModel):
     def of_session(cls, info: Mapping[str, Any]) -> ChatSettings:
         """The settings of a session with a chat model, from the content of its ``session.json``."""
         return cls.recorded({name: value for name, value in info["agent_settings"].items() if name not in IN_NAME})
-
-    @classmethod
-    def later(cls) -> dict[str, Any]:
-        """The settings that came after the first records, with their defaults."""
-        return {
-            name: field.get_default(call_default_factory=True)
-            for name, field in cls.model_fields.items()
-            if name not in _FIRST
-        }
 
     @classmethod
     def _read(cls, values: Mapping[str, Any], context: str = "") -> ChatSettings:

@@ -36,13 +36,6 @@ from .triggers.marker import Marker
 from .triggers.sender import TriggerSender
 from .window_options import USUAL_WINDOW, WindowOptions
 
-#: The settings that the first records had, the simulated participant's included.
-# fmt: off
-_FIRST_SETTINGS = frozenset((
-    "fullscreen", "screen", "window_px", "canvas_deg", "screen_width_cm", "distance_cm", "paced_hz", "keyboard", "guard_ms", "buttons",  # noqa: E501
-    "acknowledge_ms", "go_on_not_before_ms", "theme", "palette", "display", "patch", "observer", "seed", "speed", "answers", "reaction_times",  # noqa: E501
-))
-# fmt: on
 _CONSTANTS = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times"})
 #: systems number their screens anew when one is plugged in
 _ANEW = frozenset({"screen"})
@@ -327,11 +320,8 @@ class Participant(WindowAgent):
 
     @override
     def setting_rules(self) -> SettingRules:
-        """The settings that were added after the first records, and those that are constants of the
-        program."""
-        later = {name for name in self.settings() if name not in _FIRST_SETTINGS and not name.startswith("observer_")}
-        usual = type(self)().settings() if later else {}
-        return SettingRules({name: usual[name] for name in later if name in usual}, _CONSTANTS, _ANEW)
+        """The settings that are constants of the program, and those that may be chosen anew."""
+        return SettingRules(_CONSTANTS, _ANEW)
 
     @override
     def apparatus(self) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from spanlab.agents import AGENTS, Agent, SettingRules
-from spanlab.agents.chat import ChatSettings
 from spanlab.core import SpanLabError
+from spanlab.paradigms import digest
 from spanlab.sessions.record import read_events, read_session, read_table, response_rows
 
 from .card import card_of, differences, published_cards, sessions_of
@@ -55,15 +54,10 @@ def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path |
 
 
 def agent_problems(folder: Path) -> Iterator[str]:
-    """Find where the agent and the settings of a session are not those of their hash. Kinds whose
-    later settings only their own package knows have none that could be told from a change."""
+    """Find where the agent and the settings of a session are not those of their hash."""
     info = read_session(folder)
     kind, name = info["agent_kind"], info["agent"]
-    cls = AGENTS.class_of(kind)
-    if cls is None or not (kind == "chat" or cls.setting_rules is Agent.setting_rules):
-        return
-    rules = SettingRules(ChatSettings.later() if kind == "chat" else {})
-    if rules.hash_of(kind, name, info["agent_settings"]) != info["agent_settings_hash"]:
+    if digest([kind, name, info["agent_settings"]]) != info["agent_settings_hash"]:
         yield f"{folder.name}: its agent_settings_hash is not that of {name} with the settings that it names"
 
 

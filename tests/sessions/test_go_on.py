@@ -130,26 +130,13 @@ def test_a_users_base_refuses_too(tmp_path: Path) -> None:
 
 
 class Ruled(Saying):
-    """An agent that has come to have more settings."""
+    """An agent with a setting that nobody chooses."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(ninth, settings=settings)
 
     def setting_rules(self) -> SettingRules:
-        return SettingRules(later={"patience": 3}, constants=frozenset({"refresh"}))
-
-
-def test_a_setting_that_came_later_is_no_other_agent_until_somebody_chooses_it(tmp_path: Path) -> None:
-    before = Saying(ninth, settings={"depth": 1})
-    assert settings_hash(Ruled({"depth": 1, "patience": 3})) == settings_hash(before)
-    assert settings_hash(Ruled({"depth": 1, "patience": 4})) != settings_hash(before)
-    folder = interrupted(start(tmp_path, load_paradigm("vsr"), before, 5), before)
-    with pytest.raises(SpanLabError, match=r"patience was not set and is 4\): give the settings it began with"):
-        Runner(reopen(folder), Ruled({"depth": 1, "patience": 4}))
-    with pytest.raises(SpanLabError, match="depth was 1 and is 2"):
-        Runner(reopen(folder), Ruled({"depth": 2, "patience": 3}))
-    Runner(reopen(folder), Ruled({"depth": 1, "patience": 3})).run()
-    assert complete(folder)
+        return SettingRules(constants=frozenset({"refresh"}))
 
 
 def test_what_nobody_chooses_may_change_and_is_told(tmp_path: Path) -> None:

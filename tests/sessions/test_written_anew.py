@@ -23,32 +23,24 @@ from session_tools import command, one_thread
 from written_anew import ALL, CHATS, FILES, MACHINES, PEOPLE, SIMULATED, STORED, prepare
 
 from spanlab.agents.chat.servers.scripted import ScriptedServer
-from spanlab.agents.chat.settings import ChatSettings
 from spanlab.sessions import read_session
 from spanlab.sessions.record.reader import read_events, write_responses
 from spanlab.sessions.record.session_files import PARTS
 
 #: parts of a paradigm in which no words are that it says to people
 _NO_WORDS = ("paradigm", "version", "factors", "draw", "set_size", "list_length", "network", "practice", "designs")
-_LATER = json.loads(json.dumps(ChatSettings.later()))
 
 
 def _without_words(file: str, folder: Path, hashes: Sequence[str]) -> str:
     """A file of a session without the whole paradigm, its hash (now, or then), the instructions and
-    sentences of the screen, and settings that came later and are at their default."""
+    sentences of the screen."""
     text = (folder / file).read_text(encoding="utf-8").replace(hashes[0], "hash").replace(hashes[1], "hash")
     if file != "session.json":
         return text
     assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
     record = json.loads(text)
-    settings = {
-        key: value for key, value in record["agent_settings"].items() if key not in _LATER or value != _LATER[key]
-    }
     said = {name: "" for name in ("sentences", "instructions") if name in record}
-    return (
-        json.dumps({**record, "paradigm_data": {}, "agent_settings": settings, **said}, indent=1, ensure_ascii=False)
-        + "\n"
-    )
+    return json.dumps({**record, "paradigm_data": {}, **said}, indent=1, ensure_ascii=False) + "\n"
 
 
 def assert_same_bytes(session: Path, name: str) -> None:

@@ -230,8 +230,6 @@ def totals_of(
     lines_of_kind = [line for line in lines if ("judge" in line) == judge]
     for line in (line for some in replies.values() for line in some if ("judge" in line) == judge):
         totals.add(stored_reply(line["reply"]))
-        if "trial" not in line:  # among the events, as older versions kept it
-            totals.faults.update(line["reply"].get("faults", ()))
     lost_tokens, lost = taken_in_vain(lines_of_kind), in_vain(lines_of_kind)
     for tokens in (*map(Taken.model_validate, lost_tokens), *[None] * (lost.count - len(lost_tokens))):
         totals.lose(tokens)

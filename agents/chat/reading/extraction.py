@@ -28,7 +28,7 @@ How = Literal["exact", "first_character", "tolerant", "constrained", "model", "u
 
 #: The version of this reading, which is in the record. It is raised with whatever changes what is
 #: read in any reply.
-READER = 5
+READER = 1
 #: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an
 #: answer was asked for.
 LONGEST = 20_000

@@ -3,7 +3,7 @@ paid for again."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from ....core.errors import SpanLabError
@@ -50,17 +50,6 @@ class PaidReplies:
     def replaying(self) -> bool:
         """True if the next reply is a stored one."""
         return bool(self._stored)
-
-    def kept_for_other_words(self, request: Request) -> Sequence[Mapping[str, Any]]:
-        """The messages with which the next reply that was kept was asked for, where these are
-        others than those of ``request``; none otherwise."""
-        stored = self._stored[0] if self._stored else {}
-        return stored.get("sent", []) if stored.get("request") not in (None, request.identity) else []
-
-    def goes_on_with(self, words: str) -> None:
-        """Note whose words a conversation goes on with."""
-        if self._journal is not None:
-            self._journal.note({"what": "conversation", "words": words})
 
     def begins_anew(self) -> None:
         """The next request does not hold the messages of those before it."""
