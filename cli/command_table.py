@@ -22,6 +22,8 @@ GROUP = "spanlab.commands"
 #: The entry points in which other packages say under which panel of the help page their commands
 #: stand: ``serve = "people"``.
 PANELS_OF_OTHERS = "spanlab.panels"
+#: Groups of commands, which are named with a point (``study.status``), and what each is for.
+GROUPS = {"study": "Look after a study while people take part, and afterwards: spanlab study status STUDY."}
 #: Panels of the help page, in its order: of each command the module in ``cli/commands``, and the
 #: function or the group of commands that it has there.
 PANELS = {
@@ -31,17 +33,16 @@ PANELS = {
         "show": "preview:show",
         "new": "starting:new",
         "check": "checking:check",
-        "parts": "listing:parts",
-        "timetable": "listing:timetable",
     },
     "people": {
         "run": "run:run",
         "preview": "preview:preview",
         "display": "display:display",
         "timing": "display:timing",
-        "status": "study:status",
-        "monitor": "study:monitor",
-        "withdraw": "study:withdraw",
+        "study": "",
+        "study.status": "study:status",
+        "study.monitor": "study:monitor",
+        "study.withdraw": "study:withdraw",
     },
     "machines": {
         "replay": "replay:replay",
@@ -49,7 +50,6 @@ PANELS = {
         "transcript": "transcript:transcript",
         "score-choices": "score_choices:score_choices",
         "batch": "replay:batch",
-        "providers": "listing:providers",
         "train": "training:train",
         "sweep": "training:sweep",
     },
@@ -62,7 +62,6 @@ PANELS = {
     "data": {
         "import": "exchange:import_app",
         "export": "exchange:export_app",
-        "formats": "exchange:formats",
         "migrate": "exchange:migrate",
     },
 }
@@ -83,17 +82,30 @@ SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
 
 class Commands(MutableMapping[str, Any]):
-    """Commands by name, as typer keeps them. One that another package adds cannot take the name of
-    one of SpanLab's."""
+    """Commands by name, as typer keeps them: those at the top, or those of a group. One that
+    another package adds cannot take the name of one of SpanLab's."""
 
-    def __init__(self) -> None:
+    def __init__(self, group: str = "") -> None:
+        self._group = group
         self._made: dict[str, Any] = {}
 
     @override
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            self._made[name] = _made(name, _shipped(COMMANDS[name]) if name in COMMANDS else _added(_points()[name]))
+            self._made[name] = self._make(name)
         return self._made[name]
+
+    def _make(self, name: str) -> Any:
+        if not self._group and name in GROUPS:
+            group = typer.main.get_group(typer.Typer(help=GROUPS[name], no_args_is_help=True, **SETTINGS))
+            group.name, group.commands = name, Commands(name)
+            return group
+        whole = f"{self._group}.{name}" if self._group else name
+        return _made(name, _shipped(COMMANDS[whole]) if whole in COMMANDS else _added(_points()[whole]))
+
+    def _names(self) -> list[str]:
+        split = (name.rpartition(".") for name in COMMANDS | _points())
+        return [name for group, _, name in split if group == self._group]
 
     @override
     def __setitem__(self, name: str, command: Any) -> None:
@@ -105,11 +117,11 @@ class Commands(MutableMapping[str, Any]):
 
     @override
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS | _points())
+        return iter(self._names())
 
     @override
     def __len__(self) -> int:
-        return len(COMMANDS | _points())
+        return len(self._names())
 
 
 @functools.cache

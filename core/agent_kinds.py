@@ -193,9 +193,7 @@ PUBLISHED = AgentKind(
 )
 CHAT = AgentKind(
     name="chat",
-    help=(
-        "a chat model behind an OpenAI-compatible endpoint: chat:MODEL, or chat:MODEL@PROVIDER (see spanlab providers)"
-    ),
+    help=("a chat model behind an OpenAI-compatible endpoint: chat:MODEL, or chat:MODEL@PROVIDER (list --providers)"),
     role="model",
     label="chat model",
     order=2,

@@ -224,7 +224,7 @@ def serving(detail: str) -> Serving:
         hint = nearest(name, known)
         if not model:
             raise SpanLabError(
-                f"there is no provider '{name}'{hint or '; there are ' + ', '.join(known)} (see spanlab providers)"
+                f"there is no provider '{name}'{hint or '; there are ' + ', '.join(known)} (spanlab list --providers)"
             )
         if hint:
             raise SpanLabError(

@@ -28,39 +28,23 @@ class _Formats(TyperGroup):
     for."""
 
     imports: bool
-    #: how earlier versions named the format beside what is read or written, in place of before it;
-    #: scripts may still say so
-    earlier: str
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         self.commands.clear()  # the command line is made once in a process: formats may have gone since
-        for format_ in _all_formats():
+        for format_ in all_formats():
             side = format_.reads if self.imports else format_.writes
             if side is not None:
                 self.add_command(_command(format_, side, self.imports), format_.name)
-        return super().parse_args(ctx, self._format_first(args))
-
-    def _format_first(self, args: list[str]) -> list[str]:
-        """``DATA --to FORMAT DIR`` as ``FORMAT DATA DIR``."""
-        for place, argument in enumerate(args):
-            name, equals, value = argument.partition("=")
-            if name == self.earlier:
-                after = place + 1 if equals else place + 2
-                if not equals and after > len(args):
-                    raise SpanLabError(f"{self.earlier} names a format (spanlab formats lists them)")
-                return [value if equals else args[place + 1], *args[:place], *args[after:]]
-        return args
+        return super().parse_args(ctx, args)
 
 
 class _Imports(_Formats):
     imports = True
-    earlier = "--from"
 
 
 class _Exports(_Formats):
     imports = False
-    earlier = "--to"
 
 
 import_app = typer.Typer(
@@ -83,20 +67,6 @@ def _import() -> None: ...
 
 @export_app.callback()
 def _export() -> None: ...
-
-
-def formats() -> None:
-    """List the formats that can be read and written, one per line; spanlab export FORMAT --help
-    shows the options of a format."""
-    from .listing import print_table
-
-    rows = [
-        (format_.name, verb, side.content, side.help)
-        for format_ in _all_formats()
-        for verb, side in (("import", format_.reads), ("export", format_.writes))
-        if side is not None
-    ]
-    print_table(("format", "command", "of", "what it does"), rows)
 
 
 def migrate(
@@ -128,7 +98,7 @@ def migrate(
         )
 
 
-def _all_formats() -> Iterator[Format[Any, Any]]:
+def all_formats() -> Iterator[Format[Any, Any]]:
     """Every format; a package that cannot be loaded hinders no other."""
     from ...exchange.registry import FORMATS
 

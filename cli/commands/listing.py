@@ -1,5 +1,5 @@
-"""``spanlab list``, ``spanlab providers``, ``spanlab parts`` and ``spanlab timetable``: what there
-is. Part of the command line."""
+"""``spanlab list``: paradigms, parts of paradigms, durations, providers and formats that there are.
+Part of the command line."""
 
 from __future__ import annotations
 
@@ -71,8 +71,50 @@ def list_(
             "--human", help="show the levels for which results of people have been published instead, and the study"
         ),
     ] = False,
+    parts: Annotated[
+        bool,
+        typer.Option("--parts", help="list what a paradigm file can draw, show and ask, with all parameters instead"),
+    ] = False,
+    json_schema: Annotated[
+        bool,
+        typer.Option(
+            "--json-schema",
+            help="with --parts: a JSON Schema of paradigm files; --parts study --json-schema: of study files",
+        ),
+    ] = False,
+    timetable: Annotated[
+        bool, typer.Option("--timetable", help="show how long each phase lasts for people instead, as published")
+    ] = False,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="with --timetable: write the table to this file", metavar="FILE")
+    ] = None,
+    providers: Annotated[
+        bool, typer.Option("--providers", help="list the providers of chat models, chat:MODEL@NAME, instead")
+    ] = False,
+    formats: Annotated[
+        bool, typer.Option("--formats", help="list the formats that can be read and written instead")
+    ] = False,
 ) -> None:
-    """List the paradigms of the library, one per line, or the chance level of each."""
+    """List the paradigms of the library, one per line, or what else there is to choose from."""
+    if json_schema and not parts:
+        raise SpanLabError("--json-schema is for parts of paradigms: give --parts --json-schema")
+    if csv is not None and not timetable:
+        raise SpanLabError("--csv is for the table of durations: give --timetable --csv FILE")
+    if parts:
+        _parts(names or [], json_schema)
+        return
+    views = {"timetable": timetable, "providers": providers, "formats": formats}
+    if names and (view := next((name for name, wanted in views.items() if wanted), "")):
+        raise SpanLabError(f"--{view} lists all there is: name none")
+    if timetable:
+        _timetable(csv)
+        return
+    if providers:
+        _providers()
+        return
+    if formats:
+        _formats()
+        return
     sources = names or shipped()
     cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
     wanted = {"family": family, "domains": domain, "functions": function, "characteristics": characteristic}
@@ -267,9 +309,8 @@ def _range(ends: tuple[float, float], form: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def providers() -> None:
-    """List the named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default
-    model."""
+def _providers() -> None:
+    """The named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default model."""
     from ...agents.chat.providers import FILE_VARIABLE, own_file
     from ...agents.chat.providers import providers as known
     from ...agents.chat.transport.endpoint import Endpoint
@@ -295,24 +336,21 @@ def providers() -> None:
     )
 
 
-def parts(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(help="stimuli, samplers or response kinds; all of them when none is named", metavar="[NAME...]"),
-    ] = None,
-    json_schema: Annotated[
-        bool,
-        typer.Option(
-            "--json-schema",
-            help=(
-                "a JSON Schema of paradigm files instead, for editors; spanlab parts --json-schema study: of study"
-                " files"
-            ),
-        ),
-    ] = False,
-) -> None:
-    """List what a paradigm file can draw, show and ask, with all parameters: types, defaults and a
-    line of help."""
+def _formats() -> None:
+    """The formats that can be read and written, one per line."""
+    from .exchange import all_formats
+
+    rows = [
+        (format_.name, verb, side.content, side.help)
+        for format_ in all_formats()
+        for verb, side in (("import", format_.reads), ("export", format_.writes))
+        if side is not None
+    ]
+    print_table(("format", "command", "of", "what it does"), rows)
+
+
+def _parts(names: Sequence[str], json_schema: bool) -> None:
+    """What a paradigm file can draw, show and ask: types, defaults and a line of help."""
     from ...core.registry import describe, nearest
     from ...paradigms import RESPONSES, SAMPLERS
     from ...stimuli import STIMULI
@@ -324,7 +362,7 @@ def parts(
         from ...sessions.studies.schema import study_file_schema
 
         files = {"paradigm": file_schema, "study": study_file_schema}
-        if len(names or []) > 1 or any(name not in files for name in names or []):
+        if len(names) > 1 or any(name not in files for name in names):
             raise SpanLabError(
                 "--json-schema describes whole files: name none of the parts, but paradigm (which it means when nothing"
                 " is named) or study"
@@ -337,9 +375,11 @@ def parts(
         "ask: response kinds": describe(RESPONSES),
     }
     known = {part.name for described in sorts.values() for part in described}
-    for name in names or []:
+    for name in names:
         if name not in known:
-            raise SpanLabError(f"there is no part called '{name}'{nearest(name, known) or '; see spanlab parts'}")
+            raise SpanLabError(
+                f"there is no part called '{name}'{nearest(name, known) or '; see spanlab list --parts'}"
+            )
     for sort, described in sorts.items():
         chosen = [part for part in described if not names or part.name in names]
         if chosen:
@@ -348,11 +388,8 @@ def parts(
             print(f"{part}\n")
 
 
-def timetable(
-    csv: Annotated[Path | None, typer.Option("--csv", help="write the table to this file", metavar="FILE")] = None,
-) -> None:
-    """Show how long each phase lasts for people: the time-mapping table, rebuilt from the
-    paradigms."""
+def _timetable(csv: Path | None) -> None:
+    """How long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
     from ...paradigms import list_paradigms, load_paradigm
     from ...paradigms.preview.timetable import timetable as rows_of
 

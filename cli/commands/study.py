@@ -670,7 +670,9 @@ def withdraw(
     folder = data / loaded.name
     person = find(folder, participant)
     if person is None:
-        raise SpanLabError(f"{loaded.name} has no participant '{participant}' in {folder}; see spanlab status {study}")
+        raise SpanLabError(
+            f"{loaded.name} has no participant '{participant}' in {folder}; see spanlab study status {study}"
+        )
     if person.name != participant:
         raise SpanLabError(f"{loaded.name} has no participant '{participant}'; there is '{person.name}'")
     owned = belongings(folder, person)

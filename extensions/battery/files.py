@@ -191,4 +191,4 @@ def add_desk(scores: ScoreTable, sessions: Iterable[Path]) -> None:
         for task, reasons in values.items():
             scores.add(f"{task}_{name}", says, "words", f"{task}: journal of the session", reasons)
     if any(notes.values()):
-        scores.add("notes", "Notes of the assistant.", "notes", "spanlab note", notes)
+        scores.add("notes", "Notes of the assistant.", "notes", "spanlab study note", notes)

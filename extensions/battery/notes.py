@@ -1,4 +1,4 @@
-"""``spanlab note``: what the assistant notices while a session runs, with the time and the trial.
+"""``spanlab study note``: what the assistant notices while a session runs, with the time and the trial.
 Part of the command line."""
 
 from __future__ import annotations

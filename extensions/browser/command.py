@@ -1,4 +1,4 @@
-"""``spanlab serve``: sessions with people in browsers; ``spanlab links``: signed links to them."""
+"""``spanlab serve``: sessions with people in browsers; ``spanlab study links``: signed links to them."""
 
 from __future__ import annotations
 

@@ -429,7 +429,7 @@ class Head(StrictModel):
     attention_checks: list[str] = Field(
         default_factory=list,
         description=(
-            "phases whose questions are attention checks; spanlab status counts how many were answered correctly"
+            "phases whose questions are attention checks; spanlab study status counts how many were answered correctly"
         ),
     )
     images: str | list[str] | dict[str, Any] = Field(

@@ -62,7 +62,7 @@ class NoConsentError(EndedEarlyError):
 
     def __init__(self, person: str) -> None:
         super().__init__(
-            f"{person} does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)"
+            f"{person} does not agree to take part, so nothing began; the refusal is recorded (spanlab study status)"
         )
 
 

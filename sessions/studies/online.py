@@ -116,8 +116,8 @@ class Online(StrictModel):
     admission: Literal["open", "links", "list"] = Field(
         default="open",
         description=(
-            "open: whoever has the address; links: signed links (spanlab links); list: the identifiers of the file"
-            " under allow"
+            "open: whoever has the address; links: signed links (spanlab study links); list: the identifiers of the"
+            " file under allow"
         ),
     )
     allow: str | None = Field(

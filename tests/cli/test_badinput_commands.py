@@ -178,7 +178,7 @@ REAL: list[tuple[list[str], int, str]] = [
         1,
         "spanlab: no paradigm here has the family 'worms'; did you mean 'WorM'? The families are: Continuous report, N-back, Recognition, Span tests, WorM, WorM variants\n",
     ),
-    (["timetable", "x"], 2, "spanlab: Got unexpected extra argument(s) (x) (see spanlab timetable --help)\n"),
+    (["list", "--timetable", "x"], 1, "spanlab: --timetable lists all there is: name none\n"),
 ]
 
 

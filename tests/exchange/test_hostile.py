@@ -64,9 +64,8 @@ def test_hostile_names_stay_inside_the_data_set(tmp_path: Path, run: Run, hostil
     for name in FORMATS:
         status, _, err = run(
             "export",
-            hostile,
-            "--to",
             name,
+            hostile,
             f"out-{name}",
             *(["--machines"] if name in ("psych101", "chat-jsonl") else []),
         )
@@ -75,7 +74,7 @@ def test_hostile_names_stay_inside_the_data_set(tmp_path: Path, run: Run, hostil
     assert {name.partition("/")[0] for name in new} == {f"out-{name}" for name in FORMATS}
     assert not [name for name in new if re.search(r"\.\.|[<>\"'&$=;|]", name)]
     assert not (tmp_path / "outside").exists()
-    status, _, err = run("import", "--from", "bids", "out-bids", "-o", "back", "--skip-malformed")
+    status, _, err = run("import", "bids", "out-bids", "-o", "back", "--skip-malformed")
     assert (status, everything(tmp_path) - before - new, "Traceback" in err) == (
         0,
         {name for name in everything(tmp_path) if name.startswith("back")},
@@ -105,10 +104,10 @@ def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) ->
     resource = pytest.importorskip("resource")
     session = tmp_path / "data" / "vsr-p01-s3"
     shutil.copytree(GOLDEN / "vsr-p01-s3", session)
-    assert run("export", session, "--to", "bids", "set")[0] == 0
+    assert run("export", "bids", session, "set")[0] == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"}
-    arguments = {"import": ("import", "--from", "bids", "set", "-o", "back"), "migrate": ("migrate", "data")}.get(
-        what, ("export", "data", "--to", what, "out")
+    arguments = {"import": ("import", "bids", "set", "-o", "back"), "migrate": ("migrate", "data")}.get(
+        what, ("export", what, "data", "out")
     )
     done = spanlab(*arguments, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
     assert "Traceback" not in done.stderr
@@ -136,12 +135,12 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
         ):
             pytest.skip("mounting is not allowed here")
         for name in FORMATS:
-            assert run("export", disk, "--to", name, f"out-{name}")[0] == 0
-            assert "Read-only file system" in complaint(*run("export", disk, "--to", name, disk / f"out-{name}"))
+            assert run("export", name, disk, f"out-{name}")[0] == 0
+            assert "Read-only file system" in complaint(*run("export", name, disk, disk / f"out-{name}"))
         assert "Read-only file system" in complaint(*run("migrate", disk))
         assert run("migrate", disk, "-o", "new")[0] == 0
         assert read_session(tmp_path / "new" / "vsr-p01-s3")["format_version"] == 3
-        assert "Read-only file system" in complaint(*run("import", "--from", "bids", "out-bids", "-o", disk / "back"))
+        assert "Read-only file system" in complaint(*run("import", "bids", "out-bids", "-o", disk / "back"))
         assert "Read-only file system" in complaint(
             *run("replay", "vsr", "--agent", "chance", "--trials", "2", "--data", disk / "data")
         )
@@ -153,8 +152,8 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
 def test_two_imports_at_once_make_each_session_once(tmp_path: Path, run: Run) -> None:
     """The second waits for the first, and finds what it has made; a name that is taken meanwhile is
     not overwritten."""
-    assert run("export", GOLDEN / "vsr-ideal-s11", "--to", "bids", "set")[0] == 0
-    command = [sys.executable, "-m", "spanlab", "import", "--from", "bids", "set", "-o", "data"]
+    assert run("export", "bids", GOLDEN / "vsr-ideal-s11", "set")[0] == 0
+    command = [sys.executable, "-m", "spanlab", "import", "bids", "set", "-o", "data"]
     running = [
         subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
@@ -185,11 +184,11 @@ def test_several_writers_in_one_data_folder_lose_nothing(tmp_path: Path, run: Ru
     what is there."""
     for name in ("vsr-p01-s3", "cd-chance-s12"):
         shutil.copytree(GOLDEN / name, tmp_path / "data" / name)
-    assert run("export", GOLDEN / "vsr-ideal-s11", "--to", "bids", "set")[0] == 0
+    assert run("export", "bids", GOLDEN / "vsr-ideal-s11", "set")[0] == 0
     replay = ("replay", "vsr", "--agent", "chance", "--trials", "20", "--data", "data")
     lines = [
         *[replay] * 3,
-        *[("import", "--from", "bids", "set", "-o", "data")] * 2,
+        *[("import", "bids", "set", "-o", "data")] * 2,
         ("migrate", "data/vsr-p01-s3", "data/cd-chance-s12"),
     ]
     command = [sys.executable, "-m", "spanlab"]

@@ -21,7 +21,7 @@ EVERYTHING = [GOLDEN / part for part in ("finished", "half", "studies")]
 
 
 def test_text_has_every_answer_marked_and_nothing_else_marked(tmp_path: Path, run: Run) -> None:
-    status, out, err = run("export", PERSON, CHAT, "--to", "psych101", "text.jsonl", "--no-practice")
+    status, out, err = run("export", "psych101", PERSON, CHAT, "text.jsonl", "--no-practice")
     assert status == 0, err
     assert "NOTE 1 session of machines is left out; --machines writes them, too" in err
     (line,) = (tmp_path / "text.jsonl").read_text(encoding="utf-8").splitlines()
@@ -37,8 +37,8 @@ def test_text_has_every_answer_marked_and_nothing_else_marked(tmp_path: Path, ru
 
 
 def test_practice_is_told_with_its_results(tmp_path: Path, run: Run) -> None:
-    assert run("export", PERSON, "--to", "psych101", "with.jsonl")[0] == 0
-    assert run("export", PERSON, "--to", "psych101", "without.jsonl", "--no-practice")[0] == 0
+    assert run("export", "psych101", PERSON, "with.jsonl")[0] == 0
+    assert run("export", "psych101", PERSON, "without.jsonl", "--no-practice")[0] == 0
     practised, text = (
         json.loads((tmp_path / name).read_text(encoding="utf-8"))["text"] for name in ("with.jsonl", "without.jsonl")
     )
@@ -54,7 +54,7 @@ def test_practice_is_told_with_its_results(tmp_path: Path, run: Run) -> None:
 
 @pytest.mark.slow
 def test_conversations_alternate_and_say_whose_they_are(tmp_path: Path, run: Run) -> None:
-    status, out, err = run("export", *EVERYTHING, "--to", "chat-jsonl", "talk", "--machines")
+    status, out, err = run("export", "chat-jsonl", *EVERYTHING, "talk", "--machines")
     assert status == 0, err
     assert "large sessions are left out" in err
     lines = [
@@ -73,7 +73,7 @@ def test_conversations_alternate_and_say_whose_they_are(tmp_path: Path, run: Run
 
 
 def test_a_conversation_for_each_trial_has_the_instructions(tmp_path: Path, run: Run) -> None:
-    status, _, err = run("export", PERSON, "--to", "chat-jsonl", "talk", "--per", "trial")
+    status, _, err = run("export", "chat-jsonl", PERSON, "talk", "--per", "trial")
     assert status == 0
     assert "practice trials are left out" in err
     lines = (tmp_path / "talk" / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
@@ -90,17 +90,17 @@ def test_no_correct_answer_of_the_record_gets_into_the_words(tmp_path: Path, run
             re.sub(r'("correct_answer": ?)\d', r"\g<1>1", path.read_text(encoding="utf-8")), encoding="utf-8"
         )
     for name, folder in (("true.jsonl", PERSON), ("forged.jsonl", forged)):
-        assert run("export", folder, "--to", "psych101", name)[0] == 0
+        assert run("export", "psych101", folder, name)[0] == 0
     assert (tmp_path / "true.jsonl").read_bytes() == (tmp_path / "forged.jsonl").read_bytes()
 
 
 def test_only_machines_are_refused_without_asking_for_them(run: Run) -> None:
-    assert "--machines writes those of machines" in complaint(*run("export", CHAT, "--to", "psych101", "text.jsonl"))
+    assert "--machines writes those of machines" in complaint(*run("export", "psych101", CHAT, "text.jsonl"))
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 def test_r_reads_what_is_written(tmp_path: Path, run: Run) -> None:
-    status, out, err = run("export", *EVERYTHING, "--to", "csv", "set")
+    status, out, err = run("export", "csv", *EVERYTHING, "set")
     assert status == 0, err
     table = read_responses(EVERYTHING)
     assert out.endswith(f"{len(table)} rows\n")

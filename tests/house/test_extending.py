@@ -242,7 +242,7 @@ def passes(copy: Path, *tests: str) -> None:
 def test_a_provider_is_an_entry_of_one_file(copy: Path) -> None:
     with (copy / "agents" / "chat" / "providers.yaml").open("a", encoding="utf-8") as file:
         file.write("  basement:\n    base_url: http://localhost:9999/v1\n    default_model: tiny\n")
-    listed = python(copy, "-m", "spanlab", "providers").stdout
+    listed = python(copy, "-m", "spanlab", "list", "--providers").stdout
     assert re.search(r"^basement .*http://localhost:9999/v1", listed, re.MULTILINE)
     passes(copy, "tests/agents/chat/test_providers.py", "tests/house/test_layers.py")
 

@@ -95,7 +95,7 @@ def test_the_core_works_without_an_extension(extension: str, tmp_path: Path) -> 
     for command in (
         "list",
         "check vsr",
-        "formats",
+        "list --formats",
         "replay vsr --agent ideal --trials 4",
         "replay vsr --agent chance --trials 4",
         "compare data -o report",
@@ -103,7 +103,7 @@ def test_the_core_works_without_an_extension(extension: str, tmp_path: Path) -> 
     ):
         done = python(site, "-m", "spanlab", *command.split())
         assert done.returncode == 0, f"{command}: {done.stderr}"
-        if command == "formats":
+        if command == "list --formats":
             assert not [
                 name
                 for name in added(extension, "spanlab.formats")
@@ -111,7 +111,7 @@ def test_the_core_works_without_an_extension(extension: str, tmp_path: Path) -> 
             ]
     assert (tmp_path / "report" / "report.html").exists()
     for command in added(extension, "spanlab.commands"):
-        gone = python(site, "-m", "spanlab", command, "vsr")
+        gone = python(site, "-m", "spanlab", *command.split("."), "vsr")
         assert gone.returncode != 0
         assert f"No such command '{command}'" in gone.stderr
         assert "Traceback" not in gone.stderr

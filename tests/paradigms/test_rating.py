@@ -318,7 +318,7 @@ def test_at_the_window_a_press_or_a_click_is_the_answer_to_the_millisecond(tmp_p
 @pytest.mark.slow
 def test_ratings_are_shared_and_come_back(tmp_path: Path, sure: Paradigm) -> None:
     session = take(tmp_path / "data", sure, make_agent("chance"), 6)
-    shared = run_spanlab("export", tmp_path / "data", "--to", "bids", tmp_path / "bids")
+    shared = run_spanlab("export", "bids", tmp_path / "data", tmp_path / "bids")
     assert shared.returncode == 0, shared.stderr
     assert "free text" not in shared.stdout + shared.stderr
     back = run_spanlab("import", "bids", tmp_path / "bids", "-o", tmp_path / "back")

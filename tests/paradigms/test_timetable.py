@@ -1,4 +1,4 @@
-"""``spanlab timetable`` rebuilds the published time-mapping table from the paradigms, and says
+"""``spanlab list --timetable`` rebuilds the published time-mapping table from the paradigms, and says
 which cells are not in it."""
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ def test_the_command_prints_and_writes_the_same_table(
         "spanlab.paradigms.list_paradigms",
     ):  # where it is, and the door, which keeps what it gave
         monkeypatch.setattr(place, lambda: some)
-    assert run("timetable", "--csv", "table.csv") == (0, "table.csv\n", "")
+    assert run("list", "--timetable", "--csv", "table.csv") == (0, "table.csv\n", "")
     with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
         written = list(csv.reader(file))
     assert written == [
         ["task", "phase", "ms", "source"],
         *([row.task, row.phase, row.ms, row.source] for name in some for row in rebuilt(name).values()),
     ]
-    printed = run("timetable")[1].splitlines()
+    printed = run("list", "--timetable")[1].splitlines()
     assert [" ".join(line.split()) for line in printed] == [
         " ".join(" ".join(cell.split()) for cell in row) for row in written
     ]

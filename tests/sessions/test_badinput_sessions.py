@@ -227,7 +227,7 @@ def test_damaged_files_of_a_study_are_named_in_its_status(tmp_path: Path, run: R
     journal = sittings[0] / "battery.jsonl"
     journal.write_text(journal.read_text(encoding="utf-8").replace('"event"', '"evnet"', 1), encoding="utf-8")
     (sittings[1] / "battery.json").write_text(DEEP, encoding="utf-8")
-    status, out, err = run("status", "studies/study.yaml", "--data", "studies")
+    status, out, err = run("study", "status", "studies/study.yaml", "--data", "studies")
     assert (status, err) == (0, "")
     assert "battery.jsonl:1 is damaged" in out
     assert "battery.json cannot be read" in out

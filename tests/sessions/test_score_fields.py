@@ -261,7 +261,7 @@ def test_a_value_of_its_own_is_a_condition_and_stands_in_the_codebook(
 ) -> None:
     file = use(kind_of(KEPT["a list"]))
     assert run("replay", file, "--agent", "chance", "--trials", "12")[0] == 0
-    status, _, complaint = run("export", "data", "--to", "psychds", tmp_path / "shared")
+    status, _, complaint = run("export", "psychds", "data", tmp_path / "shared")
     assert status == 0, complaint
     written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "shared").rglob("*") if path.is_file())
     assert FIELDS["distance"].meaning in written

@@ -87,7 +87,10 @@ def test_a_package_brings_it_along(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "site" / "clock.py").write_text(files["clock.py"], encoding="utf-8")
     (tmp_path / "hours.yaml").write_text(files["hours.yaml"], encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
-    for arguments, told in ((("check", "hours.yaml"), "hours is fine"), (("parts", "clock"), "where the hand points")):
+    for arguments, told in (
+        (("check", "hours.yaml"), "hours is fine"),
+        (("list", "--parts", "clock"), "where the hand points"),
+    ):
         done = subprocess.run(command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert told in done.stdout

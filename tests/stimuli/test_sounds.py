@@ -349,7 +349,7 @@ def test_what_is_given_away_holds_no_files_of_ones_own(tmp_path: Path, run: Run,
         for path in (take(data, load_paradigm(paradigm), make_agent("ideal"), 4, seed=2).folder / folder).iterdir()
     }
     assert len(kept) == 8
-    status, _, err = run("export", str(data), "--to", form, str(tmp_path / "given"))
+    status, _, err = run("export", form, str(data), str(tmp_path / "given"))
     assert status == 0, err
     given = [path for path in (tmp_path / "given").rglob("*") if path.is_file()]
     assert given

@@ -1,4 +1,4 @@
-"""``spanlab note``: notes during and after a session, with their time and the trial; a running
+"""``spanlab study note``: notes during and after a session, with their time and the trial; a running
 session does not feel them."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def study(tmp_path: Path) -> Study:
 def test_a_note_has_the_time_and_the_trial_and_is_shown_again(study: Study, tmp_path: Path, run: Run) -> None:
     folder = take(study, tmp_path / "data").folder
     began = datetime.now(UTC)
-    status, out, err = run("note", folder, "  the door slammed, „twice“ ")
+    status, out, err = run("study", "note", folder, "  the door slammed, „twice“ ")
     assert status == 0, err
     session = max(find_sessions([folder]), key=lambda session: (session / "events.jsonl").stat().st_mtime)
     last = max(int(event["trial"]) for event in read_events(session) if event["event"] == "trial_start")
@@ -45,8 +45,8 @@ def test_a_note_has_the_time_and_the_trial_and_is_shown_again(study: Study, tmp_
     assert said.groups()[1:] == (session.name, str(last), "the door slammed, „twice“")
     (line,) = read_notes(folder)
     assert abs(datetime.fromisoformat(line["at"]) - began) < timedelta(minutes=5)
-    run("note", folder, "and again")
-    status, out, _ = run("note", folder)
+    run("study", "note", folder, "and again")
+    status, out, _ = run("study", "note", folder)
     assert (status, len(out.splitlines())) == (0, 2)
     assert out.splitlines()[0].endswith("the door slammed, „twice“")
     assert out.splitlines()[1].endswith("and again")
@@ -62,7 +62,7 @@ def test_a_running_session_is_not_disturbed_and_the_note_names_what_is_under_way
             noted.append(what.removeprefix("trial: "))
             with pytest.raises(SpanLabError), only_writer(visit.folder):
                 pass  # the session is running
-            assert run("note", visit.folder, f"before {len(noted)}")[0] == 0
+            assert run("study", "note", visit.folder, f"before {len(noted)}")[0] == 0
 
     visit = sit(study, tmp_path / "data")
     Battery(visit, Guest(leaves)).run()
@@ -85,24 +85,24 @@ def test_notes_at_the_same_time_are_all_kept(study: Study, tmp_path: Path) -> No
 
 def test_before_anything_has_begun_a_note_has_a_time_alone(study: Study, tmp_path: Path, run: Run) -> None:
     visit = sit(study, tmp_path / "data")
-    status, out, _ = run("note", visit.folder, "late, by ten minutes")
+    status, out, _ = run("study", "note", visit.folder, "late, by ten minutes")
     assert status == 0
     assert set(read_notes(visit.folder)[0]) == {"at", "text"}
     assert " UTC: late, by ten minutes" in out
 
 
 def test_what_is_no_session_and_what_cannot_be_read_or_written_is_said(study: Study, tmp_path: Path, run: Run) -> None:
-    assert f"{tmp_path} is no session, and no session of a study" in complaint(*run("note", tmp_path, "x"))
+    assert f"{tmp_path} is no session, and no session of a study" in complaint(*run("study", "note", tmp_path, "x"))
     folder = take(study, tmp_path / "data").folder
-    status, out, _ = run("note", folder)
+    status, out, _ = run("study", "note", folder)
     assert (status, out) == (0, ""), "nothing was noted"
-    assert run("note", folder, "   ")[:2] == (0, ""), "blanks are no note"
+    assert run("study", "note", folder, "   ")[:2] == (0, ""), "blanks are no note"
     assert not (folder / NOTES).exists()
     (folder / NOTES).write_text("{broken\n", encoding="utf-8")
-    assert "cannot be read" in complaint(*run("note", folder))
+    assert "cannot be read" in complaint(*run("study", "note", folder))
     (folder / NOTES).unlink()
     (folder / NOTES).mkdir()
-    assert "cannot write" in complaint(*run("note", folder, "x"))
+    assert "cannot write" in complaint(*run("study", "note", folder, "x"))
 
 
 @pytest.mark.parametrize("format", ["csv", "bids", "psychds", "scores"])
@@ -110,7 +110,7 @@ def test_notes_stay_where_they_are_and_are_in_no_export(study: Study, tmp_path: 
     take(study, tmp_path / "data", "p01")
     folder = take(study, tmp_path / "data", "p02").folder
     before = files(folder)
-    run("note", folder, "SECRETWORD: she has a cold")
+    run("study", "note", folder, "SECRETWORD: she has a cold")
     assert {name: content for name, content in files(folder).items() if name != NOTES} == before, (
         "nothing else was touched"
     )
@@ -126,7 +126,7 @@ def test_the_table_of_scores_counts_notes(study: Study, tmp_path: Path, run: Run
     take(study, tmp_path / "data", "p01")
     folder = take(study, tmp_path / "data", "p02").folder
     for text in ("one", "two"):
-        run("note", folder, text)
+        run("study", "note", folder, text)
     status, _, err = run("scores-by-person", tmp_path / "data", "-o", tmp_path / "scores")
     assert status == 0, err
     header, *rows = (tmp_path / "scores" / "scores.csv").read_text(encoding="utf-8").splitlines()

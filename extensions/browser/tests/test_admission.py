@@ -184,7 +184,7 @@ def test_signed_links_let_in_and_no_other(
     offer = offer_of(tmp_path, "online: {admission: links}\n")
     run: Any = command_line(tmp_path, monkeypatch, capsys)
     status, printed, err = run(
-        "links", "athome.yaml", "--n", 3, "--address", "https://lab.example.org/", "--data", "data"
+        "study", "links", "athome.yaml", "--n", 3, "--address", "https://lab.example.org/", "--data", "data"
     )
     assert status == 0, err
     links = printed.split()
@@ -208,7 +208,7 @@ def test_signed_links_let_in_and_no_other(
     assert isinstance(joined(desk, name, link={"ticket": ticket}), Visit)
     assert len(said) == 2
     desk.close()
-    assert run("links", "athome.yaml", "--n", 1, "--data", "data")[1].split()[0] not in links
+    assert run("study", "links", "athome.yaml", "--n", 1, "--data", "data")[1].split()[0] not in links
     key = tmp_path / "data" / "athome" / ".links.key"
     assert key.stat().st_mode & 0o077 == 0
     key.write_text("nothing")
@@ -220,7 +220,7 @@ def test_links_have_no_meaning_where_everybody_is_let_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     offer_of(tmp_path)
-    status, _, err = command_line(tmp_path, monkeypatch, capsys)("links", "athome.yaml", "--n", 1)
+    status, _, err = command_line(tmp_path, monkeypatch, capsys)("study", "links", "athome.yaml", "--n", 1)
     assert status == 1
     assert "admission: links" in err
 

@@ -87,7 +87,7 @@ def test_the_page_shows_what_the_monitor_shows(
     later = table_of(Monitor(offer.study, offer.data).look(time.time() + 3600), time.time(), everything=True)
     assert later.states.count("dropped out") == 1
     run: Any = command_line(tmp_path, monkeypatch, capsys)
-    assert "online: 1 interrupted, 1 refused, 1 finished" in run("monitor", "study.yaml", "--once")[1]
+    assert "online: 1 interrupted, 1 refused, 1 finished" in run("study", "monitor", "study.yaml", "--once")[1]
 
 
 def test_nothing_is_readable_without_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

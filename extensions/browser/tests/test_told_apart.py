@@ -91,7 +91,7 @@ def test_without_browsers_nothing_is_said_of_them(data: Path, run: Run) -> None:
 
 @pytest.mark.slow
 def test_shared_data_have_the_browser_and_not_the_computer_of_the_server(data: Path, tmp_path: Path, run: Run) -> None:
-    assert run("export", data, "--to", "bids", "bids", "--real-ids")[0] == 0
+    assert run("export", "bids", data, "bids", "--real-ids")[0] == 0
     phone, tablet, window = beside_events(tmp_path / "bids")
     screen = {"ScreenRefreshRate": 60.0, "ScreenResolution": [800, 800]}
     assert phone["StimulusPresentation"] == {
@@ -107,7 +107,7 @@ def test_shared_data_have_the_browser_and_not_the_computer_of_the_server(data: P
         "SoftwareVersion": "17",
     }
     assert [one["SpanLab"].get("Window") for one in (phone, tablet, window)] == ["browser", "browser", None]
-    assert run("import", "--from", "bids", "bids", "-o", "again")[0] == 0
+    assert run("import", "bids", "bids", "-o", "again")[0] == 0
     again = [
         browser_of(json.loads(file.read_text(encoding="utf-8")))
         for file in sorted((tmp_path / "again").rglob("session.json"))

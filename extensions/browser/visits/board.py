@@ -1,4 +1,4 @@
-"""Page of the assistant: the sessions as ``spanlab monitor`` has them, and who is at a
+"""Page of the assistant: the sessions as ``spanlab study monitor`` has them, and who is at a
 page now. Only whoever has the token sees it."""
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def test_every_answer_is_there_and_every_column_is_described(shared: Path) -> No
 
 def test_displays_and_answers_stand_where_they_were_in_time(tmp_path: Path, run: Run) -> None:
     session = GOLDEN / "finished" / "signs-p02-s4"
-    assert run("export", session, "--to", "bids", "set")[0] == 0
+    assert run("export", "bids", session, "set")[0] == 0
     ((name, rows),) = tables(tmp_path / "set").items()
     onsets = [float(row["onset"]) for row in rows]
     assert onsets == sorted(onsets)
@@ -162,7 +162,7 @@ def test_each_sitting_has_a_clock_of_its_own(tmp_path: Path, run: Run) -> None:
     (folder / "events.jsonl").write_text(
         "\n".join([*lines[: starts[-1]], *last[:6], *between, *again]) + "\n", encoding="utf-8"
     )
-    assert run("export", folder, "--to", "bids", "set")[0] == 0
+    assert run("export", "bids", folder, "set")[0] == 0
     first, second = tables(tmp_path / "set").values()
     assert [
         json.loads(path.read_text(encoding="utf-8"))["SpanLab"]["Sitting"]
@@ -183,12 +183,12 @@ def test_sessions_without_a_finished_trial_are_left_out_and_named(tmp_path: Path
     (tmp_path / "data" / "begun" / "events.jsonl").write_text(
         '{"event":"session_start","at":"2026-11-22T11:22:13.412+00:00"}\n', encoding="utf-8"
     )
-    assert "no session has a finished trial" in complaint(*run("export", "data", "--to", "bids", "set"))
+    assert "no session has a finished trial" in complaint(*run("export", "bids", "data", "set"))
     shutil.copytree(GOLDEN / "finished" / "vsr-ideal-s11", tmp_path / "data" / "ideal")
-    status, out, err = run("export", "data", "--to", "bids", "set")
+    status, out, err = run("export", "bids", "data", "set")
     assert (status, out) == (0, "set: 1 session of 0 people and 1 machine; 1 table of answers\n")
     assert "a session of vsr has no finished trial, and is left out" in err
-    assert "set exists; name a new folder" in complaint(*run("export", "data", "--to", "bids", "set"))
+    assert "set exists; name a new folder" in complaint(*run("export", "bids", "data", "set"))
 
 
 NEEDS_VALIDATOR = pytest.mark.skipif(

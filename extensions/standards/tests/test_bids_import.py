@@ -145,8 +145,8 @@ def test_sessions_of_every_kind_come_back(tmp_path: Path, session: Path) -> None
 
 @pytest.mark.slow
 def test_imported_answers_are_replayed_and_scored_as_any(tmp_path: Path, run: Run) -> None:
-    assert run("export", PERSON, "--to", "bids", "set", "--with-seeds")[0] == 0
-    status, out, err = run("import", "--from", "bids", "set", "-o", "data")
+    assert run("export", "bids", PERSON, "set", "--with-seeds")[0] == 0
+    status, out, err = run("import", "bids", "set", "-o", "data")
     assert (status, err) == (0, "")
     folder, _, rows = out.strip().partition(": ")
     assert rows == f"{len(columns(PERSON)['correct'])} answered items"
@@ -156,7 +156,7 @@ def test_imported_answers_are_replayed_and_scored_as_any(tmp_path: Path, run: Ru
     kept = [place for place, practice in enumerate(wanted["practice"]) if not practice]
     for name in ("trial_id", "answer", "correct_answer", "correct", "serial_position"):
         assert found[name] == [wanted[name][place] for place in kept]
-    assert run("import", "--from", "bids", "set", "-o", "data")[1] == f"{folder}: it was imported before\n"
+    assert run("import", "bids", "set", "-o", "data")[1] == f"{folder}: it was imported before\n"
 
 
 def edited(folder: Path, change: Callable[[list[str]], Sequence[str]]) -> None:
@@ -188,7 +188,7 @@ def put(row: int, name: str, text: str) -> Callable[[list[str]], list[str]]:
 
 @pytest.fixture
 def data_set(tmp_path: Path, run: Run) -> Path:
-    assert run("export", FINISHED / "vsr-ideal-s11", "--to", "bids", "set", "--dates")[0] == 0
+    assert run("export", "bids", FINISHED / "vsr-ideal-s11", "set", "--dates")[0] == 0
     return tmp_path / "set"
 
 
@@ -196,29 +196,27 @@ def test_a_data_set_of_somebody_else_is_refused_by_its_missing_columns_or_mapped
     tmp_path: Path, run: Run, data_set: Path
 ) -> None:
     edited(data_set, renamed({"seed": "trial_seed", "answer": "response"}))
-    said = complaint(*run("import", "--from", "bids", "set", "-o", "data"))
+    said = complaint(*run("import", "bids", "set", "-o", "data"))
     assert "_beh.tsv lacks the columns seed, answer\n" in said
     assert "--columns seed=trial_seed,answer=response" in said
-    assert run("import", "--from", "bids", "set", "-o", "data", "--columns", "seed=trial_seed,answer=response")[0] == 0
+    assert run("import", "bids", "set", "-o", "data", "--columns", "seed=trial_seed,answer=response")[0] == 0
     assert_same(columns(next((tmp_path / "data").iterdir())), columns(FINISHED / "vsr-ideal-s11"))
     foreign = tmp_path / "foreign" / "sub-01" / "beh"
     foreign.mkdir(parents=True)
     (tmp_path / "foreign" / "dataset_description.json").write_text(
         '{"Name": "x", "BIDSVersion": "1.10.0"}', encoding="utf-8"
     )
-    assert "has no table of answers" in complaint(*run("import", "--from", "bids", "foreign", "-o", "other"))
+    assert "has no table of answers" in complaint(*run("import", "bids", "foreign", "-o", "other"))
     (foreign / "sub-01_task-flanker_events.tsv").write_text(
         "onset\tduration\ttrial_type\tresponse_time\n0.5\t1\tcongruent\t0.4\n", encoding="utf-8"
     )
-    said = complaint(*run("import", "--from", "bids", "foreign", "-o", "other"))
+    said = complaint(*run("import", "bids", "foreign", "-o", "other"))
     assert (
         "lacks the columns block, trial, practice, seed, trial_id, step, ask, outcome, answer, correct, generator,"
         " event_type" in said
     )
-    assert "is not a BIDS data set" in complaint(*run("import", "--from", "bids", "nowhere", "-o", "other"))
-    assert "expected NAME=THEIRS" in complaint(
-        *run("import", "--from", "bids", "set", "-o", "other", "--columns", "seed")
-    )
+    assert "is not a BIDS data set" in complaint(*run("import", "bids", "nowhere", "-o", "other"))
+    assert "expected NAME=THEIRS" in complaint(*run("import", "bids", "set", "-o", "other", "--columns", "seed"))
     assert not (tmp_path / "other").exists()
 
 
@@ -243,7 +241,7 @@ def test_what_does_not_come_out_is_told_with_its_place_and_leaves_nothing(
     tmp_path: Path, run: Run, data_set: Path, change: Callable[[list[str]], Sequence[str]], told: str
 ) -> None:
     edited(data_set, change)
-    said = complaint(*run("import", "--from", "bids", "set", "-o", "data"))
+    said = complaint(*run("import", "bids", "set", "-o", "data"))
     assert re.search(told, said), said
     assert "nothing was imported" in said
     assert not (tmp_path / "data").exists()
@@ -253,11 +251,11 @@ def test_sessions_without_what_they_need_are_left_out_on_request(tmp_path: Path,
     """An answer that was not shared cannot be scored again."""
     shutil.copytree(FINISHED / "cd-chance-s12", tmp_path / "sessions" / "one")
     shutil.copytree(FINISHED / "vsr-ideal-s11", tmp_path / "sessions" / "two")
-    assert run("export", "sessions", "--to", "bids", "set")[0] == 0
+    assert run("export", "bids", "sessions", "set")[0] == 0
     edited(tmp_path / "set" / "sub-chance", lambda lines: put(1, "answer", "(other)")(put(1, "value", "n/a")(lines)))
-    said = complaint(*run("import", "--from", "bids", "set", "-o", "data"))
+    said = complaint(*run("import", "bids", "set", "-o", "data"))
     assert "free text may have been left out" in said
-    status, out, err = run("import", "--from", "bids", "set", "-o", "data", "--skip-malformed")
+    status, out, err = run("import", "bids", "set", "-o", "data", "--skip-malformed")
     assert status == 0
     assert out.startswith(str(Path("data") / "vsr-ideal-s11"))
     assert err.startswith("left out: ")
@@ -273,10 +271,10 @@ SEEDS = ("seed", "trial_id", "paired_trial_id")
     ids=lambda one: one.name,
 )
 def test_answers_come_back_without_seeds_and_their_trials_do_not(tmp_path: Path, run: Run, session: Path) -> None:
-    assert run("export", session, "--to", "bids", "set", "--no-seeds", "--dates", "--free-text")[0] == 0
+    assert run("export", "bids", session, "set", "--no-seeds", "--dates", "--free-text")[0] == 0
     about = json.loads(next((tmp_path / "set").rglob("sub-*_run-1_*.json")).read_text(encoding="utf-8"))["SpanLab"]
     assert ("Seed" in about, about["Seeds"]) == (False, "left out")
-    status, out, err = run("import", "--from", "bids", "set", "-o", "data")
+    status, out, err = run("import", "bids", "set", "-o", "data")
     assert (status, err) == (
         0,
         "NOTE 1 session without seeds: the answers can be analysed, but the trials cannot be made again\n",
@@ -298,7 +296,7 @@ def test_answers_come_back_without_seeds_and_their_trials_do_not(tmp_path: Path,
     ):
         status, out, err = run(*command)
         assert "nothing to do" in out or "cannot be made again: it was imported from data without seeds" in err, command
-    assert run("export", folder, "--to", "bids", "again", "--dates", "--free-text", "--no-seeds")[0] == 0
+    assert run("export", "bids", folder, "again", "--dates", "--free-text", "--no-seeds")[0] == 0
     assert finished_rows(tmp_path / "again") == finished_rows(tmp_path / "set")
     status, _, err = run("compare", folder, "-o", "report")
     assert status == 0, err
@@ -306,7 +304,7 @@ def test_answers_come_back_without_seeds_and_their_trials_do_not(tmp_path: Path,
 
 def test_a_table_that_lacks_its_seeds_without_saying_so_is_refused(tmp_path: Path, run: Run, data_set: Path) -> None:
     edited(data_set, without("seed", "trial_id"))
-    assert "lacks the columns seed, trial_id" in complaint(*run("import", "--from", "bids", "set", "-o", "other"))
+    assert "lacks the columns seed, trial_id" in complaint(*run("import", "bids", "set", "-o", "other"))
 
 
 def test_groups_are_with_the_participants_and_come_back(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def without_truth(log: Any) -> str:
 
 
 def test_logs_come_back_with_conversations_answers_and_scores(tmp_path: Path, run: Run, log_reader: Any) -> None:
-    status, out, err = run("export", PERSON, CHAT, OBSERVER, "--to", "inspect", "logs")
+    status, out, err = run("export", "inspect", PERSON, CHAT, OBSERVER, "logs")
     assert status == 0, err
     assert "practice trials are left out" in err
     logs = logs_in(log_reader, tmp_path / "logs")
@@ -85,7 +85,7 @@ def test_logs_come_back_with_conversations_answers_and_scores(tmp_path: Path, ru
 
 
 def test_a_chat_models_messages_are_those_that_were_sent(tmp_path: Path, run: Run, log_reader: Any) -> None:
-    assert run("export", CHAT, "--to", "inspect", "logs")[0] == 0
+    assert run("export", "inspect", CHAT, "logs")[0] == 0
     ((_, log),) = logs_in(log_reader, tmp_path / "logs").items()
     lines = [json.loads(line) for line in (CHAT / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()]
     for sample in log.samples:
@@ -119,7 +119,7 @@ def test_pictures_are_the_files_that_were_sent(tmp_path: Path, run: Run, log_rea
         tmp_path / "data", vsr, agent, plan_session(vsr, seed=4, levels={"list_length": [3]}, trials=2), Request(seed=4)
     )
     Runner(session, agent).run()
-    assert run("export", session.folder, "--to", "inspect", "logs")[0] == 0
+    assert run("export", "inspect", session.folder, "logs")[0] == 0
     ((_, log),) = logs_in(log_reader, tmp_path / "logs").items()
     read: dict[str, list[str]] = {}
     for sample in log.samples:
@@ -155,7 +155,7 @@ def test_no_correct_answer_of_the_record_is_in_a_conversation(tmp_path: Path, ru
     )
     texts = []
     for name, folder in (("true", PERSON), ("forged", forged)):
-        status, _, err = run("export", folder, "--to", "inspect", name)
+        status, _, err = run("export", "inspect", folder, name)
         assert status == 0, err
         ((_, log),) = logs_in(log_reader, tmp_path / name).items()
         texts.append(without_truth(log))
@@ -167,7 +167,7 @@ def test_without_inspect_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setattr("spanlab.core.extras.installed", lambda _: False)
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    said = complaint(*run("export", PERSON, "--to", "inspect", "logs"))
+    said = complaint(*run("export", "inspect", PERSON, "logs"))
     assert said.strip().endswith(
         "a log of inspect_ai needs the inspect-ai package, which is not installed; install it with: pip install"
         " 'spanlab[inspect]'"

@@ -154,7 +154,7 @@ def test_wishes_that_cannot_be_met_are_told_and_leave_nothing(tmp_path: Path, ru
     assert "table of pseudonyms" in complaint(*run(*export, "--key-file", "empty.csv"))
     assert "there is no session here" in complaint(*run("export", "psychds", "nowhere", "-o", "set"))
     assert "where to? Name it with -o" in complaint(*run("export", "psychds", GOLDEN / "studies"))
-    assert "No such command 'psychds'" in complaint(*run("import", "--from", "psychds", "set", "-o", "back"))
+    assert "No such command 'psychds'" in complaint(*run("import", "psychds", "set", "-o", "back"))
     assert sorted(one.name for one in tmp_path.iterdir()) == ["empty.csv", "table.csv"]
 
 
@@ -178,7 +178,7 @@ def test_words_of_ones_own_are_left_out_where_a_question_is_not_known(tmp_path: 
 
 
 def test_formats_are_listed(run: Run) -> None:
-    status, out, _ = run("formats")
+    status, out, _ = run("list", "--formats")
     assert status == 0
     assert ["psychds", "export", "sessions"] in [line.split()[:3] for line in out.splitlines()[1:]]
     assert run("export", "worm", "vsr", "-o", "trials", "--train", "1", "--test", "1", "--no-frames")[0] == 0

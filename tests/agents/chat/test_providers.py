@@ -392,7 +392,7 @@ def test_the_table_of_providers_says_whether_a_key_is_set(run: Run, monkeypatch:
     own.write_text(
         "providers: {lab: {base_url: 'http://localhost:1/v1', limits: {requests_per_minute: 60}}}", encoding="utf-8"
     )
-    code, out, _ = run("providers")
+    code, out, _ = run("list", "--providers")
     assert code == 0
     assert KEY not in out
     assert "GEMINI_API_KEY (set)" in out
@@ -403,7 +403,7 @@ def test_the_table_of_providers_says_whether_a_key_is_set(run: Run, monkeypatch:
 
 def test_the_table_of_providers_with_a_faulty_file(run: Run, own: Path) -> None:
     own.write_text("providers:\n  lab: {}", encoding="utf-8")
-    assert "mine.yaml:2" in complaint(*run("providers"))
+    assert "mine.yaml:2" in complaint(*run("list", "--providers"))
 
 
 def test_an_endpoint_of_the_environment_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

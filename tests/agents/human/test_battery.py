@@ -174,7 +174,7 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
     person = ("--participant", "P01", "--session", "1")
     status, _, _ = lab.takes("kill", question_of(order[2]), *person, "--field", "age=27")
     assert status == -9
-    assert f"{order[1]}" in lab.says("status", "study.yaml", "--data", "data").splitlines()[0]
+    assert f"{order[1]}" in lab.says("study", "status", "study.yaml", "--data", "data").splitlines()[0]
     # a keyboard is unplugged within the fourth,
     status, _, said = lab.takes("unplug", question_of(order[4]), *person, "--existing", "resume")
     assert status == 1
@@ -206,9 +206,9 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
     assert "Practice" in met["stages"]
     assert met["stages"].index("Before we begin") < met["stages"].index("Visual Serial Recall")
     assert "group" in said
-    status_before = lab.says("status", "study.yaml", "--data", "data")
+    status_before = lab.says("study", "status", "study.yaml", "--data", "data")
     assert "groups: long 1 of 2, short 1 of 2" in status_before
-    assert "1 sessions" not in lab.says("withdraw", "study.yaml", "P02", "--data", "data", "--yes")
+    assert "1 sessions" not in lab.says("study", "withdraw", "study.yaml", "P02", "--data", "data", "--yes")
     # The third one, who is simulated, takes no place of people.
     done = subprocess.run(
         command("run", "study.yaml", "--data", "data", "--simulate", "ideal@20"),
@@ -221,7 +221,7 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
     )
     assert done.returncode == 0, done.stderr
 
-    table = lab.says("status", "study.yaml", "--data", "data")
+    table = lab.says("study", "status", "study.yaml", "--data", "data")
     first = next(line for line in table.splitlines() if "P01" in line)
     assert "2/2" in first
     assert "1/1" in first.split("yes")[0], "checks"
@@ -257,6 +257,6 @@ def _looks(lab: Laboratory, process: subprocess.Popen[str]) -> Iterator[str]:
     takes the processor from the session."""
     running = 0
     while process.poll() is None and running < 2:
-        yield (look := lab.says("monitor", "study.yaml", "--data", "data", "--once"))
+        yield (look := lab.says("study", "monitor", "study.yaml", "--data", "data", "--once"))
         running += " running " in look
         time.sleep(2)

@@ -1,4 +1,4 @@
-"""``spanlab parts``, and the JSON Schema of paradigm files that follows from what is declared."""
+"""``spanlab list --parts``, and the JSON Schema of paradigm files that follows from what is declared."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def schema() -> jsonschema.Draft202012Validator:
 def test_parts_lists_everything_with_its_help(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, out, err = said(capsys, monkeypatch, "parts")
+    code, out, err = said(capsys, monkeypatch, "list", "--parts")
     assert (code, err) == (0, "")
     for registry in (STIMULI, SAMPLERS, RESPONSES):
         for name in registry:
@@ -50,12 +50,12 @@ def test_parts_lists_everything_with_its_help(
 
 
 def test_parts_by_name(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    code, out, _ = said(capsys, monkeypatch, "parts", "choice", "permutation")
+    code, out, _ = said(capsys, monkeypatch, "list", "--parts", "choice", "permutation")
     assert code == 0
     assert "take (whole number from 0; not given by default): number to draw; all if not given" in out
     assert "\nchoice: One answer out of several.\n" in out
     assert "matrix" not in out
-    assert said(capsys, monkeypatch, "parts", "permutations") == (
+    assert said(capsys, monkeypatch, "list", "--parts", "permutations") == (
         1,
         "",
         "spanlab: there is no part called 'permutations'; did you mean 'permutation'?\n",
@@ -63,12 +63,12 @@ def test_parts_by_name(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    code, out, _ = said(capsys, monkeypatch, "parts", "--json-schema")
+    code, out, _ = said(capsys, monkeypatch, "list", "--parts", "--json-schema")
     assert code == 0
     assert json.loads(out) == file_schema()
-    assert said(capsys, monkeypatch, "parts", "--json-schema", "paradigm") == (0, out, "")
+    assert said(capsys, monkeypatch, "list", "--parts", "--json-schema", "paradigm") == (0, out, "")
     for wrong in (("matrix",), ("study", "paradigm")):
-        code, _, told = said(capsys, monkeypatch, "parts", *wrong, "--json-schema")
+        code, _, told = said(capsys, monkeypatch, "list", "--parts", *wrong, "--json-schema")
         assert (code, "whole files" in told) == (1, True)
 
 

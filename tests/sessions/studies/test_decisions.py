@@ -51,7 +51,7 @@ def test_who_does_not_agree_takes_nothing_and_it_is_on_record(study: Study, data
     (folder,) = (data / "pair" / "p01").iterdir()
     assert [line["event"] for line in journal(folder)] == ["begun", "refused"]
     assert not states(folder)
-    status, out, _ = run("status", study.file, "--data", data)
+    status, out, _ = run("study", "status", study.file, "--data", data)
     assert status == 0
     assert f"consent refused {journal(folder)[-1]['at'][:10]}" in out
 
@@ -63,7 +63,7 @@ def test_who_refused_is_asked_again_and_may_agree(study: Study, data: Path, run:
     visit = take(study, data, existing="resume", guest=guest)
     assert guest.offered == [("agree", "refuse")]
     assert [line["event"] for line in journal(visit.folder)] == ["begun", "refused", "resumed", "consent", "finished"]
-    assert "consent refused" not in run("status", study.file, "--data", data)[1]
+    assert "consent refused" not in run("study", "status", study.file, "--data", data)[1]
 
 
 def test_who_leaves_without_an_answer_is_asked_at_the_next_start(study: Study, data: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pyte
         )
     )
     first, last = told.strip().splitlines()[-2:]
-    assert first == "p01 does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)"
+    assert first == "p01 does not agree to take part, so nothing began; the refusal is recorded (spanlab study status)"
     # the answers were not kept, so they have to be given again
     fields = "--field age=23 --field sex=f --field hours=7"
     assert last.startswith(f"To ask again: spanlab run study.yaml {fields} --participant p01 --session 2")
@@ -224,12 +224,12 @@ def test_a_study_says_who_has_not_passed_and_goes_on_where_the_assistant_lets_it
     study = study_in(tmp_path, BLOCKED)
     with pytest.raises(NotPassedError):
         take(study, data, fields={}, guest=Learner(["leave"]))
-    out = run("status", study.file, "--data", data)[1]
+    out = run("study", "status", study.file, "--data", data)[1]
     assert "easy: practice not passed" in out
     assert "went on" not in out
     visit = take(study, data, existing="resume", fields={}, guest=Learner(["go_on"]))
     assert [state.finished for state in states(visit.folder).values()] == [True, True]
-    assert "easy: practice not passed, went on" in run("status", study.file, "--data", data)[1]
+    assert "easy: practice not passed, went on" in run("study", "status", study.file, "--data", data)[1]
 
 
 def test_a_rehearsal_goes_on_to_what_comes(tmp_path: Path) -> None:

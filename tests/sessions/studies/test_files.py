@@ -129,7 +129,7 @@ def test_problems_of_a_paradigm_file_are_told_with_its_own_lines(tmp_path: Path)
 @pytest.mark.slow
 def test_a_fault_of_the_file_is_told_by_run_and_by_check(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [vsrr]", encoding="utf-8")
-    for command in (("run", "s.yaml", "--participant", "a"), ("check", "s.yaml"), ("status", "s.yaml")):
+    for command in (("run", "s.yaml", "--participant", "a"), ("check", "s.yaml"), ("study", "status", "s.yaml")):
         assert "s.yaml:3 paradigms item 1: there is no paradigm 'vsrr'" in complaint(*run(*command))
     (tmp_path / "good.yaml").write_text(STUDY, encoding="utf-8")
     status, out, _ = run("check", "good.yaml")
@@ -176,7 +176,7 @@ def test_a_study_is_no_paradigm_and_a_paradigm_no_study(run: Run, tmp_path: Path
             complaint(*run(*command))
             == "spanlab: s.yaml:2 study: this is a study; a paradigm is needed here, such as one of those that the study names\n"
         )
-    assert "p.yaml:1 this is a paradigm; a study is needed here" in complaint(*run("status", "p.yaml"))
+    assert "p.yaml:1 this is a paradigm; a study is needed here" in complaint(*run("study", "status", "p.yaml"))
 
 
 def test_seeds_differ_wherever_something_differs_and_never_go_out_of_range(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def schema() -> jsonschema.Draft202012Validator:
 
 
 def test_the_schema_of_studies_is_printed(run: Run) -> None:
-    status, out, err = run("parts", "--json-schema", "study")
+    status, out, err = run("list", "--parts", "--json-schema", "study")
     assert (status, json.loads(out), err) == (0, study_file_schema(), "")
     assert set(study_file_schema()["properties"]) == set(StudyFile.model_fields)
     assert all(part.get("description") for part in study_file_schema()["properties"].values())

@@ -209,8 +209,8 @@ def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it
     assert set(vsr[vsr["group"] == "control"]["list_length"]) <= {2, 3}
     infos = [read_session(folder) for folder in find_sessions([data])]
     assert all(info["group"] == info["study"]["group"] for info in infos)
-    assert run("status", "study.yaml")[1].count("training") >= 3
-    status, printed, err = run("status", "study.yaml")
+    assert run("study", "status", "study.yaml")[1].count("training") >= 3
+    status, printed, err = run("study", "status", "study.yaml")
     assert status == 0, err
     assert "group" in printed.splitlines()[0]
     assert "groups: training 2, control 2" in printed

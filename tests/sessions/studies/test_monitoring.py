@@ -109,7 +109,7 @@ def test_one_that_is_interrupted_and_one_of_which_nothing_is_heard(study: Study,
 
 def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: Run) -> None:
     data = tmp_path / "data"
-    status, printed, _ = run("monitor", "study.yaml")
+    status, printed, _ = run("study", "monitor", "study.yaml")
     assert status == 0
     assert printed.startswith("no session of pair had a sign in the last 24 hours")
     refuses = Guest()
@@ -121,7 +121,7 @@ def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: 
     assert (refused.participant, refused.state) == ("p01", "refused")
     person = find(data / "pair", "p02")
     assert person is not None
-    status, printed, _ = run("monitor", "study.yaml", "--once")
+    status, printed, _ = run("study", "monitor", "study.yaml", "--once")
     assert status == 0
     lines = printed.splitlines()
     assert lines[0].split()[:4] == ["participant", "session", "paradigm", "state"]
@@ -131,8 +131,8 @@ def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: 
     assert [one.participant for one in Monitor(study, data).look(time.time())] == ["p01"]
     for path in (data / "pair").rglob("*.json*"):
         os.utime(path, (time.time() - 3 * 86400, time.time() - 3 * 86400))
-    assert "1 older row with --all" in run("monitor", "study.yaml")[1]
-    assert "refused" in run("monitor", "study.yaml", "--all")[1]
+    assert "1 older row with --all" in run("study", "monitor", "study.yaml")[1]
+    assert "refused" in run("study", "monitor", "study.yaml", "--all")[1]
 
 
 @pytest.mark.slow

@@ -220,7 +220,7 @@ def test_status_says_how_many_places_are_taken_and_who_has_gone(
     for name in ("p02", "p03"):
         assert come(study, data, name) is None
     run: Any = command_line(tmp_path, monkeypatch, capsys)
-    status, printed, err = run("status", "study.yaml")
+    status, printed, err = run("study", "status", "study.yaml")
     assert status == 0, err
     assert "places: 2 of 2 taken" in printed
     assert "dropped out" in next(line for line in printed.splitlines() if " gone " in line)

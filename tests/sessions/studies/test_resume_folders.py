@@ -166,7 +166,7 @@ def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(
     gathered = load([visit])
     assert first.name not in {facts.name for facts in gathered.sessions}
     assert any(f"{first} was set aside" in problem for problem in gathered.problems)
-    _, out, _ = run("status", "study.yaml")
+    _, out, _ = run("study", "status", "study.yaml")
     assert f"{left} skipped: fire alarm" in out
     assert f"{begun} taken again: fire alarm" in out
     assert "nothing to do" in run("resume", visit)[1]

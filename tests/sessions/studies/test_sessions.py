@@ -326,8 +326,8 @@ TYPED: list[tuple[str, list[str]]] = [
     ("run vsr --participant a --session 1 --existing new", ["leave out --session and --existing: vsr is not a study file"]),
     ("run study.yaml --participant a --session 1 --existing over", ["--existing: expected resume, new or stop; found 'over'"]),
     ("run study.yaml --participant a --session 1 --field age=9 --field sex=f --field hours=7", ["there is no display (DISPLAY is not set)"]),
-    ("status vsr", ["cannot read vsr"]),
-    ("withdraw study.yaml p01", ["pair has no participant 'p01'"]),
+    ("study status vsr", ["cannot read vsr"]),
+    ("study withdraw study.yaml p01", ["pair has no participant 'p01'"]),
 ]  # fmt: skip
 
 

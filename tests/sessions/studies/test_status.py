@@ -81,7 +81,7 @@ def test_a_damaged_record_can_be_removed(run: Run, study: Study) -> None:
     damaged = take(study, Path("data"), "p01")
     for file in damaged.folder.glob("vsr-*/session.json"):
         file.write_text("{", encoding="utf-8")
-    status, out, _ = run("withdraw", "study.yaml", "p01", "--yes")
+    status, out, _ = run("study", "withdraw", "study.yaml", "p01", "--yes")
     assert status == 0
     assert "cannot be read" in out
     assert people(Path("data/pair"))[0].sessions == 3
@@ -89,10 +89,10 @@ def test_a_damaged_record_can_be_removed(run: Run, study: Study) -> None:
 
 
 def test_the_command_prints_it(run: Run, study: Study) -> None:
-    status, out, _ = run("status", "study.yaml")
+    status, out, _ = run("study", "status", "study.yaml")
     assert (status, out) == (0, "nobody has taken part in pair yet (in data/pair)\n")
     take(study, Path("data"), "p01")
-    status, out, _ = run("status", "study.yaml")
+    status, out, _ = run("study", "status", "study.yaml")
     assert status == 0
     assert out.splitlines()[0].split() == [
         "no.",
@@ -114,7 +114,7 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     take(study, data, "p01")
     take(study, data, "p02")
     take(study, data, "p02", session=2)
-    status, out, _ = run("withdraw", "study.yaml", "p02", "--yes")
+    status, out, _ = run("study", "withdraw", "study.yaml", "p02", "--yes")
     assert status == 0
     for line in (
         "data/pair/p02",
@@ -138,13 +138,13 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     assert register(data / "pair", "p03", "person").number == 3
     assert "withdrew from the study" in check_request(study, data, VisitRequest("p02"))["participant"]
     assert "belonged to somebody who withdrew" in check_request(study, data, VisitRequest("p09", number="2"))["number"]
-    assert "nothing is left" in complaint(*run("withdraw", "study.yaml", "p02", "--yes"))
+    assert "nothing is left" in complaint(*run("study", "withdraw", "study.yaml", "p02", "--yes"))
 
 
 def test_the_identifier_may_be_forgotten_too(run: Run, study: Study) -> None:
     take(study, Path("data"), "p01")
     take(study, Path("data"), "p02")
-    status, out, _ = run("withdraw", "study.yaml", "p01", "--yes", "--forget-id")
+    status, out, _ = run("study", "withdraw", "study.yaml", "p01", "--yes", "--forget-id")
     assert status == 0
     assert "number 1 has withdrawn" in out
     assert not [path for path in Path("data").rglob("*") if path.is_file() and b"p01" in path.read_bytes()]
@@ -163,19 +163,19 @@ def test_what_a_refusal_and_a_rehearsal_leave_behind(run: Run, study: Study) -> 
     with pytest.raises(SpanLabError):
         take(study, data, "p01", guest=refusing)
     assert overview(study, data).summary.startswith("pair: 1 participant, ")
-    assert "session-1: no trial" in run("withdraw", "study.yaml", "p01", "--yes")[1]
+    assert "session-1: no trial" in run("study", "withdraw", "study.yaml", "p01", "--yes")[1]
     assert cells(study, data)[-1]["note"].endswith(", all data removed")
     sit(study, data, "V01", kind="simulated")
-    assert "spanlab withdraw --forget-id" in check_request(study, data, VisitRequest("V01"))["participant"]
-    run("withdraw", "study.yaml", "V01", "--yes", "--forget-id")
+    assert "spanlab study withdraw --forget-id" in check_request(study, data, VisitRequest("V01"))["participant"]
+    run("study", "withdraw", "study.yaml", "V01", "--yes", "--forget-id")
     assert not check_request(study, data, VisitRequest("V01", "1", fields=FIELDS))
 
 
 def test_nothing_is_removed_without_a_yes(run: Run, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     take(study, Path("data"), "p01")
-    assert "nothing was removed: give --yes" in complaint(*run("withdraw", "study.yaml", "p01"))
-    assert "has no participant 'p02'" in complaint(*run("withdraw", "study.yaml", "p02", "--yes"))
-    assert "there is 'p01'" in complaint(*run("withdraw", "study.yaml", "P01", "--yes"))
+    assert "nothing was removed: give --yes" in complaint(*run("study", "withdraw", "study.yaml", "p01"))
+    assert "has no participant 'p02'" in complaint(*run("study", "withdraw", "study.yaml", "p02", "--yes"))
+    assert "there is 'p01'" in complaint(*run("study", "withdraw", "study.yaml", "P01", "--yes"))
     assert len(find_sessions(["data"])) == 3
     assert not people(Path("data/pair"))[0].withdrawn
 
@@ -183,7 +183,7 @@ def test_nothing_is_removed_without_a_yes(run: Run, study: Study, monkeypatch: p
 def test_who_is_at_the_screen_cannot_be_removed(run: Run, study: Study) -> None:
     visit = take(study, Path("data"), "p01")
     with only_writer(visit.folder):
-        assert "in use by another process" in complaint(*run("withdraw", "study.yaml", "p01", "--yes"))
+        assert "in use by another process" in complaint(*run("study", "withdraw", "study.yaml", "p01", "--yes"))
     assert not people(Path("data/pair"))[0].withdrawn
     assert len(find_sessions(["data"])) == 3
 
@@ -282,7 +282,7 @@ def test_numbers_are_not_given_anew_when_the_list_of_participants_is_lost(run: R
             SpanLabError, match=r"participants\.jsonl does not list p01, but the folder has data of them"
         ):
             sit(study, Path("data"), name)
-    status, out, _ = run("status", "study.yaml")
+    status, out, _ = run("study", "status", "study.yaml")
     assert status == 0
     assert out.splitlines()[1].split()[:2] == ["?", "p01"]
     assert "does not know of" in out

@@ -84,7 +84,7 @@ def test_a_battery_killed_between_and_within_paradigms_ends_as_if_nothing_had_ha
     )
     assert [info["study"]["position"] for info in infos] == [1, 2, 3]
     assert {info["agent_kind"] for info in infos} == {"simulated"}
-    done = spanlab("status", "study.yaml", "--data", "killed", cwd=folder)
+    done = spanlab("study", "status", "study.yaml", "--data", "killed", cwd=folder)
     assert done.stdout.splitlines()[1].split()[-2:] == ["yes", "simulated"]
     done = spanlab(*START, *again, cwd=folder)
     assert "nothing to do" in done.stdout
@@ -164,4 +164,4 @@ def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path
     assert "the participant left the session" in told
     assert told.rstrip().endswith("--participant p01 --session 1 --existing resume")
     assert not noted("finished")
-    assert "0/" in spanlab("status", "study.yaml", cwd=folder).stdout
+    assert "0/" in spanlab("study", "status", "study.yaml", cwd=folder).stdout

@@ -2,7 +2,7 @@
 /** The assistant's page: it asks the server for the state of all sessions every few seconds. The token never leaves this page but as a header of these requests. */
 
 const EVERY_MS = 3000;
-/** These columns come first, in this order; the others follow as `spanlab monitor` has them. */
+/** These columns come first, in this order; the others follow as `spanlab study monitor` has them. */
 const FIRST = ["participant", "page", "state", "note", "group", "session", "paradigm", "trials"];
 const KEPT = "spanlab-monitor-token";
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
