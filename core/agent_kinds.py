@@ -281,4 +281,3 @@ def _installed(name: str) -> AgentKind | None:
         if isinstance(kind, AgentKind) and kind.name == name:
             return kind
     return None
-
