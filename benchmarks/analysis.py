@@ -1,10 +1,7 @@
-"""Ten million answers from one Parquet file to every curve and score: seconds and memory; and
+"""A million answers from one Parquet file to every curve and score: seconds and memory; and
 whether a quarter and a half of them take a quarter and a half.
 
     python benchmarks/analysis.py [ROWS] [FOLDER]
-
-Curves are made piece by piece, as 'spanlab figure' makes them: by one process, and by two. Scores
-are made of all answers at once.
 
 The table has the columns of the record. Answerers are three networks that took many trials of
 visual serial recall, spatial memory updating, change detection, visual serial recognition, complex
@@ -24,13 +21,12 @@ import pyarrow
 import pyarrow.parquet
 
 from spanlab.analysis.data.loading import load
-from spanlab.analysis.effects.out_of_core import load_scattered
+from spanlab.analysis.data.scoring import Scored
 from spanlab.analysis.effects.registry import EFFECTS
 from spanlab.analysis.model_vs_human.comparison import distances
 from spanlab.analysis.model_vs_human.scores import scores
-from spanlab.core.worker_pool import WorkerPool, open_pool
 
-ROWS = 10_000_000
+ROWS = 1_000_000
 CHUNK = 500_000
 SHARES = {"vsr": 0.3, "smu": 0.2, "cd": 0.15, "vsrec": 0.15, "cs": 0.05, "sc": 0.05, "sts": 0.1}
 AGENTS = ("network:one", "network:two", "network:three")
@@ -157,33 +153,22 @@ class Laps:
         self.mark, self.used = time.perf_counter(), time.process_time()
 
 
-def curves(file: Path, pool: WorkerPool | None = None) -> int:
+def curves(scored: Scored) -> int:
     """Every curve of a table; how many points they have."""
-    data = load_scattered([file], [effect.name for effect in EFFECTS], pool=pool)
-    return sum(
-        len(effect.table(data.scored, paradigm)) for effect in EFFECTS for paradigm in effect.applies(data.scored)
-    )
+    return sum(len(effect.table(scored, paradigm)) for effect in EFFECTS for paradigm in effect.applies(scored))
 
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(tempfile.mkdtemp(prefix="spanlab-analysis-"))
-    files = {}
     for many in (rows // 4, rows // 2, rows):
-        files[many] = folder / f"responses-{many}.parquet"
-        if not files[many].exists():
-            print(f"writing {write(files[many], many):,} rows: {files[many].stat().st_size / 1e6:.0f} MB")
-    laps = Laps()
-    for many, file in files.items():
-        laps.tell(f"all curves of about {many:,} rows: {curves(file)} points")
-    with open_pool(2) as both:
-        laps.tell("two workers have begun")
-        laps.tell(
-            f"all curves of about {rows:,} rows, by two workers (whose time is not counted):"
-            f" {curves(files[rows], both)} points"
-        )
-    data = load([files[rows]], trial_ids=False)
-    laps.tell(f"{len(data.scored.items):,} rows read at once")
+        file = folder / f"responses-{many}.parquet"
+        if not file.exists():
+            print(f"writing {write(file, many):,} rows: {file.stat().st_size / 1e6:.0f} MB")
+        laps = Laps()
+        data = load([file], trial_ids=False)
+        laps.tell(f"{len(data.scored.items):,} rows read")
+        laps.tell(f"all curves: {curves(data.scored)} points")
     laps.tell(f"scores: {len(scores(data.scored))} rows")
     laps.tell(f"distances: {len(distances(data.scored))} rows")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +109,11 @@ def load(
         described_by = read_people(people)
         raw = [with_people(table, described_by) for table in raw]
     tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
-    scored = score_table(named(concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
+    scored = score_table(named(_concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
     scored = replace(scored, accept_unread=accept_unread)
     names = sorted(scored.items["paradigm"].unique())
     data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
-    return replace(data, spans=gathered.spans if gathered else (), unread=unread_columns(files, columns))
+    return replace(data, spans=gathered.spans if gathered else (), unread=_unread_columns(files, columns))
 
 
 def described(
@@ -174,7 +173,7 @@ def _without(
     ], report
 
 
-def unread_columns(files: Sequence[Path], columns: ColumnMap = AS_WRITTEN) -> tuple[str, ...]:
+def _unread_columns(files: Sequence[Path], columns: ColumnMap = AS_WRITTEN) -> tuple[str, ...]:
     """Return what is said of columns of files that look like ones that the analysis reads."""
     return tuple(sentence for file in files for sentence in unread(file, _names(file, columns)))
 
@@ -200,38 +199,22 @@ def read_file(file: Path, trial_ids: bool = True, whole: bool = False, columns: 
     SpanLabError
         when the file cannot be read or is not a response table.
     """
-    return as_frame(read_arrow(file, trial_ids, whole, columns=columns))
-
-
-def read_arrow(
-    file: Path,
-    trial_ids: bool = True,
-    whole: bool = False,
-    cut: tuple[int, int] | None = None,
-    columns: ColumnMap = AS_WRITTEN,
-) -> pyarrow.Table:
-    """Read what :func:`read_file` reads, as an Arrow table.
-
-    Parameters
-    ----------
-    cut : of a Parquet file, the first row and the one after the last; None for all
-    columns : the names of its columns in the response table
-    """
     try:
         if file.suffix.lower() in (*TEXT, WORKBOOK):
 
             def pick(names: Sequence[str]) -> Sequence[str]:
-                return [name for name in names if name] if whole else wanted(names, trial_ids)
+                return [name for name in names if name] if whole else _wanted(names, trial_ids)
 
             table = read_text(file, pick, lambda name: name in _TEXTS or name.startswith(FURTHER), columns)
         else:
             schema = pyarrow.parquet.read_schema(file)
             ours = columns.renamed(file, schema.names)
-            wished = ours if whole else wanted(ours, trial_ids)
+            wished = ours if whole else _wanted(ours, trial_ids)
             read = [theirs for theirs, name in zip(schema.names, ours, strict=True) if name in wished]
             texts = [name for name in read if pyarrow.types.is_string(schema.field(name).type)]
-            with pyarrow.parquet.ParquetFile(file, read_dictionary=texts) as opened:
-                table = opened.read(read) if cut is None else _rows(opened, read, cut)
+            # column by column: of a long table, all at once take twice the memory
+            with pyarrow.parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=False) as opened:
+                table = pyarrow.table([opened.read([name]).column(0) for name in read], names=read)
             table = table.rename_columns([name for name in ours if name in wished])
     except FileNotFoundError:
         raise SpanLabError(f"{file} does not exist") from None
@@ -247,23 +230,14 @@ def read_arrow(
             f" documentation){likely}"
         )
     _refuse_nameless(file, table, likely)
-    return table
+    given = [table]
+    del table
+    return _frame(given)
 
 
-def _rows(opened: pyarrow.parquet.ParquetFile, names: Sequence[str], cut: tuple[int, int]) -> pyarrow.Table:
-    """Some rows of a Parquet file; only the row groups that have them are read."""
-    ends = list(
-        accumulate(opened.metadata.row_group(number).num_rows for number in range(opened.metadata.num_row_groups))
-    )
-    groups = [
-        number for number, end in enumerate(ends) if end > cut[0] and (ends[number - 1] if number else 0) < cut[1]
-    ]
-    before = ends[groups[0] - 1] if groups and groups[0] else 0
-    return opened.read_row_groups(groups, columns=list(names)).slice(cut[0] - before, cut[1] - cut[0])
-
-
-def as_frame(table: pyarrow.Table) -> pd.DataFrame:
-    """An Arrow table as a data frame; texts that repeat are kept once."""
+def _frame(given: list[pyarrow.Table]) -> pd.DataFrame:
+    """An Arrow table as a data frame; texts that repeat are kept once. The list is emptied."""
+    table = given.pop()
     for place, field in enumerate(table.schema):
         if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type):
             table = table.set_column(place, field.name, table.column(place).dictionary_encode())
@@ -274,7 +248,7 @@ def as_frame(table: pyarrow.Table) -> pd.DataFrame:
     return frame
 
 
-def concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
+def _concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Join tables into one; texts that all of them keep once (categories) stay so. The list is
     emptied."""
     from pandas.api.types import union_categoricals
@@ -320,7 +294,7 @@ def _nothing(rows: int, kind: Any = "str") -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(np.full(rows, -1, np.int8), categories=pd.Index([], dtype=kind)))
 
 
-def wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
+def _wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
     """Those columns of a table that the analysis reads, with ``trial_id`` or without it where
     trials are numbered."""
     left = () if trial_ids or "trial" not in names else ("trial_id",)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -169,10 +168,13 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     SpanLabError
         when rows contradict each other: two answers to the same item of the same trial.
     """
-    given = [responses]
+    left_out: dict[str, int] = {}
+    rows, columns = len(responses), frozenset(map(str, responses.columns))
+    table = _typed(responses, left_out)
     del responses  # a long table is not kept twice
-    scored, left_out = sort_rows(given.pop(), include_practice=include_practice, include_pilot=include_pilot)
-    return Scored(scored.items, scored.intrusions, left_out.sentences(), left_out.oddities.sentences())
+    oddities = _oddities_of(table)
+    items, intrusions = _sorted(table, left_out, include_practice, include_pilot)
+    return Scored(items, intrusions, _told(rows, columns, left_out), oddities.sentences())
 
 
 def unit_session(items: pd.DataFrame) -> pd.Series:
@@ -213,8 +215,7 @@ def has_blocks(items: pd.DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class Oddities:
-    """Likely mistakes in a table that were used as they are. Those of several parts of a table can
-    be added.
+    """Likely mistakes in a table that were used as they are.
 
     Parameters
     ----------
@@ -231,16 +232,6 @@ class Oddities:
     people: frozenset[str] = frozenset()
     timed: Mapping[str, int] = field(default_factory=dict)
     quick: Mapping[str, int] = field(default_factory=dict)
-
-    def __add__(self, other: Oddities) -> Oddities:
-        return Oddities(
-            self.rows + other.rows,
-            self.kindless + other.kindless,
-            self.right + other.right,
-            self.people | other.people,
-            Counter(self.timed) + Counter(other.timed),
-            Counter(self.quick) + Counter(other.quick),
-        )
 
     def sentences(self) -> tuple[str, ...]:
         """Return what is odd, what was made of it, and what to write in its place."""
@@ -290,55 +281,28 @@ def _key(name: str) -> str:
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\s_\-–.]+", "", name.casefold()))
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """Counts of what was left out of a table, or of a part of one, and why. Counts of several parts
-    can be added.
+def _told(rows: int, columns: frozenset[str], counts: Mapping[str, int]) -> tuple[str, ...]:
+    """What was left out of a table and why, in words; empty when all rows were used unchanged.
 
     Parameters
     ----------
-    rows : in all
-    columns : that the table has
     counts : of rows, by the reason (a key of :data:`REASONS`)
-    oddities : what looks like a mistake, and was used all the same
     """
-
-    rows: int = 0
-    columns: frozenset[str] = frozenset()
-    counts: Mapping[str, int] = field(default_factory=dict)
-    oddities: Oddities = field(default_factory=Oddities)
-
-    def __add__(self, other: LeftOut) -> LeftOut:
-        counts = Counter(self.counts) + Counter(other.counts)
-        return LeftOut(self.rows + other.rows, self.columns | other.columns, counts, self.oddities + other.oddities)
-
-    def sentences(self) -> tuple[str, ...]:
-        """The same in words; empty when all rows were used unchanged."""
-        if not self.rows:
-            return ("The table has no rows.",)
-        missing = [name for name in NEEDED if name not in self.columns]
-        if missing:
-            return (f"The table has no column {', '.join(missing)}: nothing can be scored.",)
-        absent = [name for name in _EXPECTED if name not in self.columns]
-        notes = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
-        odd = {
-            reason.removeprefix(_ODD): count
-            for reason, count in sorted(self.counts.items())
-            if reason.startswith(_ODD) and count
-        }
-        notes += [
-            f"{plural(count, 'value')} of {name} that cannot be (such as half a position, or a chance above 1) taken as"
-            " missing."
-            for name, count in odd.items()
-        ]
-        return (
-            *notes,
-            *(
-                f"{plural(self.counts[reason], what)} {rest}"
-                for reason, (what, rest) in REASONS.items()
-                if self.counts.get(reason)
-            ),
-        )
+    if not rows:
+        return ("The table has no rows.",)
+    missing = [name for name in NEEDED if name not in columns]
+    if missing:
+        return (f"The table has no column {', '.join(missing)}: nothing can be scored.",)
+    absent = [name for name in _EXPECTED if name not in columns]
+    notes = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
+    notes += [
+        f"{plural(count, 'value')} of {reason.removeprefix(_ODD)} that cannot be (such as half a position, or a chance"
+        " above 1) taken as missing."
+        for reason, count in sorted(counts.items())
+        if reason.startswith(_ODD) and count
+    ]
+    used = [reason for reason in REASONS if counts.get(reason)]
+    return (*notes, *(f"{plural(counts[reason], REASONS[reason][0])} {REASONS[reason][1]}" for reason in used))
 
 
 #: With the name of a column: reason of what is no row that is left out, but a value that is taken
@@ -368,21 +332,15 @@ REASONS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def sort_rows(
-    responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False
-) -> tuple[Scored, LeftOut]:
-    """Do what :func:`score_table` does for a table, or for a part of one that holds whole trials
-    only.
+def _sorted(
+    table: pd.DataFrame, left_out: dict[str, int], include_practice: bool, include_pilot: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sort the rows of a table whose columns have their types into items and intrusions.
 
-    Returns
-    -------
-    (items and intrusions without notes, what was left out)
+    Parameters
+    ----------
+    left_out : gets the number of rows that are left out, by the reason
     """
-    left_out: dict[str, int] = {}
-    rows, columns = len(responses), frozenset(map(str, responses.columns))
-    table = _typed(responses, left_out)
-    del responses
-    oddities = _oddities_of(table)
     for name, wanted in (("practice", include_practice), ("pilot", include_pilot)):
         marked = table[name]
         if marked.any():
@@ -426,7 +384,7 @@ def sort_rows(
         items, failed = items[~unknown], failed[~unknown]
     if failed.any():
         items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))
-    return Scored(_sorted_out(items), _sorted_out(intrusions), ()), LeftOut(rows, columns, left_out, oddities)
+    return _sorted_out(items), _sorted_out(intrusions)
 
 
 def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:

@@ -18,8 +18,9 @@ from ...sessions.record.columns import FURTHER
 from ..data.coding import coded, decoded, numbers, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.style import GROUP_MEANS
+from ..means.cell_means import together
 from .curves import CURVE_COLUMNS, Averages
-from .evidence import Estimator, Evidence, EvidenceOnly, Tally, Whole, guessing_notes, tally, whole
+from .evidence import Estimator, Evidence, Tally, guessing_notes, tally
 from .sensitivity import Sensitivity
 
 
@@ -168,16 +169,15 @@ class Effect:
         """The paradigms among the responses that show this effect: they have its columns, and more
         than one condition along its axis."""
         scored = _scored(responses)
-        there = scored.paradigms if isinstance(scored, EvidenceOnly) else [*scored.parts]
-        return [name for name in there if not self.missing(scored, name)]
+        return [name for name in scored.parts if not self.missing(scored, name)]
 
     def missing(self, responses: pd.DataFrame | Scored, paradigm: str) -> str:
         """Return why a paradigm does not show this effect, in a sentence; empty when it does."""
-        return self._lacking(self.whole(responses, paradigm, sums=False).total, paradigm)
+        return self._lacking(self.evidence(responses, paradigm, sums=False), paradigm)
 
     def lacking(self, responses: pd.DataFrame | Scored, paradigm: str) -> tuple[str, ...]:
         """The columns of this effect in which a paradigm has no values."""
-        there = self.whole(responses, paradigm, sums=False).total.there
+        there = self.evidence(responses, paradigm, sums=False).there
         return tuple(name for name in self.needs if name not in there)
 
     def _lacking(self, evidence: Evidence, paradigm: str) -> str:
@@ -200,17 +200,22 @@ class Effect:
         return "" if evidence.valued else f"{paradigm} has no {self.measure}."
 
     def evidence(
-        self, scored: Scored | None, *, who: Sequence[str] = WHO, sums: bool = True, forced: bool = False
+        self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True
     ) -> Evidence:
-        """The evidence for this effect in the items of one paradigm, or in a part of them.
+        """The evidence for this effect in all responses to one paradigm.
 
         Parameters
         ----------
-        scored : in a part, every trial is whole; None for nothing at all
         who : columns that tell answerers apart
-        sums : whether sums are asked for, or only whether there is such an effect
-        forced : whether to look at a part that lacks a column, because others have it
+        sums : whether cells are asked for, or only whether there is such an effect
         """
+        scored = _scored(responses)
+        key = (self, paradigm, tuple(who))
+        sums = sums or (*key, True) in scored.known  # with its cells it tells all that it tells without them
+        return scored.once((*key, sums), lambda: self._evidence(scored.parts.get(paradigm), who, sums))
+
+    def _evidence(self, scored: Scored | None, who: Sequence[str], sums: bool) -> Evidence:
+        """Compute what :meth:`evidence` returns."""
         if scored is None or not len(scored.items):
             return Evidence()
         if not self.blocks and scored.blocks:
@@ -218,10 +223,9 @@ class Effect:
         there = frozenset(
             name for name in self.needs if name in scored.items.columns and scored.items[name].notna().any()
         )
-        if not forced and len(there) < len(self.needs):
-            return Evidence(len(scored.items), there=there, passed=True)
-        absent = {name: None for name in self.needs if name not in scored.items.columns}
-        ready = self.prepared(Scored(scored.items.assign(**absent), scored.intrusions, ()) if absent else scored)
+        if len(there) < len(self.needs):
+            return Evidence(len(scored.items), there=there)
+        ready = self.prepared(scored)
         items = ready.items
         conditions = coded(items[self.x])[1] if self.x in items.columns else []
         valued = self.value in items.columns and bool(items[self.value].notna().any())
@@ -233,20 +237,8 @@ class Effect:
         lost = int(np.any(gaps, axis=0).sum()) if gaps and self.averages else 0
         added = self.estimator.sums(ready, self.by, who) if sums and valued and conditions else {}
         guessed = tally(scored.items) if self.against_chance else Tally()
-        return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, sums=added)
-
-    def whole(
-        self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True
-    ) -> Whole:
-        """The evidence for this effect in all responses to one paradigm; a table in memory is a
-        single part."""
-        scored = _scored(responses)
-        if isinstance(scored, EvidenceOnly):
-            return scored.wholes.get((paradigm, self.name), Whole())
-        key = (self, paradigm, tuple(who))
-        sums = sums or (*key, True) in scored.known  # with its sums it tells all that it tells without them
-        part = scored.parts.get(paradigm)
-        return scored.once((*key, sums), lambda: whole([self.evidence(part, who=who, sums=sums)]))
+        cells = {name: together([ones]) for name, ones in added.items()}
+        return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, cells)
 
     def table(
         self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any
@@ -277,8 +269,8 @@ class Effect:
         self, scored: Scored, paradigm: str, human: str | None, who: Sequence[str] = WHO, **options: Any
     ) -> pd.DataFrame:
         """Compute the table that :meth:`table` returns."""
-        evidence = self.whole(scored, paradigm, who=who)
-        if self._lacking(evidence.total, paradigm):
+        evidence = self.evidence(scored, paradigm, who=who)
+        if self._lacking(evidence, paradigm):
             return published_curve("", self.by)
         table = self.estimator.table(evidence.cells, **options)
         if not self.human:
@@ -290,7 +282,7 @@ class Effect:
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """Notes on a table: items in no cell, few units, missing people."""
-        evidence = self.whole(responses, paradigm, sums=False).total
+        evidence = self.evidence(responses, paradigm, sums=False)
         missing = self._lacking(evidence, paradigm)
         if missing:
             return [missing]

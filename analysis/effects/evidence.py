@@ -1,8 +1,4 @@
-"""Evidence for an effect in one paradigm, from a table or a part of one: whether it is there at
-all, and its sums in cells. Evidence of parts adds up.
-
-Every table of an effect is made in two steps: evidence of the parts (a table that is all here is
-one part), then the whole. So it does not matter whether there is one part or a thousand.
+"""Evidence for an effect in one paradigm: whether it is there at all, and its sums in cells.
 
 How far guessing gets belongs to it: chance, which is the line of every figure, and what somebody
 reaches who has not looked but knows how trials are made. A record tells both of every question
@@ -22,11 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ...core.json_values import grouped
 from ..data.coding import coded, numbers, records
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
-from ..means.cell_means import Cells, Sums, together
+from ..means.cell_means import Cells, Sums
 
 #: Shares of right answers that differ by less are said to be the same.
 _SAME = 0.005
@@ -70,7 +65,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Tally:
-    """Sums over answers of the recorded accuracies of guessing; those of two parts can be added.
+    """Sums over answers of the recorded accuracies of guessing.
 
     Parameters
     ----------
@@ -88,17 +83,6 @@ class Tally:
     highest: float = -np.inf
     generators: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.answers + other.answers,
-            self.chance + other.chance,
-            self.blind + other.blind,
-            min(self.lowest, other.lowest),
-            max(self.highest, other.highest),
-            self.generators | other.generators,
-            self.conditions | other.conditions,
-        )
 
 
 def tally(items: pd.DataFrame) -> Tally:
@@ -207,7 +191,7 @@ def _table() -> Any:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence of one part of the data.
+    """The evidence for an effect in one paradigm.
 
     Parameters
     ----------
@@ -218,10 +202,8 @@ class Evidence:
     valued : whether there is something to average
     lost : rows that are in no cell
     guessed : what the record tells of guessing
-    passed : whether a part was passed by because it lacks columns; where other parts have them, it
-        must be looked at once more
-    sums : by name (an average has one, without a name); empty where there is no such effect, or
-        where sums were not asked for
+    cells : by name (an average has one, without a name); empty where there is no such effect, or
+        where they were not asked for
     """
 
     items: int = 0
@@ -231,8 +213,7 @@ class Evidence:
     valued: bool = False
     lost: int = 0
     guessed: Tally = field(default_factory=Tally)
-    passed: bool = False
-    sums: Mapping[str, Sums] = field(default_factory=dict)
+    cells: Mapping[str, Cells] = field(default_factory=dict)
 
 
 class Estimator(Protocol):
@@ -257,53 +238,5 @@ class Estimator(Protocol):
         ...
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
-        """The tidy table from the cells of all parts together."""
+        """The tidy table from the cells."""
         ...
-
-
-@dataclass(frozen=True)
-class Whole:
-    """The evidence of all parts together.
-
-    Parameters
-    ----------
-    total : evidence as of one part, without sums
-    cells : by name
-    """
-
-    total: Evidence = field(default_factory=Evidence)
-    cells: Mapping[str, Cells] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class EvidenceOnly(Scored):
-    """Scored items of which only evidence of some effects is here; ``items`` and ``intrusions``
-    have no rows.
-
-    Parameters
-    ----------
-    wholes : by paradigm and name of the effect
-    """
-
-    wholes: Mapping[tuple[str, str], Whole] = field(default_factory=dict)
-
-    @property
-    def paradigms(self) -> list[str]:
-        """Paradigms with scored answers."""
-        return sorted({paradigm for (paradigm, _), whole in self.wholes.items() if whole.total.items})
-
-
-def whole(parts: Sequence[Evidence]) -> Whole:
-    """All parts together. No trial is in two of them."""
-    sums = grouped((name, one) for part in parts for name, one in part.sums.items())
-    total = Evidence(
-        items=sum(part.items for part in parts),
-        blocks=any(part.blocks for part in parts),
-        there=frozenset().union(*(part.there for part in parts)),
-        conditions=frozenset().union(*(part.conditions for part in parts)),
-        valued=any(part.valued for part in parts),
-        lost=sum(part.lost for part in parts),
-        guessed=sum((part.guessed for part in parts), Tally()),
-        passed=any(part.passed for part in parts),
-    )
-    return Whole(total, {name: together(ones) for name, ones in sums.items()})

@@ -172,7 +172,7 @@ def _complete(places: Mapping[Any, Mapping[int, float]], shared: Sequence[Any]) 
 def _of_each_person(effect: Effect, people: Scored, paradigm: str) -> dict[str, dict[Any, dict[int, float]]]:
     """For each group and place along the axis (the same place for all where groups are the axis),
     the value of each person by number."""
-    cells = effect.whole(people, paradigm).cells[""]
+    cells = effect.evidence(people, paradigm).cells[""]
     values: dict[str, dict[Any, dict[int, float]]] = {}
     alone = effect.x == GROUP
 

@@ -28,7 +28,6 @@ from ..means.contrasts import Contrast, contrast_of
 from ..stats.equivalence import Margin, bayes_factor_of, judged
 from ..stats.ranks import friedman, kruskal
 from .effect import Effect
-from .evidence import EvidenceOnly
 from .sensitivity import RATES, Sensitivity
 
 #: Columns of a table of contrasts after who and the panels.
@@ -150,10 +149,10 @@ def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> l
     """Return the sources of contrasts: nothing where the effect does not apply, or is neither an
     average nor a sensitivity."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    scored = scored if isinstance(scored, EvidenceOnly) else testable(scored)
+    scored = testable(scored)
     if (effect.averages is None and effect.sensitivity is None) or effect.missing(scored, paradigm):
         return []
-    cells = effect.whole(scored, paradigm).cells[""]
+    cells = effect.evidence(scored, paradigm).cells[""]
     out = frozenset() if scored.accept_unread else withheld_cells(cells)
     return (
         [_Averages(effect, cells, out)]

@@ -493,7 +493,7 @@ def _alike(table: pd.DataFrame) -> list[str]:
 
 def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of an effect with limits within people, and the means of single people."""
-    cells = effect.whole(data.scored, paradigm).cells[""]
+    cells = effect.evidence(data.scored, paradigm).cells[""]
     names = [*cells.keys.columns]
     limits = dict(zip(cells.keys.itertuples(index=False, name=None), within_people(cells, len(WHO)), strict=True))
     ends = [limits.get(key, (math.nan, math.nan)) for key in table[names].itertuples(index=False, name=None)]

@@ -79,7 +79,7 @@ def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[st
     if not shared:
         return "", ""
     sizes = informative_sizes(_telling(table), shared) or [max(shared)]
-    cells = by_name["capacity"].effect.whole(scored, str(table["paradigm"].iloc[0])).cells
+    cells = by_name["capacity"].effect.evidence(scored, str(table["paradigm"].iloc[0])).cells
     means = []
     for key, rows in table[table["set_size"].isin(sizes)].groupby(list(WHO), sort=False, observed=True):
         who = [str(one) for one in key]

@@ -15,7 +15,7 @@ import typer
 from ...api import read_rules
 from ...core.atomic_files import written_in
 from ...core.errors import SpanLabError
-from ..options import ExcludeOption, SchedulerOption, WorkersOption
+from ..options import ExcludeOption
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,8 +147,6 @@ def figure(
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     accept_unread: AcceptUnreadOption = False,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
     list_: Annotated[bool, typer.Option("--list", help="list the figures, and what each shows")] = False,
 ) -> None:
     """Draw one figure from any data, or print its table if no file is named."""
@@ -176,7 +174,7 @@ def figure(
         margins=read_margins(margin or ()),
     )
     sheet = sheet_for(width, theme, title, letters, dpi)
-    loaded = _load_for(declared, data, columns, practice, pilot, exclude, workers, scheduler, people)
+    loaded = _load(data, columns, practice, pilot, exclude, trial_ids=False, people=people)
     loaded = replace(loaded, scored=replace(loaded.scored, accept_unread=accept_unread))
     caution(loaded)
     drawn = declared.draw(loaded, wish)
@@ -288,42 +286,6 @@ def scores(
             *(DECISIONS if len(table) else ()),
         ]
     )
-
-
-def _load_for(
-    figure: FigureDeclaration,
-    data: list[Path],
-    columns: list[str] | None,
-    practice: bool,
-    pilot: bool,
-    exclude: Path | None,
-    workers: int | None,
-    scheduler: str | None,
-    people: Path | None = None,
-) -> Data:
-    """The data of a figure: where sums of effects are enough piece by piece, however many answers
-    there are."""
-    from ...analysis.effects.out_of_core import load_scattered
-    from ...core.worker_pool import open_pool
-
-    if exclude is None and people is None and not columns and figure.effects:
-        with open_pool(workers, scheduler) as pool:
-            return load_scattered(data, figure.effects, pool=pool, include_practice=practice, include_pilot=pilot)
-    if workers is not None or scheduler is not None:
-        why = (
-            "exclusion rules need all answers of a participant at once"
-            if exclude is not None
-            else f"{figure.name} needs all answers at once"
-        )
-        why = (
-            "columns with other names are read all at once"
-            if columns
-            else "columns of people are joined all at once"
-            if people is not None
-            else why
-        )
-        raise SpanLabError(f"the work cannot be distributed: {why}. Leave out --workers and --scheduler")
-    return _load(data, columns, practice, pilot, exclude, trial_ids=False, people=people)
 
 
 def _load(

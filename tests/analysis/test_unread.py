@@ -18,7 +18,6 @@ from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.unread import testable as those_tested
 from spanlab.analysis.data.unread import unread_notes, unread_shares, withheld_notes
 from spanlab.analysis.effects.curves import overall
-from spanlab.analysis.effects.out_of_core import load_scattered
 from spanlab.analysis.effects.reaction_times import reaction_times
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
@@ -325,18 +324,15 @@ def test_tables_of_reaction_times_are_of_people_whose_answers_are_never_unread()
     assert set(table["agent_kind"]) == {"participant"}
 
 
-def test_a_session_that_was_hardly_read_is_in_no_slope_of_data_read_piece_by_piece(tmp_path: Path) -> None:
+def test_a_session_that_was_hardly_read_is_in_no_slope(tmp_path: Path) -> None:
     """Two sessions of one model: of all its replies a fifth could not be read, of one session's
     nearly half."""
     first, second = chat("a", 0.0).assign(session="s1"), chat("a", 0.35).assign(session="s2")
     pd.concat([first, second, chat("b", 0.0)], ignore_index=True).to_csv(tmp_path / "answers.csv", index=False)
-    whole, scattered = load([tmp_path / "answers.csv"]), load_scattered([tmp_path / "answers.csv"], ["set_size"])
+    whole = load([tmp_path / "answers.csv"])
     kept, alone = (
         trends(effect("set_size"), answers, "vsr") for answers in (whole.scored, scored(first, chat("b", 0.0)))
     )
     pd.testing.assert_frame_equal(kept, alone)  # the session that was read stays
-    assert set(trends(effect("set_size"), scattered.scored, "vsr")["agent"]) == {"b"}, (
-        "pieces do not tell sessions apart"
-    )
-    accepted = replace(scattered.scored, accept_unread=True)
+    accepted = replace(whole.scored, accept_unread=True)
     assert set(trends(effect("set_size"), accepted, "vsr")["agent"]) == {"a", "b"}

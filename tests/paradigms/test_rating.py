@@ -21,7 +21,7 @@ from spanlab.agents.base import Response
 from spanlab.agents.chat import ChatSettings
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.registry import make_agent
-from spanlab.analysis.data.scoring import sort_rows
+from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.figures.prospects import prospects
 from spanlab.analysis.report import folder as report_folder
 from spanlab.core.errors import ParadigmError, SpanLabError
@@ -173,9 +173,9 @@ def test_ratings_are_rows_of_the_table_and_in_no_accuracy(tmp_path: Path, sure: 
     right = answers["correct"].astype(bool).to_numpy()
     assert right[values.to_numpy() == 6].all()
     assert 0 < right[values.to_numpy() == 1].mean() < 1
-    found, left_out = sort_rows(read_responses(session.folder))
+    found = score_table(read_responses(session.folder))
     assert len(found.items) == 40
-    assert left_out.counts == {"confidence": 40}
+    assert "40 ratings of confidence put beside the answer before." in found.notes
     assert found.items["confidence"].tolist() == values.tolist()
     assert {*zip(ratings["scale_from"], ratings["scale_to"], strict=True)} == {(1, 6)}
     assert answers[["scale_from", "scale_to"]].isna().all(axis=None)
@@ -211,7 +211,7 @@ def test_a_rating_that_was_left_out_is_no_wrong_answer(tmp_path: Path, sure: Par
     session = take(tmp_path, sure, Saying(answered), 8)
     answers, ratings = rows_of(session.folder)
     assert set(ratings["outcome"]) == {"omitted"}
-    found, _ = sort_rows(read_responses(session.folder))
+    found = score_table(read_responses(session.folder))
     assert len(found.items) == len(answers) == 8
 
 

@@ -357,7 +357,7 @@ def test_the_simulated_tests_of_sensitivity_and_times_are_those_that_a_page_prin
         scored = score_table(data)
         effect = conditions_effect(scored, "cd", "set_size", value=value)
         (row,) = (one for one in trends(effect, scored, "cd").to_dict("records"))
-        means = effect.whole(scored, "cd").cells[""]
+        means = effect.evidence(scored, "cd").cells[""]
         if effect.sensitivity is not None:
             shares = np.array(
                 [effect.sensitivity.each(means, pair, "d′")[0] for pair in effect.sensitivity.pairs(means).values()]

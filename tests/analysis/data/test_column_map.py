@@ -13,7 +13,6 @@ from command_line import Run, command_line, complaint
 import spanlab
 from spanlab.analysis.data.column_map import ColumnMap, looks_like, read_map
 from spanlab.analysis.data.loading import load
-from spanlab.analysis.effects.out_of_core import load_scattered
 from spanlab.analysis.report import folder
 from spanlab.core.errors import SpanLabError
 
@@ -105,7 +104,7 @@ def test_what_looks_like_a_column_that_is_missing_is_suggested(ours: pd.DataFram
         ),
     )
     assert (
-        load_scattered([written(ours.rename(columns={"rt_ms": "RT"}), tmp_path, ".csv", "rt")], ["serial_position"])
+        load([written(ours.rename(columns={"rt_ms": "RT"}), tmp_path, ".csv", "rt")])
         .cautions[0]
         .endswith("not read: 'RT' (rt_ms). --map RT=rt_ms reads them.")
     )

@@ -15,7 +15,6 @@ from command_line import command_line
 from report_page import read
 
 from spanlab.analysis.data.loading import Data, load
-from spanlab.analysis.effects.out_of_core import load_scattered
 from spanlab.analysis.report import folder
 from spanlab.core.errors import SpanLabError
 
@@ -157,18 +156,6 @@ def test_the_same_rows_twice_count_once(people: pd.DataFrame, tmp_path: Path, en
     assert len(data.scored.items) == len(people)
 
 
-def test_long_tables_are_refused_piece_by_piece(people: pd.DataFrame, tmp_path: Path) -> None:
-    """Figures of effects read a table in pieces; two answers to an item may lie in different ones."""
-    again = people[of("P03")(people)].assign(answer='"other"')
-    for table, told in (
-        (people.drop(columns="participant"), "no column participant"),
-        (with_values(of("P02"), participant="NA")(people), "name nobody"),
-        (pd.concat([people, again]), "contradict each other"),
-    ):
-        with pytest.raises(SpanLabError, match=told):
-            load_scattered([written(table, tmp_path, ".parquet")], ["serial_position"], rows=20)
-
-
 # -- noted -----------------------------------------------------------------------------------------
 
 PEOPLE = of("P00")
@@ -225,7 +212,6 @@ def test_what_looks_like_a_mistake_is_noted_and_what_is_nearly_so_is_not(
     spoil, told, fine = NOTED[name]
     (caution,) = load([written(spoil(people), tmp_path, ending)]).cautions
     assert caution.startswith(told)
-    assert load_scattered([tmp_path / f"table{ending}"], ["serial_position"], rows=20).cautions == (caution,)
     assert load([written(fine(people), tmp_path, ending)]).cautions == ()
 
 

@@ -123,7 +123,7 @@ def test_bars_within_people_are_those_of_differences() -> None:
                 seed=person,
             )
         )
-    cells = effect("set_size").whole(score_table(mixed(*parts)), "vsr").cells[""]
+    cells = effect("set_size").evidence(score_table(mixed(*parts)), "vsr").cells[""]
     (low, high), (other_low, other_high) = within_people(cells, len(WHO))
     one, two = (cells.values[number][np.argsort(cells.ids[number])] for number in (0, 1))
     from scipy import stats
@@ -138,7 +138,7 @@ def test_bars_within_people_are_those_of_differences() -> None:
 def test_somebody_without_a_condition_leaves_no_bars_within_people() -> None:
     whole = responses(lambda length, position: 0.5, lengths=[2, 5], agent="p", kind="participant", participant="A")
     half = responses(lambda length, position: 0.5, lengths=[2], agent="p", kind="participant", participant="B")
-    cells = effect("set_size").whole(score_table(mixed(whole, half)), "vsr").cells[""]
+    cells = effect("set_size").evidence(score_table(mixed(whole, half)), "vsr").cells[""]
     assert all(math.isnan(low) for low, _ in within_people(cells, len(WHO)))
 
 

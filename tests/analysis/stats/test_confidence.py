@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import ndtr
 
 from spanlab.analysis.data.loading import load
-from spanlab.analysis.data.scoring import score_table, sort_rows
+from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.confidence import rated_questions, roc_over_people, roc_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
@@ -112,13 +112,13 @@ def test_without_a_peak_there_is_no_fit() -> None:
 @pytest.mark.slow
 def test_ratings_stand_beside_the_answers_that_they_follow() -> None:
     table = planted_ratings({"p1": (1.0, 1.0)}, trials=20)
-    scored, left_out = sort_rows(table)
+    scored = score_table(table)
     assert len(scored.items) == 40
     confidence = table[table["phase"] == "confidence"]
     ratings = dict(zip(confidence["trial"].astype(int), confidence["answer"].astype(float), strict=True))
     assert scored.items.set_index("trial")["confidence"].to_dict() == ratings
-    assert left_out.counts["confidence"] == 40
-    assert "unscored" not in left_out.counts
+    assert "40 ratings of confidence put beside the answer before." in scored.notes
+    assert not any("without a score" in note for note in scored.notes)
     assert {*scored.items["confidence_phase"]} == {"confidence"}
     # another rating that follows is not taken for confidence, wherever it stands; one before the
     # answer never is
