@@ -10,7 +10,4 @@ from .simulation import drawn_seconds as drawn_seconds
 from .simulation import observer_settings as observer_settings
 from .simulation import reaction_times as reaction_times
 from .simulation import turning_keys as turning_keys
-from .step_account import StepAccount as StepAccount
-from .step_account import time_of as time_of
-from .trial_player import GO_ON_AFTER as GO_ON_AFTER
 from .window_options import WindowOptions as WindowOptions

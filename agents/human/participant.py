@@ -20,17 +20,16 @@ from ...paradigms.triggers import Triggers
 from ...stimuli import Stimulus
 from ...stimuli.render.fonts import use_font
 from ..base import Journal, Option, PageContent, Response, SettingRules, Shown, TrialContext, WindowAgent, WindowEpisode
+from .display.frames import complaints
 from .display.patch import read_patch
-from .display.rounding import complaints
 from .display.surface import ACKNOWLEDGE
 from .input.buttons import Box, open_box, read_box
 from .input.keymap import Keymap
-from .input.refractory import USUAL, Refractory
+from .input.steps import GO_ON_AFTER, USUAL, Refractory, time_of
 from .pages import between_trials
 from .sounding import check_sounds
 from .stage import Stage, WindowLooks
-from .step_account import time_of
-from .trial_player import GO_ON_AFTER, Player
+from .trial_player import Player
 from .triggers.address import read_address
 from .triggers.marker import Marker
 from .triggers.sender import TriggerSender

@@ -109,9 +109,7 @@ class Preview:
         stage.presses.forget()
         stage.pointer(False)
         draw = self._drawer(view)
-        sounding = Sounding(
-            stage.speaker, stage.window.now, stage.clock.ms, lambda: stage.renderer.rings, stage.renderer.no_sound
-        )
+        sounding = Sounding(stage)
         sounding.due(view.display, stage.window.now(), 0)
         stage.tell("page", at := stage.replace(None, draw))
         sounding.came(at)

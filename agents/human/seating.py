@@ -78,7 +78,7 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
         when the session cites the measurements of another screen.
     """
     from .display.file import cited_display
-    from .input.refractory import refractory_from
+    from .input.steps import refractory_from
 
     window: dict[str, Any] = {
         "fullscreen": settings["fullscreen"],

@@ -18,7 +18,7 @@ from ..base import AgentOptions, Option, Response, TrialContext
 from ..observers import make_observer
 from ..oracles import Observer
 from .input.answering import CONFIRM_KEYS, UNKNOWN, UNKNOWN_KEYS
-from .input.refractory import Refractory
+from .input.steps import GO_ON_AFTER, Refractory
 from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
 from .participant import Participant, ParticipantEpisode
@@ -35,7 +35,7 @@ from .simulation import (
     turning_keys,
 )
 from .stage import Stage
-from .trial_player import GO_ON_AFTER, Player
+from .trial_player import Player
 from .triggers.sender import TriggerSender
 from .window_options import USUAL_WINDOW, WindowOptions
 

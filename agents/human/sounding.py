@@ -3,7 +3,7 @@ and what the sound library reports of it is noted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from ...stimuli import Stimulus
 from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Tone
 from ...stimuli.render.speaker import Audible, Playing, Speaker, no_sound, seconds_of
+from .stage import Stage
 
 #: Seconds before its display at which a sound is scheduled at the earliest.
 AHEAD = 0.25
@@ -53,34 +54,19 @@ class _Scheduled:
 
 
 class Sounding:
-    """The sounds of one trial.
+    """The sounds of one trial at an open window."""
 
-    Parameters
-    ----------
-    speaker : plays them
-    now : the window's clock
-    ms : turns a time on it into ms on the session's
-    rings : whether tones are shown as rings
-    silent : called with the reason why a tone cannot be played any more
-    """
-
-    def __init__(
-        self,
-        speaker: Speaker,
-        now: Callable[[], float],
-        ms: Callable[[float], float],
-        rings: Callable[[], bool],
-        silent: Callable[[Exception], None],
-    ) -> None:
-        self._speaker, self._now, self._ms, self._rings, self._silent = speaker, now, ms, rings, silent
+    def __init__(self, stage: Stage) -> None:
+        self._stage, self._speaker, self._now = stage, stage.speaker, stage.window.now
         self._coming: _Scheduled | None = None
         self._there: _Scheduled | None = None
 
+    def _sound_of(self, display: Display) -> Audible | None:
+        return audible(display.stimulus, self._stage.renderer.rings)
+
     def to_schedule(self, display: Display) -> bool:
         """Return whether a display has a sound that has not been scheduled."""
-        return audible(display.stimulus, self._rings()) is not None and (
-            self._coming is None or self._coming.display is not display
-        )
+        return self._sound_of(display) is not None and (self._coming is None or self._coming.display is not display)
 
     def foresee(self, display: Display, at: float) -> None:
         """A display is going to come on at a time (s), where nobody answers before."""
@@ -90,7 +76,7 @@ class Sounding:
     def due(self, display: Display, at: float, near: float) -> None:
         """A display is drawn, and comes on at a time (s). What was scheduled for it moves there,
         where it would be more than ``near`` s off."""
-        if audible(display.stimulus, self._rings()) is None:
+        if self._sound_of(display) is None:
             self._drop()
             return
         coming = self._coming
@@ -123,7 +109,7 @@ class Sounding:
         onset = there.playing.onset
         if onset is not None:
             there.note |= {
-                "onset_ms": round(self._ms(onset), 3),
+                "onset_ms": round(self._stage.clock.ms(onset), 3),
                 "after_display_ms": round((onset - there.onset) * 1000, 3),
             }
 
@@ -150,7 +136,7 @@ class Sounding:
             coming.playing.stop()
 
     def _schedule(self, display: Display, at: float) -> None:
-        sound = audible(display.stimulus, self._rings())
+        sound = self._sound_of(display)
         assert sound is not None
         self._drop()
         note: dict[str, Any] = {
@@ -166,7 +152,7 @@ class Sounding:
                     f"a sound could not be played ({error}): the session stops here, and can be resumed with a sound"
                     " device"
                 ) from None
-            self._silent(error)
+            self._stage.renderer.no_sound(error)
 
 
 def check_sounds(stimuli: Iterable[Stimulus], speaker: Speaker | None = None) -> None:

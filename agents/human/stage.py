@@ -16,18 +16,17 @@ from ...stimuli.render.speaker import Speaker
 from ...stimuli.render.window import WindowRenderer
 from ...stimuli.scene import BACKGROUND
 from ..base import Shown
-from .display.focus import Focus
+from .display.frames import SessionClock
 from .display.lettering import PictureStore
 from .display.patch import Patch, PatchView
-from .display.session_clock import SessionClock
 from .display.surface import SurfaceView
 from .display.theme import THEMES, ThemeName
 from .display.watchdog import Watchdog
-from .display.window import LabWindow, Screen
+from .display.window import Focus, LabWindow, Screen
 from .input.keyboard import Backend, Keyboard
 from .input.mouse import Mouse
 from .input.presses import Presses
-from .input.refractory import USUAL, Refractory
+from .input.steps import USUAL, Refractory
 
 #: Width of the canvas in degrees of visual angle, or as large as the window allows.
 CanvasSize = float | Literal["largest"]
@@ -168,6 +167,7 @@ class Stage:
             Keyboard(keyboard, say),
             Mouse(self.window.win, self.surface.to_canvas),
             self.surface.button_at,
+            self.focus.lacked,
             self.watchdog.check,
         )
         self.clock = SessionClock(self.window.now, say)

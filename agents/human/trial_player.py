@@ -11,19 +11,17 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ...paradigms import Ask, Display, Percept, Prompt, ResponseKind, Verdict
-from ...paradigms.responses.keys import is_button
+from ...paradigms import Display, Percept, Prompt, ResponseKind, Verdict
 from ...stimuli.kinds.plain import Tone
 from ..base import Response, Shown
 from ..interruptions import TrialCut
-from .display.session_clock import CLOCK_JUMP
+from .display.frames import CLOCK_JUMP
 from .display.surface import ACKNOWLEDGE
 from .input.answering import AnswerSheet, Press
-from .input.refractory import TOO_SOON
+from .input.steps import StepAccount, time_of
 from .pages.between_trials import pause
 from .sounding import FIRST_AHEAD, Sounding
 from .stage import OnScreen, Stage
-from .step_account import StepAccount, time_of
 from .triggers.marker import Marker
 
 #: Seconds that a press needs at most to reach the program, as a rule (measured: 0.3 ms); so long
@@ -32,9 +30,6 @@ DELIVERY = 0.002
 #: Seconds for which, after the last trial, presses are still waited for that come too late for a
 #: question that nobody has answered.
 LATE = 0.5
-#: Seconds within which nobody goes on to the next display on purpose: a second click of a double
-#: click is not taken for it.
-GO_ON_AFTER = 0.2
 
 
 class Player:
@@ -73,14 +68,10 @@ class Player:
         self._coming: Percept | None = None
         self._last = False
         self._cleared: float | None = None
-        self._begun: OnScreen | None = None
-        #: what is known of the sound of the display that has come on last
-        self._sound_note: dict[str, Any] | None = None
+        self._begun: StepAccount | None = None
         #: whether anything of the trial but fixation and empty screens has been seen
         self._item_seen = False
-        self._sounding = Sounding(
-            stage.speaker, stage.window.now, stage.clock.ms, lambda: stage.renderer.rings, stage.renderer.no_sound
-        )
+        self._sounding = Sounding(stage)
         #: takes what is pressed after the trial and came too late for it, fit for JSON
         self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
         stage.surface.prepare(kinds, language, prompts, questionnaire)
@@ -138,93 +129,100 @@ class Player:
             for index, display in enumerate(percept.displays):
                 if index:
                     self._change(step, index)
-                self._hold(step, display, last=index == len(percept.displays) - 1)
+                self._hold(step, display)
                 if step.over:
                     break
             self._acknowledge(step)
-            if step.sheet is not None and step.over:
-                step.ended_by = step.sheet.answered_by
-            self.stage.presses.ended_by = step.ended_by if step.over or step.gone_on else None
+            self.stage.presses.ended_by = step.ending
             self._end(step)
         finally:
             gc.enable()
             if self.marker is not None:
                 self.marker.record()
-        return self._response(step)
+        return None if step.sheet is None else step.sheet.response(step.notes)
 
-    def _count(self, percept: Percept, ask: Ask) -> None:
-        """Number the self-paced questions of a phase, so that two that look alike can be told
-        apart; others follow the clock and have no number."""
-        if ask.window_ms is not None:
-            self._asked = 0
-        elif self._asked_in == percept.phase:
-            self._asked += 1
-        else:
-            self._asked = 1
-        self._asked_in = percept.phase
+    def _account(self, percept: Percept) -> StepAccount:
+        """The account of a step that is about to come on.
+
+        The self-paced questions of a phase are numbered, so that two that look alike can be told
+        apart; others follow the clock and have no number.
+        """
+        ask, stage = percept.ask, self.stage
+        sheet = None
+        if ask is not None:
+            self._asked = self._asked + 1 if self._asked_in == percept.phase else 1
+            if ask.window_ms is not None:
+                self._asked = 0
+            self._asked_in = percept.phase
+            sheet = AnswerSheet(ask, 0.0, stage.surface.with_buttons(ask.kind) if self._questionnaire else None)
+        self._place += 1
+        return StepAccount(
+            percept, 0.0, sheet, stage.refractory, stage.presses.ended_by, number=self._asked, place=self._place
+        )
 
     def _begin(self, percept: Percept) -> StepAccount:
-        earlier, shown = self._step, []
-        if percept.ask is not None:
-            self._count(percept, percept.ask)
-        self._place += 1
-        first = percept.displays[0]
-        if self._begun is not None:
-            on, self._begun = self._begun, None
-            if on.display != first:
-                raise ValueError("the display that came is not the one that was announced")
-            on.sink, on.index = shown, 0
+        stage, earlier = self.stage, self._step
+        if self._begun is None:
+            stage.presses.collect()
+            self._await_sound(percept.displays[0])
+            step = self._account(percept)
+            self._bring_on(step)
         else:
-            self.stage.presses.collect()
-            self._await_sound(first)
-            on = self._account(percept, 0, shown)
-            self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
-        sheet = self._sheet(percept.ask, on.onset) if percept.ask is not None else None
-        self._step = step = StepAccount(
-            percept,
-            on.onset,
-            sheet,
-            shown,
-            {"monotonic_s": round(time.monotonic(), 4)},
-            self._asked,
-            self._place,
-            before=self.stage.presses.ended_by,
-        )
+            step, self._begun = self._begun, None
+            if step.percept != percept:
+                raise ValueError("the step that came is not the one that was announced")
+        self._step, self._earlier = step, earlier
+        step.notes["monotonic_s"] = round(time.monotonic(), 4)
         if any(isinstance(display.stimulus, Tone) for display in percept.displays):
-            step.notes["tone"] = self.stage.renderer.tones
-        self._note_sound(step, 0)
-        for press in self.stage.presses.aside:
+            step.notes["tone"] = stage.renderer.tones
+        for press in stage.presses.aside:
             step.notes.setdefault("before_trial", []).append(press.record(step.onset))
-        self.stage.presses.aside, self.stage.presses.afterwards = [], None
+        stage.presses.aside, stage.presses.afterwards = [], None
         self._item_seen = self._item_seen or percept.model_step
         if earlier is not None:
-            self._note_focus(earlier, on.onset)
-        if self.stage.rested is not None:
-            step.notes["interval_ms"] = round((on.onset - self.stage.rested) * 1000.0, 3)
-            self.stage.rested = None
-        jump = self.stage.clock.jump()
+            self._note_focus(earlier, step.onset)
+        if stage.rested is not None:
+            step.notes["interval_ms"] = round((step.onset - stage.rested) * 1000.0, 3)
+            stage.rested = None
+        jump = stage.clock.jump()
         if abs(jump) > CLOCK_JUMP * 1000:
             step.notes["clock_jump_ms"] = round(jump, 1)
-        self._earlier = earlier
-        self.stage.pointer(sheet is not None and sheet.surface.clickable)
-        if sheet is not None:
-            self.stage.tell("answer", on.onset)
-        elif first.ms is None:
-            self.stage.tell("go on", on.onset)
+        self._invite(step, percept.displays[0], step.onset)
         return step
 
-    def _sheet(self, ask: Ask, onset: float) -> AnswerSheet:
-        return AnswerSheet(ask, onset, self.stage.surface.with_buttons(ask.kind) if self._questionnaire else None)
+    def _invite(self, step: StepAccount, display: Display, at: float) -> None:
+        """The window waits for somebody from now on, where it does."""
+        self.stage.pointer(step.sheet is not None and step.sheet.surface.clickable)
+        if step.sheet is not None:
+            self.stage.tell("answer", at)
+        elif display.ms is None:
+            self.stage.tell("go on", at)
 
-    def _bring_on(self, percept: Percept, place: int, on: OnScreen, draw: Callable[[], None]) -> float:
+    def _bring_on(self, step: StepAccount) -> float:
         """The change to the first display of a step, with the code that goes out within that flip."""
-        within = self.marker.arm(percept.phase, place) if self.marker is not None else None
-        if within is not None:
-            self.stage.window.on_flip(within)
-        at = self.stage.replace(on, draw)
-        self._sound_note = self._sounding.came(at)
         if self.marker is not None:
-            self.marker.landed(at)
+            within = self.marker.arm(step.percept.phase, step.place)
+            if within is not None:
+                self.stage.window.on_flip(within)
+        step.onset = self._put_on(step, 0)
+        if step.sheet is not None:
+            step.sheet.onset = step.onset
+        if self.marker is not None:
+            self.marker.landed(step.onset)
+        return step.onset
+
+    def _put_on(self, step: StepAccount, index: int) -> float:
+        """Bring a display of a step on the screen, and return when it came."""
+        stage, display = self.stage, step.percept.displays[index]
+        ms = time_of(step.percept, index)
+        planned = None if ms is None else stage.window.grid.frames(ms)
+        marked = stage.patch is not None and stage.patch.patch.marks(step.percept.phase)
+        on = OnScreen(display, ms, planned, 0.0, 0.0, step.shown, index, marked=marked)
+        at = stage.replace(on, lambda: self._draw(step, display, first=True))
+        note = self._sounding.came(at)
+        if note is not None:
+            note["display"] = index + 1
+            step.notes.setdefault("sounds", []).append(note)
         return at
 
     def _await_sound(self, first: Display) -> None:
@@ -240,86 +238,65 @@ class Player:
             self.stage.flip(self.stage.backdrop)
         self.stage.guard(self._guard)
 
-    def _note_sound(self, step: StepAccount, index: int) -> None:
-        """Put what is known of the sound of a display on the record of its step."""
-        if self._sound_note is not None:
-            self._sound_note["display"] = index + 1
-            step.notes.setdefault("sounds", []).append(self._sound_note)
-            self._sound_note = None
-
-    def _account(self, percept: Percept, index: int, sink: list[Shown]) -> OnScreen:
-        ms = time_of(percept, index)
-        planned = None if ms is None else self.stage.window.grid.frames(ms)
-        marked = self.stage.patch is not None and self.stage.patch.patch.marks(percept.phase)
-        return OnScreen(percept.displays[index], ms, planned, 0.0, 0.0, sink, index, marked=marked)
-
     def _change(self, step: StepAccount, index: int) -> None:
         """From one display of the step to the next."""
-        display = step.percept.displays[index]
-        step.ended_by = step.ended_by if step.gone_on else None
-        step.gone_on = False
-        at = self.stage.replace(
-            self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True)
-        )
-        self._sound_note = self._sounding.came(at)
-        self._note_sound(step, index)
-        if step.sheet is None and display.ms is None:
+        step.next_display()
+        at = self._put_on(step, index)
+        if step.sheet is None and step.percept.displays[index].ms is None:
             self.stage.tell("go on", at)
 
-    def _hold(self, step: StepAccount, display: Display, last: bool) -> None:
+    def _refreshes(self, step: StepAccount, on: OnScreen) -> int | None:
+        """For how many refreshes a display stays; None where that is up to the participant."""
+        ask, planned = step.percept.ask, on.planned_frames
+        if ask is None or on.index + 1 < len(step.percept.displays):
+            return planned
+        if ask.window_ms is None:
+            return None if ask.ends == "on_answer" else planned
+        if planned is not None:
+            return planned
+        # a display before this one waited to be gone on from
+        before = sum(shown.shown_frames for shown in step.shown[: on.index])
+        return max(1, self.stage.window.grid.frames(ask.window_ms) - before)
+
+    def _hold(self, step: StepAccount, display: Display) -> None:
         """Keep a display on the screen until the refresh at which it is to be replaced."""
         stage, on = self.stage, self.stage.on
         assert on is not None
-        refreshes = on.planned_frames
-        window = step.percept.ask.window_ms if step.percept.ask is not None else None
-        if last and step.sheet is not None:
-            if window is None:
-                refreshes = (
-                    None
-                    if refreshes is None or step.percept.ask is None or step.percept.ask.ends == "on_answer"
-                    else refreshes
-                )
-            elif refreshes is None:  # a display before this one waited to be gone on from
-                before = sum(shown.shown_frames for shown in step.shown[: on.index])
-                refreshes = max(1, stage.window.grid.frames(window) - before)
-        coming = (
-            step.percept.displays[on.index + 1]
-            if not last
-            else None
-            if self._coming is None
-            else self._coming.displays[0]
-        )
+        grid, refreshes = stage.window.grid, self._refreshes(step, on)
+        following = step.percept.displays[on.index + 1 :] or (() if self._coming is None else self._coming.displays)
         while not (step.over or step.gone_on):
             final = refreshes is not None and on.refreshes + 1 >= refreshes
             self._sounding.look()
-            if refreshes is not None and coming is not None:
-                self._sounding.foresee(
-                    coming, stage.window.grid.due + (refreshes - on.refreshes - 1) * stage.window.grid.period
-                )
+            if refreshes is not None and following:
+                self._sounding.foresee(following[0], grid.due + (refreshes - on.refreshes - 1) * grid.period)
             if final and not step.waits:
                 return
             if not final:
                 stage.ready(lambda: self._draw(step, display), self._state(step, display))
-            stage.guard(self._guard, lambda: self._attend_at_once(step))
-            self._attend(step)
+            self._await_refresh(step)
             if final or step.over or step.gone_on:
                 return
             self._again(step, display)
 
+    def _await_refresh(self, step: StepAccount) -> None:
+        """Wait until shortly before the next refresh; presses have their effect when they happen
+        (their trigger codes do not wait for the frame), but for a pause, which waits."""
+
+        def attend_at_once() -> None:
+            if not any(press.escapes for press in self.stage.presses.waiting):
+                self._attend(step)
+
+        self.stage.guard(self._guard, attend_at_once)
+        self._attend(step)
+
     def _acknowledge(self, step: StepAccount) -> None:
         """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a
         published or declared time is lengthened."""
-        if (
-            step.over
-            and step.percept.ask is not None
-            and step.percept.ask.window_ms is None
-            and self.stage.on is not None
-        ):
-            display = self.stage.on.display
+        ask, on = step.percept.ask, self.stage.on
+        if step.over and ask is not None and ask.window_ms is None and on is not None:
             for _ in range(self.stage.window.grid.frames(ACKNOWLEDGE * 1000)):
-                self._again(step, display)
-                self.stage.guard(self._guard, lambda: self._attend_at_once(step))
-                self._attend(step)
+                self._again(step, on.display)
+                self._await_refresh(step)
 
     def _again(self, step: StepAccount, display: Display) -> None:
         """One more refresh of the same display; drawn now where it was not drawn ahead."""
@@ -331,10 +308,8 @@ class Player:
         assert on is not None
         if self._coming is not None:
             percept, self._coming = self._coming, None
-            display = percept.displays[0]
-            self._begun = self._account(percept, 0, [])
-            at = self._bring_on(percept, self._place + 1, self._begun, lambda: self._draw_display(display))
-            self._settle(step, at)
+            self._begun = self._account(percept)
+            self._settle(step, self._bring_on(self._begun))
         elif self._last:
             self._cleared = self.stage.replace(None, self.stage.backdrop)
             self._sounding.silence()
@@ -343,8 +318,7 @@ class Player:
             self._wait_for_window(step, on.display)
             # Not known yet what comes: account for it until the next refresh, and correct this when
             # the change has been made.
-            grid = self.stage.window.grid
-            on.put(grid.due, on.refreshes + 1)
+            on.put(self.stage.window.grid.due, on.refreshes + 1)
 
     def _settle(self, step: StepAccount, at: float) -> None:
         """The step has made way at ``at``: what was pressed before is still its own, and whatever
@@ -372,8 +346,7 @@ class Player:
         ):
             self._again(step, display)
             waited += 1
-            self.stage.guard(self._guard, lambda: self._attend_at_once(step))
-            self._attend(step)
+            self._await_refresh(step)
         if waited:
             step.notes["waited_frames"] = waited
 
@@ -437,9 +410,11 @@ class Player:
 
     # -- presses -----------------------------------------------------------------------------------
 
-    def _attend(self, step: StepAccount, until: float = float("inf")) -> None:
+    def _attend(self, step: StepAccount, until: float = math.inf) -> None:
         """Let presses have their effect: on this step, or on the one before where they happened
         before this one came on."""
+        on = self.stage.on
+        showing = on is not None and on.sink is step.shown
         for press in self.stage.presses.take():
             if press.time >= until or (press.escapes and until < math.inf):
                 self.stage.presses.waiting.append(press)
@@ -447,59 +422,21 @@ class Player:
                 self._pause(step)
             elif press.time < step.onset:
                 self._belongs_earlier(press)
-            elif step.sheet is not None:
-                if (
-                    step.sheet.closes is None
-                    and not step.sheet.complete
-                    and self.stage.refractory.holds_off(press, step.before, step.onset)
-                ):
-                    step.sheet.refuse(press, TOO_SOON)
-                    continue
-                effect = step.sheet.take(press)
-                if effect == "late":
-                    step.notes.update(step.sheet.notes())
-                elif effect in ("answer", "mark") and self.marker is not None:
-                    value = step.sheet.presses[-1].get("value")
-                    self.marker.answered(value, step.place, step.onset, press.time)
+            elif on is not None and showing:
+                self._take(step, press, on.index, on.onset)
             else:
-                step.notes.setdefault("presses", []).append(
-                    {**press.record(step.onset), "does": self._go_on(step, press)}
-                )
+                self._take(step, press, len(step.percept.displays), step.onset)
 
-    def _attend_at_once(self, step: StepAccount) -> None:
-        """While the next refresh is waited for, presses have their effect when they happen (their
-        trigger codes do not wait for the frame); a pause waits."""
-        if not any(press.escapes for press in self.stage.presses.waiting):
-            self._attend(step)
-
-    def _go_on(self, step: StepAccount, press: Press) -> str:
-        on = self.stage.on
-        if (
-            on is None
-            or on.display.ms is not None
-            or not (press.device == "click" or press.key == "space" or is_button(press.key))
-        ):
-            return "nothing"
-        before = step.before if on.index == 0 else step.ended_by
-        if press.time - on.onset < GO_ON_AFTER or self.stage.refractory.holds_off(press, before, on.onset):
-            return TOO_SOON
-        step.gone_on, step.ended_by = True, press
-        return "go on"
+    def _take(self, step: StepAccount, press: Press, display: int, onset: float) -> None:
+        does = step.take(press, display, onset)
+        if step.sheet is not None and does in ("answer", "mark") and self.marker is not None:
+            self.marker.answered(step.sheet.presses[-1].get("value"), step.place, step.onset, press.time)
 
     def _belongs_earlier(self, press: Press) -> None:
-        earlier = self._earlier
-        if earlier is None:
-            if self._step is not None:
-                self._step.notes.setdefault("before_trial", []).append(press.record(self._step.onset))
-            return
-        ask = earlier.percept.ask
-        if ask is None:
-            earlier.notes.setdefault("presses", []).append({**press.record(earlier.onset), "does": "nothing"})
-        elif earlier.open_until is not None and press.time <= earlier.open_until:
-            # The machine passed it on only after the answer had been taken: never silently.
-            earlier.notes.setdefault("passed_on_too_late", []).append(press.record(earlier.onset))
-        elif ask.late == "record":
-            earlier.notes.setdefault("late", []).append(press.record(earlier.onset))
+        if self._earlier is not None:
+            self._earlier.take_late(press)
+        elif self._step is not None:
+            self._step.notes.setdefault("before_trial", []).append(press.record(self._step.onset))
 
     def _pause(self, step: StepAccount) -> None:
         """Escape: ask whether to leave; otherwise show the display again as if the pause had not
@@ -519,57 +456,35 @@ class Player:
             paused["for_ms"] = round((stage.window.now() - began) * 1000, 1)
             raise TrialCut("paused")
         stage.on = on
-        display = on.display
-        stage.flip(lambda: self._draw(step, display))
+        stage.flip(lambda: self._draw(step, on.display))
         stage.presses.forget()
         away = stage.window.now() - began
         paused["for_ms"] = round(away * 1000, 1)
         on.away += away
-        stage.pointer(step.sheet is not None and step.sheet.surface.clickable)
         if step.sheet is not None:
             step.sheet.paused += away
-            stage.tell("answer", stage.window.now())
-        elif display.ms is None:
-            stage.tell("go on", stage.window.now())
+        self._invite(step, on.display, stage.window.now())
 
     # -- drawing -----------------------------------------------------------------------------------
 
-    def _draw_display(self, display: Display) -> None:
-        self.stage.renderer.draw(display.stimulus)
-        grid = self.stage.window.grid
-        self._sounding.due(display, max(grid.due, self.stage.window.now()), grid.period / 2)
-
-    def _draw_first(self, percept: Percept) -> None:
-        """The first frame of a step, whose account has not begun yet."""
-        self._draw_display(percept.displays[0])
-        if percept.ask is not None:
-            self.stage.surface.draw(self._sheet(percept.ask, 0.0), self._asked, self.stage.presses.mouse.at, 0.0)
-        elif percept.displays[0].ms is None:
-            self.stage.surface.draw_hint()
-
     def _draw(self, step: StepAccount, display: Display, first: bool = False) -> None:
+        """A display with what is asked; with its sound where this is its ``first`` frame."""
+        stage = self.stage
+        stage.renderer.draw(display.stimulus)
         if first:
-            self._draw_display(display)
-        else:
-            self.stage.renderer.draw(display.stimulus)
+            grid = stage.window.grid
+            self._sounding.due(display, max(grid.due, stage.window.now()), grid.period / 2)
         if step.sheet is not None:
-            self.stage.surface.draw(step.sheet, step.number, self.stage.presses.mouse.at, self.stage.window.now())
+            stage.surface.draw(step.sheet, step.number, stage.presses.mouse.at, stage.window.now())
         elif display.ms is None:
-            self.stage.surface.draw_hint()
+            stage.surface.draw_hint()
 
     def _state(self, step: StepAccount, display: Display) -> Hashable:
         """Everything on which :meth:`_draw` depends."""
-        surface = (
-            None
-            if step.sheet is None
-            else self.stage.surface.state(step.sheet, self.stage.presses.mouse.at, self.stage.window.now())
-        )
+        surface = None
+        if step.sheet is not None:
+            surface = self.stage.surface.state(step.sheet, self.stage.presses.mouse.at, self.stage.window.now())
         return id(step), id(display), surface
-
-    # -- the answer --------------------------------------------------------------------------------
-
-    def _response(self, step: StepAccount) -> Response | None:
-        return None if step.sheet is None or step.percept.ask is None else step.sheet.response(step.notes)
 
 
 def _trimmer() -> Any:

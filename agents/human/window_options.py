@@ -11,7 +11,7 @@ from .display.file import DisplayFile
 from .display.theme import THEMES, ThemeName
 from .display.window import Screen
 from .input.keyboard import Backend
-from .input.refractory import USUAL, Refractory
+from .input.steps import USUAL, Refractory
 from .stage import CanvasSize
 
 #: Width of the canvas where the screen was measured, and nobody says otherwise.

@@ -151,8 +151,7 @@ def summary(measured: DisplayFile) -> list[str]:
 def print_check(paradigms: Sequence[str], hz: float) -> None:
     """The durations of paradigms as a display shows them: planned, in refreshes, shown, and how far
     off."""
-    from ...agents.human.display.frames import FrameGrid
-    from ...agents.human.display.rounding import roundings
+    from ...agents.human.display.frames import FrameGrid, roundings
     from ...paradigms import load_paradigm
     from ...paradigms.preview.timetable import durations
 

@@ -191,7 +191,7 @@ def run(
     dialog: DialogOption = True,
 ) -> None:
     """Run a session with a person at the screen: one paradigm, or a session of a study."""
-    from ...agents.human.input.refractory import read_refractory
+    from ...agents.human.input.steps import read_refractory
     from ...sessions.conduct import carry_out
     from ...sessions.key_mapping import key_setting
     from ...sessions.people import begin_with_somebody

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Discriminator, Field, StrictInt, StrictStr, Tag
 
 from ...agents.human.display.theme import ThemeName
-from ...agents.human.input.refractory import Refractory
+from ...agents.human.input.steps import Refractory
 from ...core.registry import StrictModel, schema_of
 from ...paradigms import Generator
 from ...paradigms.identity import MAX_MASTER_SEED, stream

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...agents.human.display.theme import ThemeName
-from ...agents.human.input.refractory import Refractory
+from ...agents.human.input.steps import Refractory
 from ...core.errors import ParadigmError, Problem, SpanLabError
 from ...core.json_values import as_list, as_object
 from ...core.registry import nearest

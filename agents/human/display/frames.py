@@ -1,13 +1,16 @@
-"""Time in frames: how many refreshes a duration takes, and how many have passed; and how far two
-clocks are apart."""
+"""Time in frames: how many refreshes a duration takes, how many have passed, and which durations a
+display cannot show well; how far two clocks are apart, and the session's clock."""
 
 from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+
+from ....core.locale import sentence
 
 #: From so many flips the moments of the refreshes are reckoned.
 _REMEMBERED, _ENOUGH = 30, 5
@@ -110,3 +113,115 @@ def apart(one: Callable[[], float], other: Callable[[], float]) -> tuple[float, 
             break
     took, ahead = min(readings)
     return ahead, took
+
+
+#: Seconds by which two clocks must part before it is said.
+CLOCK_JUMP = 0.005
+
+
+class SessionClock:
+    """Milliseconds since the window opened, on PsychoPy's clock, which is watched.
+
+    Parameters
+    ----------
+    now : PsychoPy's clock, in seconds
+    say : told when that clock has jumped
+    """
+
+    def __init__(self, now: Callable[[], float], say: Callable[[str], None]) -> None:
+        self._now, self._say = now, say
+        self._zero = now()
+        self._beside = now() - time.monotonic()
+
+    def ms(self, at: float) -> float:
+        """Seconds on PsychoPy's clock as ms on the session's, which starts when the window opens."""
+        return (at - self._zero) * 1000.0
+
+    def jump(self) -> float:
+        """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since
+        the last call.
+
+        On Linux the former is the wall clock, which may be set while a session runs. 0 when the two
+        cannot be read together because the machine is busy.
+        """
+        beside, within = apart(self._now, time.monotonic)
+        if within >= 0.001:
+            return 0.0
+        jump, self._beside = beside - self._beside, beside
+        if abs(jump) > CLOCK_JUMP:
+            self._say(
+                f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is"
+                " marked in the record."
+            )
+        return jump * 1000.0
+
+
+#: A duration that rounding changes by more than this share of itself is told about. Rounding to the
+#: nearest refresh errs by half a refresh at most, so a fixed number of milliseconds would tell of
+#: all displays or of none; what may matter to an experiment is the share.
+LARGE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """One duration at one refresh rate.
+
+    Parameters
+    ----------
+    phase : of the display
+    planned_ms : as the paradigm has it
+    frames : refreshes for which it is shown
+    shown_ms : how long these take
+    frame_ms : from one refresh to the next
+    """
+
+    phase: str
+    planned_ms: float
+    frames: int
+    shown_ms: float
+    frame_ms: float
+
+    @property
+    def error_ms(self) -> float:
+        """Shown minus planned."""
+        return self.shown_ms - self.planned_ms
+
+    @property
+    def share(self) -> float:
+        """The error as a share of what was planned."""
+        return self.error_ms / self.planned_ms if self.planned_ms else float("inf")
+
+    @property
+    def complaint(self) -> str:
+        """A sentence about what an experimenter would not expect; empty if there is nothing."""
+        if self.planned_ms < self.frame_ms * (1 - 1e-6):
+            return "less than one refresh"
+        return f"more than {LARGE:.0%} off" if abs(self.share) > LARGE else ""
+
+    def describe(self, language: str = "en") -> str:
+        """Return how the duration will be shown, for the assistant."""
+        frames = sentence("window.refresh" if self.frames == 1 else "window.refreshes", language, n=self.frames)
+        numbers = {
+            "planned": f"{self.planned_ms:g}",
+            "shown": f"{self.shown_ms:.1f}",
+            "error": f"{self.error_ms:+.1f}",
+            "share": f"{self.share:+.0%}",
+        }
+        return sentence("window.rounding", language, phase=self.phase, frames=frames, **numbers)
+
+
+def roundings(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[Rounding]:
+    """Each duration (phase, ms) on a display, once, in the order given."""
+    frame = 1000.0 / grid.hz
+    return [
+        Rounding(phase, ms, grid.frames(ms), grid.frames(ms) * frame, frame) for phase, ms in dict.fromkeys(durations)
+    ]
+
+
+def complaints(durations: Iterable[tuple[str, float]], grid: FrameGrid, language: str = "en") -> list[str]:
+    """The durations that a display cannot show well, a sentence each."""
+    return [
+        sentence("window.at_rate", language, what=rounding.describe(language), hz=f"{grid.hz:.2f}")
+        for rounding in roundings(durations, grid)
+        if rounding.complaint
+    ]

@@ -3,6 +3,9 @@ from .answering import DONE as DONE
 from .answering import AnswerSheet as AnswerSheet
 from .answering import Button as Button
 from .answering import Press as Press
-from .refractory import TOO_SOON as TOO_SOON
-from .refractory import USUAL as USUAL
-from .refractory import Refractory as Refractory
+from .steps import GO_ON_AFTER as GO_ON_AFTER
+from .steps import TOO_SOON as TOO_SOON
+from .steps import USUAL as USUAL
+from .steps import Refractory as Refractory
+from .steps import StepAccount as StepAccount
+from .steps import time_of as time_of

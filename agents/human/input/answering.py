@@ -41,6 +41,7 @@ class Press:
     button : which button below the canvas the click hit, where values are given in order; those
         beside the done button mean nothing elsewhere
     held : whether the key was down already, so that only its repetition makes a press of it
+    elsewhere : whether another window had the focus
     """
 
     device: Literal["key", "click"]
@@ -51,11 +52,17 @@ class Press:
     done: bool = False
     held: bool = False
     button: Button = ""
+    elsewhere: bool = False
+
+    @property
+    def meant(self) -> bool:
+        """True if somebody has made it on purpose, and for this window."""
+        return not (self.held or self.elsewhere)
 
     @property
     def escapes(self) -> bool:
         """True if it asks for a pause."""
-        return self.device == "key" and self.key == "escape"
+        return self.device == "key" and self.key == "escape" and self.meant
 
     def record(self, onset: float) -> dict[str, Any]:
         """The press in the form in which it is recorded, with its time from ``onset`` in ms."""
@@ -227,8 +234,6 @@ class AnswerSheet:
         return "mark"
 
     def _in_order(self, press: Press, value: int | str | None, entry: dict[str, Any], ordered: Ordered) -> str:
-        if press.held:
-            return "nothing"  # the key repeats itself
         typed = press.key if press.device == "key" and value is None else ""
         if press.button == UNDO or typed in UNDO_KEYS:
             entry["on"] = UNDO

@@ -4,6 +4,7 @@ takes them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from .answering import Button, Press
 from .buttons import Box
@@ -18,6 +19,7 @@ class Presses:
     ----------
     keyboard, mouse : what they are read from, and ``box``, where there is one
     button_at : which button of the window is at a place (pixels)
+    lacked : whether another window had the focus at a moment (s)
     check : asked before anything is read; raises SpanLabError when nothing can be read any more
     """
 
@@ -26,6 +28,7 @@ class Presses:
         keyboard: Keyboard,
         mouse: Mouse,
         button_at: Callable[[float, float], Button],
+        lacked: Callable[[float], bool],
         check: Callable[[], object],
     ) -> None:
         self.keyboard, self.mouse = keyboard, mouse
@@ -44,7 +47,7 @@ class Presses:
         self.late_until: float | None = None
         #: the press that ended the last step or page; None where the clock ended it
         self.ended_by: Press | None = None
-        self._button_at = button_at
+        self._button_at, self._lacked = button_at, lacked
 
     def collect(self) -> None:
         """Read keyboard, mouse and box into :attr:`waiting`, ordered by time.
@@ -57,11 +60,11 @@ class Presses:
         """
         for check in self.checks:
             check()
-        keys = self.keyboard.poll()
+        clicks = self.mouse.poll(self._button_at)  # first: the window hears of the focus in the same breath
+        keys = [replace(key, elsewhere=True) if self._lacked(key.time) else key for key in self.keyboard.poll()]
         if self.box is not None:
             keys = self.box.with_buttons(keys)
-        fresh = keys + self.mouse.poll(self._button_at)
-        if fresh:
+        if fresh := keys + clicks:
             self.waiting = sorted(self.waiting + fresh, key=lambda press: press.time)
 
     def take(self) -> list[Press]:

@@ -168,7 +168,7 @@ def _until(
             if may_pause and press.escapes:
                 offer_pause()
                 continue
-            if press.time - onset < LEAST:
+            if press.time - onset < LEAST or not press.meant:
                 if seconds is None:
                     room.presses.aside.append(press)
                 continue

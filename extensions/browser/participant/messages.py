@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from spanlab.agents import Option
-from spanlab.agents.human import GO_ON_AFTER, time_of
 from spanlab.agents.human.display import ACKNOWLEDGE, STANDARD, Theme
-from spanlab.agents.human.input import Refractory
+from spanlab.agents.human.input import GO_ON_AFTER, Refractory, time_of
 from spanlab.core.locale import sentence
 from spanlab.paradigms import Ask, Display, Percept, Surface
 from spanlab.stimuli import BACKGROUND, Colour

@@ -10,11 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from spanlab.agents import Response, Shown
-from spanlab.agents.human import GO_ON_AFTER, StepAccount, time_of
-from spanlab.agents.human.input import DONE, TOO_SOON, AnswerSheet, Button, Press, Refractory
+from spanlab.agents.human.input import DONE, AnswerSheet, Button, Press, Refractory, StepAccount, time_of
 from spanlab.core import SpanLabError
 from spanlab.paradigms import Percept
-from spanlab.paradigms.responses import is_button
 
 #: Times of a page are ms since it was loaded.
 _Ms = Annotated[float, Field(ge=0, le=1e10, allow_inf_nan=False)]
@@ -163,25 +161,33 @@ class StepReading:
         self._displays, self._paused = report.displays, report.paused
         onset = report.displays[0].onset / 1000.0
         sheet = None if percept.ask is None else AnswerSheet(percept.ask, onset)
-        self._step = StepAccount(percept, onset, sheet, [], before=before)
-        self._refractory = refractory
-        self.shown: list[Shown] = [
-            _shown(percept, number, one, report.paused) for number, one in enumerate(report.displays)
-        ]
-        self.notes: dict[str, Any] = {}
+        shown = [_shown(percept, number, one, report.paused) for number, one in enumerate(report.displays)]
+        self._step = StepAccount(percept, onset, sheet, refractory, before, shown=shown)
         self._note(report)
+        number = 0
         for press in report.presses:
+            for _ in range(number, press.display):
+                self._step.next_display()
+            number = max(number, press.display)
             self._take(press)
         if sheet is not None:
             sheet.paused = self._paused_until(None)
-        if sheet is not None and self._step.over:
-            self._step.ended_by = sheet.answered_by
         self.agrees = sheet is None or sheet.complete == report.complete
+
+    @property
+    def shown(self) -> list[Shown]:
+        """How each display was shown."""
+        return self._step.shown
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """Whatever else happened."""
+        return self._step.notes
 
     @property
     def ended_by(self) -> Press | None:
         """The press that ended the step; None where the clock did."""
-        return self._step.ended_by if self._step.over or self._step.gone_on else None
+        return self._step.ending
 
     @property
     def answered(self) -> bool:
@@ -223,52 +229,21 @@ class StepReading:
 
     def _take(self, report: PressReport) -> None:
         """Let a press have its effect, as at the window."""
-        step, press = self._step, report.press()
-        sheet = step.sheet
-        if sheet is not None:
-            sheet.paused = self._paused_until(report.t)
-            if (
-                sheet.closes is None
-                and not sheet.complete
-                and self._refractory.holds_off(press, step.before, step.onset)
-            ):
-                sheet.refuse(press, TOO_SOON)
-            elif sheet.take(press) == "late":
-                self.notes.update(sheet.notes())
-            return
-        self.notes.setdefault("presses", []).append(
-            {**press.record(step.onset), "does": self._go_on(press, report.display)}
-        )
+        step, number = self._step, min(report.display, len(self._displays) - 1)
+        if step.sheet is not None:
+            step.sheet.paused = self._paused_until(report.t)
+        step.take(report.press(), number, self._displays[number].onset / 1000.0)
 
     def _paused_until(self, at: float | None) -> float:
         """For how long (s) the step was paused before a moment; altogether where none is given."""
         return sum(pause.until - pause.at for pause in self._paused if at is None or pause.at <= at) / 1000.0
 
-    def _go_on(self, press: Press, number: int) -> str:
-        step = self._step
-        goes_on = press.device == "click" or press.key == "space" or is_button(press.key)
-        if number >= len(self._displays) or step.percept.displays[number].ms is not None or not goes_on:
-            return "nothing"
-        before = step.before if number == 0 else step.ended_by
-        onset = self._displays[number].onset / 1000.0
-        if press.time - onset < GO_ON_AFTER or self._refractory.holds_off(press, before, onset):
-            return TOO_SOON
-        step.gone_on, step.ended_by = True, press
-        return "go on"
-
     def complete(self, closing: DisplayReport | None, earlier: Sequence[PressReport]) -> None:
         """Complete what is known of the step once the one after it has begun."""
         if closing is not None:
             self.shown[-1] = _shown(self._step.percept, len(self.shown) - 1, closing, self._paused)
-        ask = self._step.percept.ask
         for report in earlier:
-            press = report.press()
-            if ask is None:
-                self.notes.setdefault("presses", []).append({**press.record(self._step.onset), "does": "nothing"})
-            elif self._step.open_until is not None and press.time <= self._step.open_until:
-                self.notes.setdefault("passed_on_too_late", []).append(press.record(self._step.onset))
-            elif ask.late == "record":
-                self.notes.setdefault("late", []).append(press.record(self._step.onset))
+            self._step.take_late(report.press())
 
     def response(self) -> Response | None:
         """The answer; None where nothing was asked."""

@@ -14,24 +14,25 @@ import page_tools
 import pytest
 
 from spanlab.agents.human.input.answering import AnswerSheet, Press
-from spanlab.agents.human.input.refractory import USUAL
+from spanlab.agents.human.input.steps import USUAL, StepAccount
 from spanlab.extensions.browser.participant.messages import ask_message
-from spanlab.paradigms import Ask, ResponseKind, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import Ask, Display, Percept, ResponseKind, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.responses.text import TypedText
+from spanlab.stimuli.kinds.plain import Blank
 
 KEYS = ["return", "enter", "backspace", "delete", "minus", "left", "right", "up", "down", "space", "q"]
 TIMES = {"same_ms": USUAL.same_ms, "other_ms": USUAL.other_ms}
 
 SCRIPT = """
-import { AnswerSheet, holdsOff } from "./sheet.js";
+import { AnswerSheet, refusal } from "./sheet.js";
 import { readFileSync } from "node:fs";
 const cases = JSON.parse(readFileSync(0, "utf8"));
 console.log(JSON.stringify(cases.map(({ ask, presses, before, times }) => {
   const sheet = new AnswerSheet(ask, 1000);
+  const step = { sheet, refractory: times, began: new Set() };
   return presses.map((press) => {
-    const refused = sheet.closes === null && !sheet.complete && holdsOff(times, press, before, 1000);
-    const effect = refused ? "too soon" : sheet.take(press);
+    const effect = refusal(step, press, before, 1000) || sheet.take(press);
     return [effect, [...sheet.marks], sheet.answeredAt, sheet.mayFinish, sheet.over];
   });
 })));
@@ -95,13 +96,10 @@ def read(ask: Ask, given: list[dict[str, Any]], before: dict[str, Any] | None) -
         )
 
     sheet, found = AnswerSheet(ask, 1.0), []
+    percept = Percept("probe", (Display(Blank.model_validate({}), None),), ask)
+    step = StepAccount(percept, 1.0, sheet, USUAL, None if before is None else press(before))
     for one in map(press, given):
-        soon = (
-            sheet.closes is None
-            and not sheet.complete
-            and USUAL.holds_off(one, None if before is None else press(before), 1.0)
-        )
-        effect = "too soon" if soon else sheet.take(one)
+        effect = step.take(one, 0, 1.0)
         answered = None if sheet.answered_at is None else round(sheet.answered_at * 1000, 3)
         found.append(
             [

@@ -18,7 +18,7 @@ from scripted_page import SCREEN, ScriptedPage
 from session_tools import GO_NOGO
 from starlette.testclient import TestClient, WebSocketTestSession
 
-from spanlab.agents.human.input.refractory import USUAL
+from spanlab.agents.human.input.steps import USUAL
 from spanlab.extensions.browser.participant.agent import BrowserParticipant
 from spanlab.extensions.browser.participant.channel import Channel
 from spanlab.extensions.browser.participant.frames import FrameStore

@@ -4,6 +4,7 @@ and stays on record; everything else counts as ever."""
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,15 +14,15 @@ from study_files import STUDY, study_in
 from virtual_lab import VirtualStage, VirtualWindow, play
 
 from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions
-from spanlab.agents.human.input.answering import Press
+from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.keyboard import Keyboard
-from spanlab.agents.human.input.refractory import USUAL, Refractory, read_refractory
+from spanlab.agents.human.input.steps import USUAL, Refractory, StepAccount, read_refractory
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.seating import window_again
 from spanlab.cli.commands.study import _window
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth
-from spanlab.paradigms.responses import Cells, Choice
+from spanlab.paradigms.responses import Cells, Choice, Continuous
 from spanlab.stimuli.kinds.plain import Blank
 
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
@@ -60,9 +61,7 @@ class Scripted(VirtualStage):
         self.fingers.coming = [press for press in self.fingers.coming if press.time < onset + 3 and press.key != "9"]
         if not self.began:
             self.began = onset
-            self.fingers.coming += [
-                Press(press.device, onset + press.time, press.key, press.x, press.y) for press in self.script
-            ]
+            self.fingers.coming += [replace(press, time=onset + press.time) for press in self.script]
         self.fingers.coming.append(Press("key", onset + 4.0, key="9" if for_what == "answer" else "space"))
 
 
@@ -151,12 +150,39 @@ def test_the_border_of_two_trials_is_one_too() -> None:
     assert [does for does, _ in given(told)[0]] == ["too soon", "answer"]
 
 
-def test_a_key_that_repeats_itself_counts_only_once_it_was_released() -> None:
-    rule, before = USUAL, Press("key", 10.0, key="5")
-    assert rule.holds_off(Press("key", 11.0, key="5", held=True), before, 10.2)
-    assert not rule.holds_off(Press("key", 11.0, key="5"), before, 10.2)
-    assert not Refractory(0, 0).holds_off(Press("key", 10.3, key="5", held=True), before, 10.2)
-    assert not rule.holds_off(Press("key", 14.01, key="5"), before, 14.0)  # that press is long over
+TIMED = Ask(NINE, window_ms=500)
+
+
+@pytest.mark.parametrize("first", [question(), question(TIMED, 500.0), Percept("pause", (Display(BLANK, None),))])
+@pytest.mark.parametrize("second", [question(), question(TIMED, 500.0)])
+@pytest.mark.parametrize("why", ["held", "elsewhere"])
+def test_what_was_down_before_and_what_was_typed_elsewhere_answer_nothing(
+    first: Percept, second: Percept, why: str
+) -> None:
+    """An answer is a press that began after its question, in this window: a key that lies down is on
+    record, and answers no question, however often it repeats itself."""
+    key = "space" if first.ask is None else "5"
+    more = [replace(Press("key", 0.3 + 0.033 * number, key="5"), **{why: True}) for number in range(60)]
+    told = play(Scripted([Press("key", 0.3, key=key), *more], Refractory(0, 0)), trial(first, second), lambda ask: None)
+    steps = given(told)
+    assert [does for does, _ in steps[0]][:1] == ["answer" if first.ask is not None else "go on"]
+    assert {does for does, _ in steps[1]} <= {why, "answer"}
+    response = told[1][1]
+    assert response is not None
+    if second.ask is not None and second.ask.window_ms is None:
+        assert (response.value, [does for does, _ in steps[1]][-1]) == (8, "answer"), "the press that was meant"
+    else:
+        assert (response.value, response.outcome) == (None, "omitted")
+    assert sum(does == why for does, _ in [*steps[0], *steps[1]]) > 10, "all of it is on record"
+
+
+def test_a_mark_on_a_dial_turns_as_long_as_its_key_is_held_but_only_a_key_of_this_question() -> None:
+    ask = Ask(Continuous.model_validate({"feature": "orientation", "tolerance": 10}))
+    step = StepAccount(question(ask), 10.0, AnswerSheet(ask, 10.0))
+    turns = [Press("key", 10.5, key="right", held=True), Press("key", 10.6, key="left")]
+    turns += [Press("key", 11.0 + 0.03 * number, key="left", held=True) for number in range(3)]
+    assert [step.take(press, 0, 10.0) for press in turns] == ["held", "turn", "turn", "turn", "turn"]
+    assert step.take(Press("key", 12.0, key="return", held=True), 0, 10.0) == "held"
 
 
 def test_the_keyboard_tells_repetitions_from_presses() -> None:

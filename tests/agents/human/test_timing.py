@@ -18,9 +18,8 @@ from lab_displays import FOUND, measured
 
 from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.file import cited_display, read_display, write_display
-from spanlab.agents.human.display.frames import FrameGrid
+from spanlab.agents.human.display.frames import LARGE, FrameGrid, complaints, roundings
 from spanlab.agents.human.display.patch import CORNERS, Patch, PatchView, read_patch
-from spanlab.agents.human.display.rounding import LARGE, complaints, roundings
 from spanlab.agents.human.seating import window_again
 from spanlab.analysis.data.timing import SessionTiming, TimedPress, read_timings, verdict
 from spanlab.core.errors import SpanLabError

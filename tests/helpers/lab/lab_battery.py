@@ -20,7 +20,7 @@ from keyboards import Keyboards
 from lab_journey import Traveller
 
 from spanlab.agents.human import WindowOptions
-from spanlab.agents.human.input.refractory import USUAL, Refractory
+from spanlab.agents.human.input.steps import USUAL, Refractory
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.simulated import SimulatedParticipant
 

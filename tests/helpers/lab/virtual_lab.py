@@ -13,13 +13,13 @@ from typing_extensions import override
 from spanlab.agents.base import Response, Shown
 from spanlab.agents.human import stage as room_module
 from spanlab.agents.human import trial_player as player_module
-from spanlab.agents.human.display.frames import FrameGrid
-from spanlab.agents.human.display.session_clock import SessionClock
+from spanlab.agents.human.display.frames import FrameGrid, SessionClock
 from spanlab.agents.human.display.window import Screen
 from spanlab.agents.human.input.answering import CONFIRM_KEYS, Press
+from spanlab.agents.human.input.steps import GO_ON_AFTER
 from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.stage import Stage
-from spanlab.agents.human.trial_player import GO_ON_AFTER, Player
+from spanlab.agents.human.trial_player import Player
 from spanlab.paradigms import Ask, Percept, ResponseKind, Trial
 
 
@@ -148,6 +148,9 @@ class Attentive:
 
     def away(self, since: float, until: float) -> list[tuple[float, float]]:
         return []
+
+    def lacked(self, at: float) -> bool:
+        return False
 
 
 class SteadyClock(SessionClock):

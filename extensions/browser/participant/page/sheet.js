@@ -146,7 +146,6 @@ export class AnswerSheet {
 
   /** @param {Press} press @param {Value} value @param {Ordered} ordered */
   #inOrder(press, value, ordered) {
-    if (press.held) return "nothing";
     const typed = press.device === "key" && value === null ? press.key : "";
     if (press.button === "undo" || UNDO.includes(typed)) {
       if (this.marks.length === 0) return "nothing";
@@ -173,11 +172,21 @@ export class AnswerSheet {
 }
 
 /**
- * Whether a press comes too soon to count in a self-paced step.
- * @param {Refractory} times @param {Press} press @param {Press | null} before @param {number} onset
+ * Why a press may do nothing in a step; empty if it may. What was down before the step, and repeats itself, answers nothing; in a self-paced step neither does
+ * what follows at once on the press that ended the step before. A mark on a dial turns as long as its key is held.
+ * @param {{sheet: AnswerSheet | null, refractory: Refractory, began: Set<string>}} step
+ * @param {Press} press @param {Press | null} before @param {number} onset
  */
-export function holdsOff(times, press, before, onset) {
+export function refusal({ sheet, refractory, began }, press, before, onset) {
+  const turns = sheet !== null && sheet.surface.dial !== null && press.key in TURN;
+  if (press.held && !(turns && began.has(press.key))) return "held";
+  if ((sheet === null || (sheet.closes === null && !sheet.complete)) && holdsOff(refractory, press, before, onset)) return "too soon";
+  if (!press.held) began.add(press.key);
+  return "";
+}
+
+/** @param {Refractory} times @param {Press} press @param {Press | null} before @param {number} onset */
+function holdsOff(times, press, before, onset) {
   if (before === null || onset - before.t > 1000) return false;
-  if (press.device === before.device && press.key === before.key) return times.same_ms > 0 && (press.held || press.t - onset < times.same_ms);
-  return press.t - onset < times.other_ms;
+  return press.t - onset < (press.device === before.device && press.key === before.key ? times.same_ms : times.other_ms);
 }

@@ -1,14 +1,14 @@
 // @ts-check
 /** Plays one trial by counted animation frames. What is on the screen in which frame is decided here; what was answered, by the server. */
 
-import { AnswerSheet, holdsOff } from "./sheet.js";
+import { AnswerSheet, refusal } from "./sheet.js";
 
 /** So many presses of one step are told, and so many between steps: keys that lie down and repeat themselves beyond that are counted, and do nothing. */
 const MOST_PRESSES = 1000, MOST_BETWEEN = 300;
 /** So much of what a time stamp strays by moves the refreshes to come. */
 const FOLLOWS = 0.1;
 
-/** @import { Absence, Body, Display, PageEvent, Percept, Press, ScreenChange, Shown, StepReport, TrialCommand } from "./messages" */
+/** @import { Absence, Body, Display, PageEvent, Percept, Press, Refractory, ScreenChange, Shown, StepReport, TrialCommand } from "./messages" */
 
 /**
  * What a trial asks of the page around it.
@@ -25,12 +25,15 @@ const FOLLOWS = 0.1;
 
 /** A step as it is played. */
 export class Step {
-  /** @param {number} place @param {Percept} percept @param {number} onset @param {Press | null} before */
-  constructor(place, percept, onset, before) {
+  /** @param {number} place @param {Percept} percept @param {number} onset @param {Press | null} before @param {Refractory} refractory */
+  constructor(place, percept, onset, before, refractory) {
     this.place = place;
     this.percept = percept;
     this.onset = onset;
     this.before = before;
+    this.refractory = refractory;
+    /** keys that went down in this step @type {Set<string>} */
+    this.began = new Set();
     this.sheet = percept.ask === null ? null : new AnswerSheet(percept.ask, onset);
     /** @type {Shown[]} */
     this.shown = [];
@@ -208,7 +211,7 @@ export class Trial {
 
   /** The first display of a step comes on. @param {number} place @param {Percept} percept @param {number} at */
   #show(place, percept, at) {
-    this.step = new Step(place, percept, at, this.endedBy);
+    this.step = new Step(place, percept, at, this.endedBy, this.refractory);
     this.#count(percept);
     this.#display(this.step, 0, at);
     this.page.asks(this.step, this.asked);
@@ -359,16 +362,14 @@ export class Trial {
   #take(step, press) {
     press.display = Math.max(0, step.shown.length - 1);
     if (!this.#keep(step.presses, press, MOST_PRESSES)) return;
-    const { sheet } = step;
-    if (sheet !== null) {
-      if (sheet.closes === null && !sheet.complete && holdsOff(this.refractory, press, step.before, step.onset)) return;
-      sheet.take(press);
+    const on = step.shown[step.shown.length - 1];
+    if (step.sheet !== null) {
+      if (refusal(step, press, step.before, step.onset) === "") step.sheet.take(press);
       return;
     }
-    const on = step.shown[step.shown.length - 1];
+    if (refusal(step, press, press.display === 0 ? step.before : step.endedBy, on.onset) !== "") return;
     if (step.percept.displays[press.display].ms !== null || !(press.device === "click" || press.key === "space")) return;
-    const before = press.display === 0 ? step.before : step.endedBy;
-    if (press.t - on.onset < this.goOnAfter || holdsOff(this.refractory, press, before, on.onset)) return;
+    if (press.t - on.onset < this.goOnAfter) return;
     step.goneOn = true;
     step.endedBy = press;
   }
