@@ -34,7 +34,7 @@ def _draw_in_notebooks() -> None:
             return file.getvalue()
 
         def session(result: Any) -> str:
-            from spanlab.api import session_page
+            from spanlab.api.python import session_page
 
             return session_page(result)
 

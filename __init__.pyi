@@ -1,14 +1,14 @@
-from .api import compare as compare
-from .api import figure as figure
-from .api import inspect_task as inspect_task
-from .api import render as render
-from .api import replay as replay
-from .api import replay_async as replay_async
-from .api import resume as resume
-from .api import resume_async as resume_async
-from .api import run as run
-from .api import scores as scores
-from .api import train as train
+from .api.python import compare as compare
+from .api.python import figure as figure
+from .api.python import inspect_task as inspect_task
+from .api.python import render as render
+from .api.python import replay as replay
+from .api.python import replay_async as replay_async
+from .api.python import resume as resume
+from .api.python import resume_async as resume_async
+from .api.python import run as run
+from .api.python import scores as scores
+from .api.python import train as train
 from .core.errors import SpanLabError as SpanLabError
 
 __version__: str

@@ -24,45 +24,45 @@ GROUP = "spanlab.commands"
 PANELS_OF_OTHERS = "spanlab.panels"
 #: Groups of commands, which are named with a point (``study.status``), and what each is for.
 GROUPS = {"study": "Look after a study while people take part, and afterwards: spanlab study status STUDY."}
-#: Panels of the help page, in its order: of each command the module in ``cli/commands``, and the
+#: Panels of the help page, in its order: of each command the module, and the
 #: function or the group of commands that it has there.
 PANELS = {
     "make": {
-        "demo": "starting:demo",
-        "list": "listing:list_",
-        "show": "preview:show",
-        "new": "starting:new",
-        "check": "checking:check",
+        "demo": "api.starting:demo",
+        "list": "api.listing:list_",
+        "show": "api.pictures:show",
+        "new": "api.starting:new",
+        "check": "api.checking:check",
     },
     "people": {
-        "run": "run:run",
-        "preview": "preview:preview",
-        "display": "display:display",
-        "timing": "display:timing",
+        "run": "api.people:run",
+        "preview": "api.pictures:preview",
+        "display": "api.screens:display",
+        "timing": "api.screens:timing",
         "study": "",
-        "study.status": "study:status",
-        "study.monitor": "study:monitor",
-        "study.withdraw": "study:withdraw",
+        "study.status": "api.studies:status",
+        "study.monitor": "api.studies:monitor",
+        "study.withdraw": "api.studies:withdraw",
     },
     "machines": {
-        "replay": "replay:replay",
-        "resume": "replay:resume",
-        "transcript": "transcript:transcript",
-        "score-choices": "score_choices:score_choices",
-        "batch": "replay:batch",
-        "train": "training:train",
-        "sweep": "training:sweep",
+        "replay": "api.machines:replay",
+        "resume": "api.machines:resume",
+        "transcript": "api.transcripts:transcript",
+        "score-choices": "api.choices:score_choices",
+        "batch": "api.machines:batch",
+        "train": "api.training:train",
+        "sweep": "api.training:sweep",
     },
     "compare": {
-        "compare": "comparing:compare",
-        "figure": "analysing:figure",
-        "scores": "analysing:scores",
-        "stats": "statistics:stats",
+        "compare": "api.comparing:compare",
+        "figure": "api.analysing:figure",
+        "scores": "api.analysing:scores",
+        "stats": "api.statistics:stats",
     },
     "data": {
-        "import": "exchange:import_app",
-        "export": "exchange:export_app",
-        "migrate": "exchange:migrate",
+        "import": "cli.exchange:import_app",
+        "export": "cli.exchange:export_app",
+        "migrate": "cli.exchange:migrate",
     },
 }
 #: The panel of commands of other packages that name none.
@@ -162,7 +162,7 @@ def _package(point: EntryPoint) -> str:
 
 def _shipped(place: str) -> Any:
     module, _, name = place.partition(":")
-    return getattr(import_module(f".commands.{module}", __package__), name)
+    return getattr(import_module(f"spanlab.{module}"), name)
 
 
 def _added(point: EntryPoint) -> Any:

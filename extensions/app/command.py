@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from spanlab.cli import DataOption
+from spanlab.api import DataOption
 from spanlab.core import SpanLabError, make_folder, need
 from spanlab.core.locale import languages
 

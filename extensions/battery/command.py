@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 
-from spanlab.api import read_rules
-from spanlab.cli import ExcludeOption
-from spanlab.cli.commands import DATA_HELP, caution, print_table
+from spanlab.api import DATA_HELP, ExcludeOption, caution, print_table, read_rules
 from spanlab.core import SpanLabError, nearest
 
 

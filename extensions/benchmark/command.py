@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from spanlab.cli import progress_bar
-from spanlab.cli.commands import print_table
+from spanlab.api import print_table, progress_bar
 from spanlab.core import SpanLabError
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanlab.cli import DataOption
-from spanlab.cli.commands import given
+from spanlab.api import DataOption, given
 from spanlab.core import SpanLabError, make_folder, need
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanlab.cli.commands import MarginOption
+from spanlab.api import MarginOption
 from spanlab.core import SpanLabError
 
 if TYPE_CHECKING:

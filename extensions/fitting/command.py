@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanlab.api import read_rules
-from spanlab.cli import ExcludeOption, progress_bar
-from spanlab.cli.commands import DATA_HELP, AcceptUnreadOption, PilotOption, PracticeOption, caution, print_table
+from spanlab.api import (
+    DATA_HELP,
+    AcceptUnreadOption,
+    ExcludeOption,
+    PilotOption,
+    PracticeOption,
+    caution,
+    print_table,
+    progress_bar,
+    read_rules,
+)
 from spanlab.core import SpanLabError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from spanlab.cli import GeneratorOption, parse_generator, progress_bar
+from spanlab.api import GeneratorOption, parse_generator, progress_bar
 from spanlab.core import SpanLabError, grouped
 
 if TYPE_CHECKING:

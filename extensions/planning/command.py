@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanlab.api import read_rules
-from spanlab.cli import ExcludeOption, progress_bar
-from spanlab.cli.commands import DATA_HELP, MapOption, MarginOption, PilotOption, PracticeOption, caution, print_table
+from spanlab.api import (
+    DATA_HELP,
+    ExcludeOption,
+    MapOption,
+    MarginOption,
+    PilotOption,
+    PracticeOption,
+    caution,
+    print_table,
+    progress_bar,
+    read_rules,
+)
 from spanlab.core import SpanLabError, __version__, nearest, write_whole, written_in
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from spanlab.cli.commands.listing import condition_of
+from spanlab.api.listing import condition_of
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.chance import chance_rows
 from spanlab.paradigms.samplers.switching import TaskSequence

@@ -442,7 +442,7 @@ def test_nobody_looks_for_abilities_of_agents() -> None:
     )
     compared = re.compile(rf"(agent_|agent\.|facts\.)kind\W{{1,4}}(==|!=|in|not in)\s*\(?\"({kinds})\"")
     found: list[str] = []
-    for room in ("agents", "sessions", "exchange", "analysis", "cli", "api.py"):
+    for room in ("agents", "sessions", "exchange", "analysis", "cli", "api"):
         for path in sorted((ROOT / room).rglob("*.py")) if (ROOT / room).is_dir() else [ROOT / room]:
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
                 if not line.lstrip().startswith(">>>") and (

@@ -18,7 +18,7 @@ from spanlab.agents.oracles import Chance
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.evidence import Tally, blind, guesses, guessing_notes, tally
 from spanlab.analysis.effects.registry import effect
-from spanlab.cli.commands.listing import condition_of
+from spanlab.api.listing import condition_of
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.chance import chance_rows
 from spanlab.paradigms.language.schema import SessionDesign

@@ -14,8 +14,8 @@ from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.cli.commands.listing import compact, factors, print_table
-from spanlab.cli.options import progress_bar
+from spanlab.api.listing import compact, factors, print_table
+from spanlab.api.options import progress_bar
 from spanlab.paradigms import Paradigm, list_paradigms, load_paradigm
 from spanlab.paradigms.library import card
 

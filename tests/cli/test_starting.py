@@ -17,8 +17,8 @@ import pytest
 from command_line import Run, complaint
 
 from spanlab import replay
-from spanlab.cli import demo
-from spanlab.cli.demo import result_in_words
+from spanlab.api import demonstration as demo
+from spanlab.api.demonstration import result_in_words
 from spanlab.core.errors import SpanLabError
 
 

@@ -164,7 +164,7 @@ def half(
     more : ``design``, ``generator``, ``part`` (of a large run: trials in a part), ``batch`` (how
         many trials are answered at once), ``like``
     """
-    from spanlab.cli.options import parse_levels
+    from spanlab.api.options import parse_levels
     from spanlab.paradigms import load_paradigm, plan_session, session_design
     from spanlab.sessions import Request, Runner, begin, same_trials
     from spanlab.sessions.conduct import make_machine as machine

@@ -279,7 +279,7 @@ def test_a_report_is_written(tmp_path: Path) -> None:
     assert "smu" in page.read_text("utf-8")
 
 
-@pytest.mark.parametrize("module", ["spanlab", "spanlab.api", "spanlab.sessions.result"])
+@pytest.mark.parametrize("module", ["spanlab", "spanlab.api.python", "spanlab.sessions.result"])
 def test_examples_in_the_documentation_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(

@@ -110,7 +110,7 @@ def test_nothing_of_the_package_is_forgotten(wheel: Path, files: list[str]) -> N
     folders = {
         package.split(".")[1] for package in runpy.run_path(str(ROOT / "setup.py"))["PACKAGES"] if "." in package
     }
-    loose = {"__init__.py", "__init__.pyi", "__main__.py", "api.py", "py.typed"}
+    loose = {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"}
     shipping = [name for name in files if name.split("/")[0] in folders or name in loose]
     # an extension has its tests and its README beside its code
     expected = {f"spanlab/{name}" for name in shipping if not re.match(r"extensions/\w+/(tests/|README\.md)", name)}

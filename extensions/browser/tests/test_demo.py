@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from command_line import Run, command_line, complaint
 
-from spanlab.cli import demo
+from spanlab.api import demonstration as demo
 from spanlab.extensions.browser import demo as demonstration
 from spanlab.extensions.browser.participant import chromium as chromium_module
 from spanlab.sessions import read_responses

@@ -17,7 +17,7 @@ from command_line import Run, complaint
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.vision_check import LETTERS
-from spanlab.cli.commands.transcript import as_text
+from spanlab.api.transcripts import as_text
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign

@@ -19,7 +19,7 @@ from spanlab.agents.human.input.keyboard import Keyboard
 from spanlab.agents.human.input.steps import USUAL, Refractory, StepAccount, read_refractory
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.seating import window_again
-from spanlab.cli.commands.study import _window
+from spanlab.api.studies import _window
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth
 from spanlab.paradigms.responses import Cells, Choice, Continuous

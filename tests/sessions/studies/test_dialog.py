@@ -26,7 +26,7 @@ _ASKS = """
 import json, sys
 from dataclasses import asdict
 from pathlib import Path
-from spanlab.cli.commands.study import _asked
+from spanlab.api.studies import _asked
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions.studies.visit import VisitRequest
 from spanlab.sessions.studies.study import load_study

@@ -15,7 +15,7 @@ from command_line import Run, complaint
 from study_files import STUDY, Guest, sit, study_in, take
 
 from spanlab.analysis.data.loading import load
-from spanlab.cli.commands.study import lines_to_go_on
+from spanlab.api.studies import lines_to_go_on
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError, UnwritableError
 from spanlab.sessions import COLUMNS

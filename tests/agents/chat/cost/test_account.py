@@ -26,7 +26,7 @@ from spanlab.agents.chat.cost.estimate import by_pieces
 from spanlab.agents.chat.cost.totals import Prices, Totals, describe_account, duration, money, short, summary
 from spanlab.agents.chat.messages import Reply, Taken
 from spanlab.agents.chat.transport.faults import Fault
-from spanlab.cli.options import parse_prices
+from spanlab.api.options import parse_prices
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import COLUMNS, read_responses, read_session
 from spanlab.sessions.record.reader import read_events

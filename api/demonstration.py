@@ -402,8 +402,8 @@ def _drawn(name: str, paradigm: str, sessions: Sequence[Path], widths_mm: Mappin
     """A figure as SVG for each kind of screen, so wide that its letters keep their size on the
     page; empty where these sessions do not have it."""
     from ..analysis.figures.charts import Sheet, draw, held
-    from ..api import figure
     from ..sessions.record.reader import read_session
+    from .python import figure
 
     chosen = [folder for folder in sessions if read_session(folder)["paradigm"] == paradigm]
     if not chosen:

@@ -4,22 +4,24 @@ Part of the command line."""
 from __future__ import annotations
 
 import itertools
+import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.errors import SpanLabError
-from ...paradigms.language.yaml_source import titled
-from ...paradigms.library import card
-from ...paradigms.library import list_paradigms as shipped
-from ..options import progress_bar
+from ..core.errors import SpanLabError
+from ..paradigms.language.yaml_source import titled
+from ..paradigms.library import card
+from ..paradigms.library import list_paradigms as shipped
+from .options import progress_bar
 
 if TYPE_CHECKING:
-    from ...paradigms import Paradigm
-    from ...paradigms.chance import ChanceRow
+    from ..exchange import Format
+    from ..paradigms import Paradigm
+    from ..paradigms.chance import ChanceRow
 
 NamesArgument = Annotated[
     list[str] | None,
@@ -134,7 +136,7 @@ def list_(
         print(_LEGEND)
         return
     if human:
-        from ...human_data import conditions
+        from ..human_data import conditions
 
         rows = [row for source in cards for row in conditions(source)]
         if not rows:
@@ -217,7 +219,7 @@ def _written(level: Any) -> str:
 
 
 def _loaded(source: str) -> Paradigm:
-    from ...paradigms import load_paradigm
+    from ..paradigms import load_paradigm
 
     return load_paradigm(source)
 
@@ -235,7 +237,7 @@ def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) 
     there = {folded: written for data in cards for folded, written in _values(data, key).items()}
     for value in wanted:
         if value.casefold() not in there:
-            from ...core.registry import nearest
+            from ..core.registry import nearest
 
             # a misspelt name is nearest to one in its own case
             hint = (nearest(value, there.values()) or nearest(value.casefold(), there)).casefold()
@@ -257,7 +259,7 @@ def _values(data: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def _durations(sources: Sequence[str]) -> list[tuple[str, ...]]:
-    from ...paradigms.duration import design_duration, minutes
+    from ..paradigms.duration import design_duration, minutes
 
     rows: list[tuple[str, ...]] = []
     for source in sources:
@@ -279,7 +281,7 @@ def _durations(sources: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _chance(sources: Sequence[str]) -> list[tuple[str, ...]]:
-    from ...paradigms.chance import chance_rows
+    from ..paradigms.chance import chance_rows
 
     rows = []
     with progress_bar("guessing") as tell:
@@ -311,9 +313,9 @@ def _range(ends: tuple[float, float], form: str) -> str:
 
 def _providers() -> None:
     """The named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default model."""
-    from ...agents.chat.providers import FILE_VARIABLE, own_file
-    from ...agents.chat.providers import providers as known
-    from ...agents.chat.transport.endpoint import Endpoint
+    from ..agents.chat.providers import FILE_VARIABLE, own_file
+    from ..agents.chat.providers import providers as known
+    from ..agents.chat.transport.endpoint import Endpoint
 
     rows = []
     for name, provider in known().items():
@@ -338,8 +340,6 @@ def _providers() -> None:
 
 def _formats() -> None:
     """The formats that can be read and written, one per line."""
-    from .exchange import all_formats
-
     rows = [
         (format_.name, verb, side.content, side.help)
         for format_ in all_formats()
@@ -349,17 +349,30 @@ def _formats() -> None:
     print_table(("format", "command", "of", "what it does"), rows)
 
 
+def all_formats() -> Iterator[Format[Any, Any]]:
+    """Every format; a package that cannot be loaded hinders no other."""
+    from ..exchange.registry import FORMATS
+
+    try:
+        names = list(FORMATS)
+    except SpanLabError as error:
+        print(f"NOTE {error}", file=sys.stderr)
+        names = FORMATS.loaded()
+    for name in names:
+        yield FORMATS.get(name)()
+
+
 def _parts(names: Sequence[str], json_schema: bool) -> None:
     """What a paradigm file can draw, show and ask: types, defaults and a line of help."""
-    from ...core.registry import describe, nearest
-    from ...paradigms import RESPONSES, SAMPLERS
-    from ...stimuli import STIMULI
+    from ..core.registry import describe, nearest
+    from ..paradigms import RESPONSES, SAMPLERS
+    from ..stimuli import STIMULI
 
     if json_schema:
         import json
 
-        from ...paradigms.language.file_schema import file_schema
-        from ...sessions.studies.schema import study_file_schema
+        from ..paradigms.language.file_schema import file_schema
+        from ..sessions.studies.schema import study_file_schema
 
         files = {"paradigm": file_schema, "study": study_file_schema}
         if len(names) > 1 or any(name not in files for name in names):
@@ -390,8 +403,8 @@ def _parts(names: Sequence[str], json_schema: bool) -> None:
 
 def _timetable(csv: Path | None) -> None:
     """How long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
-    from ...paradigms import list_paradigms, load_paradigm
-    from ...paradigms.preview.timetable import timetable as rows_of
+    from ..paradigms import list_paradigms, load_paradigm
+    from ..paradigms.preview.timetable import timetable as rows_of
 
     rows = [row for name in list_paradigms() for row in rows_of(load_paradigm(name))]
     header, cells = ("task", "phase", "ms", "source"), [(row.task, row.phase, row.ms, row.source) for row in rows]

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.errors import SpanLabError
-from ...core.event_loop import ENDING, catching
-from ..options import DataOption, progress_bar, with_display
+from ..core.errors import SpanLabError
+from ..core.event_loop import ENDING, catching
 from .listing import print_table
+from .options import DataOption, progress_bar, with_display
 
 if TYPE_CHECKING:
-    from ...agents.base import WindowAgent
-    from ...paradigms import Paradigm, ResponseKind, Trial
-    from ...sessions.studies.battery import Battery
-    from ...sessions.studies.monitoring import MonitoredSession
-    from ...sessions.studies.participants import Kind
-    from ...sessions.studies.study import Study, StudyParadigm
-    from ...sessions.studies.visit import Visit, VisitRequest
+    from ..agents.base import WindowAgent
+    from ..paradigms import Paradigm, ResponseKind, Trial
+    from ..sessions.studies.battery import Battery
+    from ..sessions.studies.monitoring import MonitoredSession
+    from ..sessions.studies.participants import Kind
+    from ..sessions.studies.study import Study, StudyParadigm
+    from ..sessions.studies.visit import Visit, VisitRequest
 
 DATA = Path("data")
 
@@ -91,10 +91,10 @@ def run_study(
     as_before : True where the window of a session that goes on is to be as it was, but for a port
         and a screen in ``window``
     """
-    from ...agents.human.seating import defaults_of_then, seat, window_again
-    from ...sessions.studies.battery import Battery
-    from ...sessions.studies.study import load_study
-    from ...sessions.studies.visit import as_begun, foresee
+    from ..agents.human.seating import defaults_of_then, seat, window_again
+    from ..sessions.studies.battery import Battery
+    from ..sessions.studies.study import load_study
+    from ..sessions.studies.visit import as_begun, foresee
 
     study = load_study(file)
     port = str(window.get("triggers") or "")
@@ -119,11 +119,11 @@ def run_study(
 def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> None:
     """Try out what can go wrong, begin the session (only then is there a folder and a number), and
     run it."""
-    from ...sessions.conduct import say_on_stderr
-    from ...sessions.people import tell_unspoken
-    from ...sessions.studies.battery import NoConsentError, QuizLeftError
-    from ...sessions.studies.visit import sit_down
-    from ...sessions.studies.visit_files import states
+    from ..sessions.conduct import say_on_stderr
+    from ..sessions.people import tell_unspoken
+    from ..sessions.studies.battery import NoConsentError, QuizLeftError
+    from ..sessions.studies.visit import sit_down
+    from ..sessions.studies.visit_files import states
 
     agent = battery.agent
     try:
@@ -168,8 +168,8 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
 
 def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, data: Path) -> None:
     """Print what an assistant might not expect of a session, on stderr."""
-    from ...sessions.studies.status import finished_sessions
-    from ...sessions.studies.visit_files import fields_due
+    from ..sessions.studies.status import finished_sessions
+    from ..sessions.studies.visit_files import fields_due
 
     remarks: list[str] = []
     if goes_on:
@@ -189,7 +189,7 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
 def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the window: those of the options, or else those of the study's display
     file."""
-    from ...sessions.people import check_patch
+    from ..sessions.people import check_patch
 
     check_patch(
         window.get("patch") or "",
@@ -213,7 +213,7 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
 
 
 def _visit_request(study: Study, data: Path, options: StudyOptions, kind: Kind) -> VisitRequest:
-    from ...sessions.studies.visit import VisitRequest, check_request
+    from ..sessions.studies.visit import VisitRequest, check_request
 
     several = len(study.sessions) > 1
     request = VisitRequest(
@@ -253,9 +253,9 @@ def _display() -> bool:
 
 
 def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
-    from ...agents.human.pages.dialog import ask
-    from ...sessions.studies.intake import answered, questions
-    from ...sessions.studies.visit import check_request, proposed
+    from ..agents.human.pages.dialog import ask
+    from ..sessions.studies.intake import answered, questions
+    from ..sessions.studies.visit import check_request, proposed
 
     def check(typed: Mapping[str, str]) -> Mapping[str, str]:
         return check_request(study, data, answered(study, request.kind, typed, request.session), study.languages[0])
@@ -276,10 +276,10 @@ def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
 
 def _asking(agent: WindowAgent) -> Callable[[Visit], Mapping[str, Any]]:
     """Return a function that asks the participant the study's questions in a dialog, after consent."""
-    from ...agents.human.pages.dialog import ask
-    from ...sessions.studies.fields import read_typed
-    from ...sessions.studies.intake import about_participant, to_ask
-    from ...sessions.studies.visit_files import known_fields
+    from ..agents.human.pages.dialog import ask
+    from ..sessions.studies.fields import read_typed
+    from ..sessions.studies.intake import about_participant, to_ask
+    from ..sessions.studies.visit_files import known_fields
 
     def answers(visit: Visit) -> Mapping[str, Any]:
         fields, language = visit.study.fields, visit.language
@@ -302,7 +302,7 @@ def _asking(agent: WindowAgent) -> Callable[[Visit], Mapping[str, Any]]:
 
 
 def _triggers(entry: StudyParadigm, port: str) -> dict[str, Any]:
-    from ...sessions.triggers import trigger_request
+    from ..sessions.triggers import trigger_request
 
     return {"triggers": trigger_request(entry.paradigm, port, entry.entry.triggers)} if port else {}
 
@@ -345,7 +345,7 @@ _REPLACED = {
 def _again(typed: Sequence[str], visit: Visit) -> str:
     """The command that goes on: what was typed, for this participant and session; ``resume`` as it
     was typed."""
-    from ...sessions.studies.visit_files import fields_due
+    from ..sessions.studies.visit_files import fields_due
 
     if typed[:1] == ["resume"]:
         return shlex.join(["spanlab", *typed])
@@ -408,8 +408,8 @@ def recorded_by(file: Path) -> Path:
     SpanLabError
         where nobody has taken part in the study yet, as far as the default folder of data tells.
     """
-    from ...sessions.studies.study import is_study, load_study
-    from ...sessions.studies.visit_files import latest_visits
+    from ..sessions.studies.study import is_study, load_study
+    from ..sessions.studies.visit_files import latest_visits
 
     if not file.is_file() or not is_study(file):
         return file
@@ -425,7 +425,7 @@ def recorded_by(file: Path) -> Path:
 def ways_on(folder: Path) -> list[WayOn] | None:
     """Return the continuation of each unfinished session of a study in a folder of its data; None
     for a folder that is not a study's."""
-    from ...sessions.studies.visit_files import finished_on_record, latest_visits, read_journal
+    from ..sessions.studies.visit_files import finished_on_record, latest_visits, read_journal
 
     visits = latest_visits(folder.resolve())
     if visits is None:
@@ -439,9 +439,9 @@ def ways_on(folder: Path) -> list[WayOn] | None:
 
 
 def _way_on(visit: Path) -> WayOn:
-    from ...sessions.record.reader import read_session
-    from ...sessions.record.session_info import in_browser
-    from ...sessions.studies.visit_files import fields_due, read_head, states
+    from ..sessions.record.reader import read_session
+    from ..sessions.record.session_info import in_browser
+    from ..sessions.studies.visit_files import fields_due, read_head, states
 
     head, infos = read_head(visit), [read_session(state.folder) for state in states(visit).values()]
     data, here = visit.parents[2], Path.cwd()
@@ -489,8 +489,8 @@ def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
     SpanLabError
         where that is not possible, or the folder has several sessions.
     """
-    from ...sessions.studies import desk
-    from ...sessions.studies.visit_files import latest_visits
+    from ..sessions.studies import desk
+    from ..sessions.studies.visit_files import latest_visits
 
     visits = latest_visits(folder.resolve())
     if visits is None or len(visits) != 1:
@@ -506,9 +506,9 @@ def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
 
 def _study_file(name: str, *folders: Path) -> tuple[str, str]:
     """The file of a study, looked for in some folders; and what must be said where it is in none."""
-    from ...core.json_values import as_object
-    from ...paradigms.language.yaml_source import read
-    from ...sessions.studies.study import is_study
+    from ..core.json_values import as_object
+    from ..paradigms.language.yaml_source import read
+    from ..sessions.studies.study import is_study
 
     for file in (path for folder in folders for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])):
         if is_study(file) and as_object(read(file).data).get("study") == name:
@@ -519,12 +519,12 @@ def _study_file(name: str, *folders: Path) -> tuple[str, str]:
 def check_study(file: Path, details: bool = False) -> list[str]:
     """Validate a study, and compile trials of its paradigms; one line that says what was checked,
     and those of what is lacking or, with details, durations."""
-    from ...agents.human.display.file import read_display
-    from ...paradigms import AnswerKeys
-    from ...paradigms.checking import check_paradigm
-    from ...paradigms.translation import untranslated
-    from ...sessions.key_mapping import check_keys
-    from ...sessions.studies.study import load_study
+    from ..agents.human.display.file import read_display
+    from ..paradigms import AnswerKeys
+    from ..paradigms.checking import check_paradigm
+    from ..paradigms.translation import untranslated
+    from ..sessions.key_mapping import check_keys
+    from ..sessions.studies.study import load_study
 
     study = load_study(file)
     if study.display is not None:
@@ -577,7 +577,7 @@ def check_study(file: Path, details: bool = False) -> list[str]:
 
 def _how_long(study: Study) -> Iterable[str]:
     """Print the expected duration of each session, in each group."""
-    from ...paradigms.duration import Duration, duration_of, minutes, practice_duration
+    from ..paradigms.duration import Duration, duration_of, minutes, practice_duration
 
     for group in [one.name for one in study.groups] or [""]:
         as_taken = study.of_group(group)
@@ -612,8 +612,8 @@ def _how_long(study: Study) -> Iterable[str]:
 
 def status(study: StudyArgument, data: DataOption = DATA) -> None:
     """Show who has finished what in a study."""
-    from ...sessions.studies.status import overview
-    from ...sessions.studies.study import load_study
+    from ..sessions.studies.status import overview
+    from ..sessions.studies.study import load_study
 
     table = overview(load_study(study), data)
     if not table.rows:
@@ -639,9 +639,9 @@ def monitor(
 ) -> None:
     """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes.
     It reads the records and writes nothing."""
-    from ...analysis.data.timing import timing_in_short
-    from ...sessions.studies.monitoring import Monitor
-    from ...sessions.studies.study import load_study
+    from ..analysis.data.timing import timing_in_short
+    from ..sessions.studies.monitoring import Monitor
+    from ..sessions.studies.study import load_study
 
     loaded = load_study(study)
     folder, look = data / loaded.name, Monitor(loaded, data, timing_in_short).look
@@ -661,10 +661,10 @@ def withdraw(
     ] = False,
 ) -> None:
     """Remove the data of a participant who withdraws, and leave a note about it."""
-    from ...sessions.studies.participants import find, left_over
-    from ...sessions.studies.participants import withdraw as remove
-    from ...sessions.studies.status import belongings
-    from ...sessions.studies.study import load_study
+    from ..sessions.studies.participants import find, left_over
+    from ..sessions.studies.participants import withdraw as remove
+    from ..sessions.studies.status import belongings
+    from ..sessions.studies.study import load_study
 
     loaded = load_study(study)
     folder = data / loaded.name
@@ -700,7 +700,7 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 def show_once(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], everything: bool) -> None:
     """Print the table as it is now."""
-    from ...sessions.studies.monitoring import describe_standings, standings, table_of
+    from ..sessions.studies.monitoring import describe_standings, standings, table_of
 
     now = time.time()
     seen = look(now)
@@ -724,7 +724,7 @@ def show_live(
     from rich.table import Table
     from rich.text import Text
 
-    from ...sessions.studies.monitoring import describe_standings, standings, table_of
+    from ..sessions.studies.monitoring import describe_standings, standings, table_of
 
     with Live(refresh_per_second=4, screen=False) as live:
         try:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...api import read_rules
-from ...core.atomic_files import written_in
-from ...core.errors import SpanLabError
-from ..options import ExcludeOption
+from ..core.atomic_files import written_in
+from ..core.errors import SpanLabError
+from .options import ExcludeOption
+from .python import read_rules
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...analysis.data.loading import Data
-    from ...analysis.figures.figure import FigureDeclaration
+    from ..analysis.data.loading import Data
+    from ..analysis.figures.figure import FigureDeclaration
 
 DATA_HELP = "sessions, folders full of sessions, or response tables (.parquet, .csv, .xlsx)"
 DataArgument = Annotated[list[Path], typer.Argument(help=DATA_HELP, metavar="DATA...")]
@@ -150,9 +150,9 @@ def figure(
     list_: Annotated[bool, typer.Option("--list", help="list the figures, and what each shows")] = False,
 ) -> None:
     """Draw one figure from any data, or print its table if no file is named."""
-    from ...analysis.figure_catalogue import FIGURES, figure_named, wish_for
-    from ...analysis.figures.charts import save_as, sheet_for
-    from ...analysis.stats.equivalence import read_margins
+    from ..analysis.figure_catalogue import FIGURES, figure_named, wish_for
+    from ..analysis.figures.charts import save_as, sheet_for
+    from ..analysis.stats.equivalence import read_margins
 
     if list_:
         _list_figures(FIGURES)
@@ -224,13 +224,13 @@ def scores(
 ) -> None:
     """Score how far machines are from people: slope difference A and mean difference B, in the
     layout of WorM's table; curves and errors compared."""
-    from ...analysis.data.unread import BOUND_COLUMNS
-    from ...analysis.model_vs_human.comparison import ceilings, distances
-    from ...analysis.model_vs_human.leaderboard import fits
-    from ...analysis.model_vs_human.score_layout import layout
-    from ...analysis.model_vs_human.scores import DECISIONS
-    from ...analysis.model_vs_human.scores import scores as table_of
-    from ...analysis.stats.agreement import MOST_ANSWERERS, error_consistency, pairs_left_out
+    from ..analysis.data.unread import BOUND_COLUMNS
+    from ..analysis.model_vs_human.comparison import ceilings, distances
+    from ..analysis.model_vs_human.leaderboard import fits
+    from ..analysis.model_vs_human.score_layout import layout
+    from ..analysis.model_vs_human.scores import DECISIONS
+    from ..analysis.model_vs_human.scores import scores as table_of
+    from ..analysis.stats.agreement import MOST_ANSWERERS, error_consistency, pairs_left_out
 
     loaded = _load(data, columns, practice, pilot, exclude)
     loaded = replace(loaded, scored=replace(loaded.scored, accept_unread=accept_unread))
@@ -297,8 +297,8 @@ def _load(
     trial_ids: bool = True,
     people: Path | None = None,
 ) -> Data:
-    from ...analysis.data.column_map import read_map
-    from ...analysis.data.loading import load
+    from ..analysis.data.column_map import read_map
+    from ..analysis.data.loading import load
 
     names = read_map(columns or ())
     return load(
@@ -337,7 +337,7 @@ def _write(table: pd.DataFrame, output: Path) -> None:
 def caution(data: Data) -> None:
     """Print what looks like a mistake in the data, and whose replies could not be read, to the
     error stream."""
-    from ...analysis.data.unread import unread_notes, withheld_notes
+    from ..analysis.data.unread import unread_notes, withheld_notes
 
     for text in (*data.cautions, *unread_notes(data.scored), *withheld_notes(data.scored)):
         print(f"NOTE {text}", file=sys.stderr)

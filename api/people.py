@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ...core.errors import SpanLabError
-from ..options import (
+from ..core.errors import SpanLabError
+from .options import (
     DataOption,
     DesignOption,
     GeneratorOption,
@@ -22,7 +22,7 @@ from ..options import (
     terminal,
     window_options,
 )
-from .study import (
+from .studies import (
     DialogOption,
     ExistingOption,
     FieldOption,
@@ -191,12 +191,12 @@ def run(
     dialog: DialogOption = True,
 ) -> None:
     """Run a session with a person at the screen: one paradigm, or a session of a study."""
-    from ...agents.human.input.steps import read_refractory
-    from ...sessions.conduct import carry_out
-    from ...sessions.key_mapping import key_setting
-    from ...sessions.people import begin_with_somebody
-    from ...sessions.studies.study import is_study
-    from ...sessions.triggers import parse_codes
+    from ..agents.human.input.steps import read_refractory
+    from ..sessions.conduct import carry_out
+    from ..sessions.key_mapping import key_setting
+    from ..sessions.people import begin_with_somebody
+    from ..sessions.studies.study import is_study
+    from ..sessions.triggers import parse_codes
 
     window = {
         **window_options(windowed, width_cm, distance_cm, display, patch, canvas, screen),

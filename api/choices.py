@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.errors import SpanLabError
-from ..chatting import (
+from ..core.errors import SpanLabError
+from .chatting import (
     CacheOption,
     CareOption,
     ConcurrencyOption,
@@ -19,11 +19,11 @@ from ..chatting import (
     PriceOption,
     care_given,
 )
-from ..options import parse_pairs, parse_prices, terminal
+from .options import parse_pairs, parse_prices, terminal
 
 if TYPE_CHECKING:
-    from ...analysis.model_vs_human.choice_bits import ChoiceBits
-    from ...sessions.evaluations.choices import ChoiceScores
+    from ..analysis.model_vs_human.choice_bits import ChoiceBits
+    from ..sessions.evaluations.choices import ChoiceScores
 
 
 def score_choices(
@@ -55,12 +55,12 @@ def score_choices(
 ) -> None:
     """Score people's answers by chat models: bits per choice, given each person's history, against
     chance and a blind guess."""
-    from ...agents.chat.agent import ChatAgent
-    from ...agents.registry import options_of
-    from ...analysis.model_vs_human.choice_bits import choice_bits, over_people
-    from ...sessions.conduct import make_machine
-    from ...sessions.evaluations.choices import TABLE, note_summary
-    from ...sessions.evaluations.choices import score_choices as score
+    from ..agents.chat.agent import ChatAgent
+    from ..agents.registry import options_of
+    from ..analysis.model_vs_human.choice_bits import choice_bits, over_people
+    from ..sessions.conduct import make_machine
+    from ..sessions.evaluations.choices import TABLE, note_summary
+    from ..sessions.evaluations.choices import score_choices as score
 
     limits, prices = care_given(concurrency, max_cost, max_tokens, cache, None, care), parse_prices(price, agent)
     watcher = terminal()

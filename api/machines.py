@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.atomic_files import only_writer
-from ...core.errors import SpanLabError
-from ...core.event_loop import run_to_end
-from ...core.worker_pool import open_pool
-from ..chatting import (
+from ..core.atomic_files import only_writer
+from ..core.errors import SpanLabError
+from ..core.event_loop import run_to_end
+from ..core.worker_pool import open_pool
+from .chatting import (
     BatchOption,
     CacheOption,
     CareOption,
@@ -28,7 +28,7 @@ from ..chatting import (
     batch_given,
     care_given,
 )
-from ..options import (
+from .options import (
     DataOption,
     DesignOption,
     GeneratorOption,
@@ -46,11 +46,11 @@ from ..options import (
     print_session,
     terminal,
 )
-from .run import DATA, given
-from .study import WayOn, decide, lines_to_go_on, recorded_by, run_study, ways_on
+from .people import DATA, given
+from .studies import WayOn, decide, lines_to_go_on, recorded_by, run_study, ways_on
 
 if TYPE_CHECKING:
-    from ...agents.chat.agent import ChatAgent
+    from ..agents.chat.agent import ChatAgent
 
 #: parameters of the commands, with the option of agents that they belong to
 _OPTIONS_OF_AGENTS = {
@@ -162,7 +162,7 @@ def replay(
 ) -> None:
     """Give the same trials, step by step, to one or several machines; each gets its own session."""
     if set_file is not None:
-        from ..set_files import run_set
+        from .set_files import run_set
 
         if others := [
             name
@@ -180,9 +180,9 @@ def replay(
             f"{'--status' if status else '--report'} is for set files: give --set-file FILE (spanlab compare writes the"
             " report of any data)"
         )
-    from ...agents.registry import options_of
-    from ...sessions.chosen_trials import choose_trials
-    from ...sessions.conduct import make_machine, prepare, replay_sessions
+    from ..agents.registry import options_of
+    from ..sessions.chosen_trials import choose_trials
+    from ..sessions.conduct import make_machine, prepare, replay_sessions
 
     if not agent:
         raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
@@ -223,7 +223,7 @@ def replay(
 
 def _refuse_options(context: typer.Context, agents: Sequence[str]) -> None:
     """Refuse options that none of some agents takes."""
-    from ...agents.registry import kinds_with, options_of
+    from ..agents.registry import kinds_with, options_of
 
     taken = {option for spec in agents for option in options_of(spec)}
     refused = [
@@ -285,9 +285,9 @@ def resume(
 ) -> None:
     """Continue whatever was interrupted, with its next trial and its own settings: a session with a
     person or a machine, or a session of a study."""
-    from ...sessions import complete, reopen
-    from ...sessions.conduct import agent_again, carry_out, check_shared_out
-    from ...sessions.record.reader import has_failed
+    from ..sessions import complete, reopen
+    from ..sessions.conduct import agent_again, carry_out, check_shared_out
+    from ..sessions.record.reader import has_failed
 
     session = folder = recorded_by(session)
     if skip or repeat:
@@ -358,8 +358,8 @@ def _only_unfinished(folder: Path) -> Path:
     SpanLabError
         where several are unfinished, with the command for each.
     """
-    from ...sessions import complete
-    from ...sessions.record.reader import find_sessions, has_failed
+    from ..sessions import complete
+    from ..sessions.record.reader import find_sessions, has_failed
 
     try:
         inside = find_sessions([folder])
@@ -404,9 +404,9 @@ def batch(
     ] = False,
 ) -> None:
     """Show the batches of a session with a chat model, or cancel the one that is under way."""
-    from ...agents.chat.agent import ChatAgent
-    from ...sessions import reopen
-    from ...sessions.conduct import make_machine
+    from ..agents.chat.agent import ChatAgent
+    from ..sessions import reopen
+    from ..sessions.conduct import make_machine
 
     if cancel and give_up:
         raise SpanLabError("--cancel asks the provider to cancel a batch, --give-up forgets one: give one of them")
@@ -462,6 +462,6 @@ async def _of(agent: ChatAgent, session: Path, cancel: bool, give_up: bool) -> N
 
 
 def _done(status: object) -> tuple[str, str]:
-    from ...agents.chat.transport.batch_api import BatchStatus
+    from ..agents.chat.transport.batch_api import BatchStatus
 
     return (f"{status.done:,}", f"{status.failed:,}") if isinstance(status, BatchStatus) else ("", "")

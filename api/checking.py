@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.errors import SpanLabError
+from ..core.errors import SpanLabError
 
 if TYPE_CHECKING:
-    from ...paradigms import Paradigm, Trial
+    from ..paradigms import Paradigm, Trial
 
 #: answers from which the figures of a paradigm are told
 _ENOUGH = 20_000
@@ -45,8 +45,8 @@ def check(
         raise SpanLabError(
             "which files? Name files of paradigms or studies, or give --language xx to see what a language lacks"
         )
-    from ...sessions.studies.study import is_study
-    from .study import check_study
+    from ..sessions.studies.study import is_study
+    from .studies import check_study
 
     problems: list[str] = []
     for file in files:
@@ -72,7 +72,7 @@ def check(
 
 def _how_long(paradigm: Paradigm) -> str:
     """Describe the expected duration of a session with people, and its basis."""
-    from ...paradigms.duration import design_duration, minutes
+    from ..paradigms.duration import design_duration, minutes
 
     session, practice = design_duration(paradigm)
     more = f"; practice {minutes(practice.seconds)} more" if practice.trials else ""
@@ -84,8 +84,8 @@ def _how_long(paradigm: Paradigm) -> str:
 
 def _sounds(paradigm: Paradigm) -> list[str]:
     """Describe the number of sounds, and whether this computer can play them."""
-    from ...stimuli.render.speaker import no_sound
-    from ...stimuli.sound_files import SoundFacts
+    from ..stimuli.render.speaker import no_sound
+    from ..stimuli.sound_files import SoundFacts
 
     sounds = [facts for facts in paradigm.reader.files.values() if isinstance(facts, SoundFacts)]
     if not sounds:
@@ -103,9 +103,9 @@ def _sounds(paradigm: Paradigm) -> list[str]:
 def _check_language(language: str, files: list[Path]) -> None:
     """Report the sentences that a language lacks, in SpanLab and in paradigms; raise an error if
     there are any."""
-    from ...core.locale import missing_sentences
-    from ...paradigms import list_paradigms, load_paradigm
-    from ...paradigms.translation import missing_texts
+    from ..core.locale import missing_sentences
+    from ..paradigms import list_paradigms, load_paradigm
+    from ..paradigms.translation import missing_texts
 
     lacking = missing_sentences(language)
     names = [str(file) for file in files] or list_paradigms()
@@ -123,11 +123,11 @@ def _check_language(language: str, files: list[Path]) -> None:
 def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     """One line that says what was checked, and those of what is lacking; with details what the data
     will be like."""
-    from ...analysis.figures.prospects import prospects
-    from ...paradigms import load_paradigm
-    from ...paradigms.checking import check_paradigm
-    from ...paradigms.translation import untranslated
-    from ...sessions.large_run import rehearsed
+    from ..analysis.figures.prospects import prospects
+    from ..paradigms import load_paradigm
+    from ..paradigms.checking import check_paradigm
+    from ..paradigms.translation import untranslated
+    from ..sessions.large_run import rehearsed
 
     trials: list[Trial] = []
     asked = 0

@@ -78,7 +78,7 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
 
 def _print(progress: Sequence[SetProgress]) -> None:
     from ..agents.chat.cost.totals import money, short
-    from .commands.listing import print_table
+    from .listing import print_table
 
     rows = [
         (

@@ -20,23 +20,23 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from typing_extensions import TypeIs
 
-from .core.errors import SpanLabError
-from .core.json_values import as_levels
+from ..core.errors import SpanLabError
+from ..core.json_values import as_levels
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     import torch
 
-    from .agents.base import Agent
-    from .agents.network.training.run import TrainingResult
-    from .analysis.data.exclusions import Rule
-    from .analysis.figures.figure import Bars, DrawnFigure
-    from .core.worker_pool import WorkerPool
-    from .paradigms import Generator, Trial
-    from .sessions.chosen_trials import ChosenTrials
-    from .sessions.result import SessionResult
-    from .sessions.session import Session
+    from ..agents.base import Agent
+    from ..agents.network.training.run import TrainingResult
+    from ..analysis.data.exclusions import Rule
+    from ..analysis.figures.figure import Bars, DrawnFigure
+    from ..core.worker_pool import WorkerPool
+    from ..paradigms import Generator, Trial
+    from ..sessions.chosen_trials import ChosenTrials
+    from ..sessions.result import SessionResult
+    from ..sessions.session import Session
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -70,7 +70,7 @@ def _pool(workers: int | None, scheduler: str | None) -> AbstractContextManager[
     """Those who share the work of a command; None where this process works alone."""
     if workers is None and scheduler is None:
         return nullcontext()
-    from .core.worker_pool import open_pool
+    from ..core.worker_pool import open_pool
 
     return open_pool(workers, scheduler)
 
@@ -150,9 +150,9 @@ def replay(
     >>> result.responses.groupby("list_length")["correct"].mean().tolist()
     [1.0, 1.0]
     """
-    from .sessions.chosen_trials import choose_trials
-    from .sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
-    from .sessions.result import SessionResult
+    from ..sessions.chosen_trials import choose_trials
+    from ..sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
+    from ..sessions.result import SessionResult
 
     if not agent:
         raise SpanLabError("who takes the trials? Give agent, such as agent='ideal' or agent='network:laptop'")
@@ -203,12 +203,12 @@ def _made_in_python(
     SpanLabError
         when it is neither, or something was given that is not for it.
     """
-    from .agents.base import Agent
+    from ..agents.base import Agent
 
     if isinstance(agent, str):
         raise SpanLabError(f"'{agent}' is made again by its name: leave agent out")
     if _is_module(agent):
-        from .agents.network.modules import module_agent
+        from ..agents.network.modules import module_agent
 
         if not isinstance(frames, Mapping | None):
             raise SpanLabError(f'frames says how frames are given, such as {{"colour": "grey"}}; found {frames!r}')
@@ -327,9 +327,9 @@ def run(
         when there is no display, for what is unknown or impossible, and when something has stopped
         the session; :func:`resume` goes on.
     """
-    from .sessions.conduct import Watcher, carry_out, say_on_stderr
-    from .sessions.people import begin_with_somebody
-    from .sessions.result import SessionResult
+    from ..sessions.conduct import Watcher, carry_out, say_on_stderr
+    from ..sessions.people import begin_with_somebody
+    from ..sessions.result import SessionResult
 
     session, agent = begin_with_somebody(
         Path(data),
@@ -390,11 +390,11 @@ def resume(
     >>> spanlab.resume(result.folder) == result
     True
     """
-    from .agents.registry import check_options
-    from .sessions import complete, reopen
-    from .sessions.conduct import Watcher, agent_again, carry_out, check_shared_out, say_on_stderr
-    from .sessions.record.reader import has_failed
-    from .sessions.result import SessionResult
+    from ..agents.registry import check_options
+    from ..sessions import complete, reopen
+    from ..sessions.conduct import Watcher, agent_again, carry_out, check_shared_out, say_on_stderr
+    from ..sessions.record.reader import has_failed
+    from ..sessions.result import SessionResult
 
     folder = Path(session)
     again = retry_failed and has_failed(folder)
@@ -459,10 +459,10 @@ def compare(
     SpanLabError
         when nothing can be read, a rule cannot be applied, or the folder cannot be written.
     """
-    from .analysis.data.column_map import read_map
-    from .analysis.report.page import Options
-    from .analysis.report.page import compare as write
-    from .sessions.transcripts.pages import report_pages
+    from ..analysis.data.column_map import read_map
+    from ..analysis.report.page import Options
+    from ..analysis.report.page import compare as write
+    from ..sessions.transcripts.pages import report_pages
 
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)
@@ -527,7 +527,7 @@ def figure(
     >>> table.loc[table["agent_kind"] == "capacity", "serial_position"].tolist()
     [1, 2, 3, 4, 5]
     """
-    from .analysis.figure_catalogue import figure_named, wish_for
+    from ..analysis.figure_catalogue import figure_named, wish_for
 
     paths = _paths(data)
     declared = figure_named(name, tuple(map(str, paths)))
@@ -568,7 +568,7 @@ def scores(
     SpanLabError
         when nothing can be read.
     """
-    from .analysis.model_vs_human.scores import scores as table_of
+    from ..analysis.model_vs_human.scores import scores as table_of
 
     loaded = _load(_paths(data), exclude, columns, practice, pilot, accept_unread=accept_unread)
     return table_of(loaded.scored, human=loaded.human, against=against)
@@ -588,7 +588,7 @@ def inspect_task(paradigm: str, **options: Any) -> Any:
     SpanLabError
         when inspect_ai is not installed, and for what is unknown or impossible.
     """
-    from .exchange.registry import FORMATS
+    from ..exchange.registry import FORMATS
 
     return FORMATS.get("inspect")().task(paradigm, **options)
 
@@ -620,11 +620,11 @@ def train(
     SpanLabError
         for what is wrong with the config, or when the run cannot go on.
     """
-    from .agents.network.settings import need_torch
-    from .agents.network.training.presets import changed, config_named
+    from ..agents.network.settings import need_torch
+    from ..agents.network.training.presets import changed, config_named
 
     need_torch()
-    from .agents.network.training.train import train as train_network
+    from ..agents.network.training.train import train as train_network
 
     read = config_named(config)
     given = {key: value for key, value in (("steps", steps), ("seed", seed)) if value is not None}
@@ -654,7 +654,7 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     """
     import numpy as np
 
-    from .stimuli.render.pixels import network_frame, picture
+    from ..stimuli.render.pixels import network_frame, picture
 
     scenes = [step.percept.for_machine.stimulus.scene() for step in trial.steps if step.percept.model_step]
     return np.stack(
@@ -671,10 +671,10 @@ def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
     SpanLabError
         when the file cannot be read, with everything that is wrong with it.
     """
-    from .analysis.data.exclusions import PRESETS, RulesFile
-    from .core.errors import ParadigmError
-    from .paradigms.language.diagnostics import in_order, validated
-    from .paradigms.language.yaml_source import read
+    from ..analysis.data.exclusions import PRESETS, RulesFile
+    from ..core.errors import ParadigmError
+    from ..paradigms.language.diagnostics import in_order, validated
+    from ..paradigms.language.yaml_source import read
 
     if file is None:
         return ()
@@ -703,8 +703,8 @@ def _load(
     people: Path | None = None,
     accept_unread: bool = False,
 ) -> Any:
-    from .analysis.data.column_map import read_map
-    from .analysis.data.loading import load
+    from ..analysis.data.column_map import read_map
+    from ..analysis.data.loading import load
 
     chosen: dict[str, Any] = {
         "include_practice": practice,

@@ -6,4 +6,10 @@ from .analysing import PilotOption as PilotOption
 from .analysing import PracticeOption as PracticeOption
 from .analysing import caution as caution
 from .listing import print_table as print_table
-from .run import given as given
+from .options import DataOption as DataOption
+from .options import ExcludeOption as ExcludeOption
+from .options import GeneratorOption as GeneratorOption
+from .options import parse_generator as parse_generator
+from .options import progress_bar as progress_bar
+from .people import given as given
+from .python import read_rules as read_rules

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...api import read_rules
-from ...core.errors import SpanLabError
-from ..options import ExcludeOption
+from ..core.errors import SpanLabError
 from .analysing import AcceptUnreadOption, DataArgument, MapOption, MarginOption, PilotOption, PracticeOption
+from .options import ExcludeOption
+from .python import read_rules
 
 if TYPE_CHECKING:
-    from ...analysis.report.page import Options
+    from ..analysis.report.page import Options
 
 
 def compare(
@@ -57,9 +57,9 @@ def compare(
     # processor time. Read when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _no_collection():
-        from ...analysis.data.column_map import read_map
-        from ...analysis.report.page import Options
-        from ...analysis.stats.equivalence import read_margins
+        from ..analysis.data.column_map import read_map
+        from ..analysis.report.page import Options
+        from ..analysis.stats.equivalence import read_margins
 
     if inside := next((path for path in data if path.resolve() == output.resolve()), None):
         raise SpanLabError(
@@ -86,7 +86,7 @@ def compare(
 
 def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Path:
     with _no_collection():
-        from ...analysis.report.page import compare as write
+        from ..analysis.report.page import compare as write
 
         return write(
             data,
@@ -112,15 +112,15 @@ def _no_collection() -> Iterator[None]:
 def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
     """Pages of conversations with chat models. What these need takes a tenth of a small report's
     time to import, and is left out without chat models."""
-    from ...core.agent_kinds import kind_named
-    from ...sessions.record.reader import find_sessions, read_session
+    from ..core.agent_kinds import kind_named
+    from ..sessions.record.reader import find_sessions, read_session
 
     for path in data:
         with suppress(SpanLabError):
             for folder in find_sessions([path]):
                 with suppress(SpanLabError, OSError):
                     if kind_named(read_session(folder)["agent_kind"]).converses:
-                        from ...sessions.transcripts.pages import report_pages
+                        from ..sessions.transcripts.pages import report_pages
 
                         return report_pages(data, output)
     return []
@@ -130,8 +130,8 @@ def _watch(data: list[Path], output: Path, options: Options, every: float) -> No
     """Make the report again and again. The last one, made when it ends, is a page like any other."""
     from dataclasses import replace
 
-    from ...analysis.report.folder import Folder
-    from ...analysis.report.watching import watch
+    from ..analysis.report.folder import Folder
+    from ..analysis.report.watching import watch
 
     folder = Folder(output)
 

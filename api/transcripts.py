@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.errors import SpanLabError
+from ..core.errors import SpanLabError
 
 if TYPE_CHECKING:
-    from ...sessions.transcripts.transcript import SentMessage, Talk, Transcript, Turn
+    from ..sessions.transcripts.transcript import SentMessage, Talk, Transcript, Turn
 
 _WIDTH = 100
 _WHO = {"system": "SYSTEM", "developer": "DEVELOPER", "user": "USER", "assistant": "ASSISTANT"}
@@ -28,7 +28,7 @@ def transcript(
 ) -> None:
     """Show the conversations of a session with a chat model, as the model saw them, with redrawn
     pictures."""
-    from ...sessions.transcripts.transcript import Transcript
+    from ..sessions.transcripts.transcript import Transcript
 
     read = Transcript(session)
     keys = read.trials if trial is None else [trial]
@@ -38,14 +38,14 @@ def transcript(
         for number, key in enumerate(keys):
             print(("\n" if number else "") + as_text(read, read.talk(key)))
         return
-    from ...sessions.transcripts.pages import write_page
+    from ..sessions.transcripts.pages import write_page
 
     print(write_page(read, keys, output))
 
 
 def as_text(read: Transcript, talk: Talk) -> str:
     """A conversation for the terminal. Text in brackets was not sent; it is for the reader only."""
-    from ...sessions.transcripts.pages import describe_reply, heading
+    from ..sessions.transcripts.pages import describe_reply, heading
 
     lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
     if talk.past:
@@ -103,7 +103,7 @@ def marked(turn: Turn) -> list[str]:
 
 
 def _message(message: SentMessage) -> list[str]:
-    from ...sessions.transcripts.transcript import SentPicture
+    from ..sessions.transcripts.transcript import SentPicture
 
     lines = ["", _WHO.get(message.role, message.role.upper())]
     for number, part in enumerate(message.parts):

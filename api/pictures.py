@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ...core.errors import SpanLabError
-from ..options import GeneratorOption, ParadigmArgument, SetOption, one_trial
+from ..core.errors import SpanLabError
+from .options import GeneratorOption, ParadigmArgument, SetOption, one_trial
 
 
 def show(
@@ -21,7 +21,7 @@ def show(
 ) -> None:
     """Draw one trial's timeline: every display, its phase, its ms, the question and the correct
     answer."""
-    from ...paradigms.preview.sheet import trial_picture
+    from ..paradigms.preview.sheet import trial_picture
 
     if output.suffix and output.suffix.lower() != ".png":
         raise SpanLabError(f"a trial is drawn as a .png; found '{output.name}'")
@@ -44,13 +44,13 @@ def preview(
 ) -> None:
     """Step through one trial in the window: space for the next display, left arrow for the one
     before, A for the answer, Escape to leave."""
-    from ...agents.human.display.window import need_window
+    from ..agents.human.display.window import need_window
 
     need_window()
     loaded, trial = one_trial(paradigm, set_, seed, generator)
-    from ...agents.human.participant import Participant
-    from ...agents.human.preview import Preview
-    from ...agents.human.window_options import WindowOptions
+    from ..agents.human.participant import Participant
+    from ..agents.human.preview import Preview
+    from ..agents.human.window_options import WindowOptions
 
     agent = Participant(WindowOptions(fullscreen=not windowed))
     try:

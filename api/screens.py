@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.errors import SpanLabError
+from ..core.errors import SpanLabError
 from .listing import print_table
 
 if TYPE_CHECKING:
-    from ...agents.human.display.file import DisplayFile
+    from ..agents.human.display.file import DisplayFile
 
 
 def display(
@@ -62,7 +62,7 @@ def display(
 ) -> None:
     """Measure the display on which sessions run, and save a file that they cite: spanlab run
     PARADIGM --display FILE."""
-    from ...agents.human.display.file import DEFAULT_FILE, read_display, write_display
+    from ..agents.human.display.file import DEFAULT_FILE, read_display, write_display
 
     if (file is not None or hz is not None) and not check:
         raise SpanLabError("--file and --hz go with --check PARADIGM, which then measures nothing")
@@ -77,8 +77,8 @@ def display(
             f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file"
             " with -o"
         )
-    from ...agents.human.display.measuring import measure_display
-    from ...agents.human.display.window import need_window
+    from ..agents.human.display.measuring import measure_display
+    from ..agents.human.display.window import need_window
 
     need_window()
     wide, far = (
@@ -151,9 +151,9 @@ def summary(measured: DisplayFile) -> list[str]:
 def print_check(paradigms: Sequence[str], hz: float) -> None:
     """The durations of paradigms as a display shows them: planned, in refreshes, shown, and how far
     off."""
-    from ...agents.human.display.frames import FrameGrid, roundings
-    from ...paradigms import load_paradigm
-    from ...paradigms.preview.timetable import durations
+    from ..agents.human.display.frames import FrameGrid, roundings
+    from ..paradigms import load_paradigm
+    from ..paradigms.preview.timetable import durations
 
     rows = []
     for name in paradigms:
@@ -189,9 +189,9 @@ def timing(
 ) -> None:
     """Compare planned with actual timing: durations, onsets, the clock of reaction times, late
     frames; with a verdict for each session."""
-    from ...analysis.data.timing import IN_BROWSERS, read_timings, verdict
-    from ...analysis.figures.charts import save_as
-    from ...analysis.figures.timing_chart import timing_chart
+    from ..analysis.data.timing import IN_BROWSERS, read_timings, verdict
+    from ..analysis.figures.charts import save_as
+    from ..analysis.figures.timing_chart import timing_chart
 
     timings, others = read_timings(sessions)
     verdicts = [verdict(session) for session in timings]

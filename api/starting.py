@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ...core.atomic_files import make_folder, whole_file, whole_folder
-from ...core.errors import SpanLabError
+from ..core.atomic_files import make_folder, whole_file, whole_folder
+from ..core.errors import SpanLabError
 
 _NAME = re.compile("[a-z][a-z0-9_]{0,40}")
 
@@ -83,7 +83,7 @@ def new(
     if path.exists():
         raise SpanLabError(f"{path} exists already: give another name, or another folder with -o")
     make_folder(folder, f"to {folder}")
-    templates = files("spanlab.cli") / "templates"
+    templates = files("spanlab.api") / "templates"
     if whole:
         with whole_folder(path) as made:
             for template in (templates / kind).iterdir():
@@ -108,12 +108,12 @@ def _check_free(kind: Kind, name: str) -> None:
     """
     taken = None
     if kind is Kind.PARADIGM:
-        from ...paradigms import list_paradigms
+        from ..paradigms import list_paradigms
 
         taken = "a paradigm of the library" if name in list_paradigms() else None
     elif kind in (Kind.AGENT, Kind.PLUGIN):
-        from ...agents.registry import AGENTS
-        from ...core.agent_kinds import KINDS
+        from ..agents.registry import AGENTS
+        from ..core.agent_kinds import KINDS
 
         if name.replace("_", "-") in {*AGENTS, *(agent_kind.name for agent_kind in KINDS)}:
             taken = "a kind of agent"
@@ -141,6 +141,6 @@ def demo(
 ) -> None:
     """Show everything in a few minutes: a participant, a scripted chat server, a network and
     simulated observers take the same trials; then the report."""
-    from ..demo import run_demo
+    from .demonstration import run_demo
 
     run_demo(output, me, everything, browser)

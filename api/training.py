@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ...core.errors import SpanLabError
-from ...core.worker_pool import open_pool
-from ..options import SchedulerOption, WorkersOption
+from ..core.errors import SpanLabError
+from ..core.worker_pool import open_pool
 from .listing import print_table
+from .options import SchedulerOption, WorkersOption
 
 if TYPE_CHECKING:
-    from ...agents.network import TrainingConfig
-    from ...agents.network.training.config import Recipe
+    from ..agents.network import TrainingConfig
+    from ..agents.network.training.config import Recipe
 
 
 def train(
@@ -52,8 +52,8 @@ def train(
     list_: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
 ) -> None:
     """Train a network on paradigms."""
-    from ...agents.network.training.presets import changed, presets, with_recipe
-    from ...agents.network.training.presets import toy as as_toy
+    from ..agents.network.training.presets import changed, presets, with_recipe
+    from ..agents.network.training.presets import toy as as_toy
 
     if list_:
         for name, about in presets().items():
@@ -76,10 +76,10 @@ def train(
         given = {key: value for key, value in (("steps", steps), ("seed", seed)) if value is not None}
         return changed(read, **given) if given else read
 
-    from ...agents.network.settings import need_torch
+    from ..agents.network.settings import need_torch
 
     need_torch()
-    from ...agents.network.training.train import train_from_file
+    from ..agents.network.training.train import train_from_file
 
     options = {"--recipe": recipe, "--steps": steps, "--seed": seed}
     options_given = [f"{name} {value}" for name, value in options.items() if value is not None] + ["--toy"] * toy
@@ -123,11 +123,11 @@ def sweep(
             "which sweep, and where? spanlab sweep CONFIG -o DIR (or, to see how far one is, spanlab sweep DIR"
             " --status)"
         )
-    from ...agents.network.settings import need_torch
+    from ..agents.network.settings import need_torch
 
     need_torch()
-    from ...agents.network.sweeps.runs import run_sweep
-    from ...agents.network.sweeps.sweep import read_sweep, write_sweep
+    from ..agents.network.sweeps.runs import run_sweep
+    from ..agents.network.sweeps.sweep import read_sweep, write_sweep
 
     write_sweep(output, read_sweep(config))
     with open_pool(workers, scheduler) as pool:
@@ -140,8 +140,8 @@ def sweep(
 
 
 def _say_status(folder: Path) -> None:
-    from ...agents.network.sweeps.runs import status
-    from ...agents.network.sweeps.tables import write_tables
+    from ..agents.network.sweeps.runs import status
+    from ..agents.network.sweeps.tables import write_tables
 
     runs = status(folder)
     keys = list(runs[0].values) if runs else []

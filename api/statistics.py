@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...api import read_rules
-from ...core.atomic_files import written_in
-from ...core.errors import SpanLabError
-from ..options import ExcludeOption
+from ..core.atomic_files import written_in
+from ..core.errors import SpanLabError
 from .analysing import AcceptUnreadOption, DataArgument, MapOption, MarginOption, PilotOption, PracticeOption, caution
 from .listing import print_table
+from .options import ExcludeOption
+from .python import read_rules
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...analysis.stats.mixed_model import Mixed
+    from ..analysis.stats.mixed_model import Mixed
 
 #: Kinds with more contrasts than these are in the files only.
 _SHOWN = 15
@@ -68,18 +68,18 @@ def stats(
 ) -> None:
     """Test who answers better, and where: agents and conditions in a mixed-effects logistic model
     of each paradigm, with contrasts and corrected p values."""
-    from ...analysis.data.column_map import read_map
-    from ...analysis.data.loading import load
-    from ...analysis.data.unread import unread_shares
-    from ...analysis.stats.against_guessing import against_guessing
-    from ...analysis.stats.equivalence import read_margins
-    from ...analysis.stats.likeness import likeness
-    from ...analysis.stats.mixed_contrasts import contrasts, terms
-    from ...analysis.stats.mixed_model import mixed_model
-    from ...analysis.stats.r_export import write_r, write_r_of_sensitivity
-    from ...analysis.stats.reliability import reliability
-    from ...analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
-    from ...core.registry import nearest
+    from ..analysis.data.column_map import read_map
+    from ..analysis.data.loading import load
+    from ..analysis.data.unread import unread_shares
+    from ..analysis.stats.against_guessing import against_guessing
+    from ..analysis.stats.equivalence import read_margins
+    from ..analysis.stats.likeness import likeness
+    from ..analysis.stats.mixed_contrasts import contrasts, terms
+    from ..analysis.stats.mixed_model import mixed_model
+    from ..analysis.stats.r_export import write_r, write_r_of_sensitivity
+    from ..analysis.stats.reliability import reliability
+    from ..analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
+    from ..core.registry import nearest
 
     margins = read_margins(margin or ())
     loaded = load(
@@ -208,7 +208,7 @@ def _print_terms(terms: pd.DataFrame) -> None:
 
 
 def _print_contrasts(contrasts: pd.DataFrame) -> None:
-    from ...analysis.stats.mixed_contrasts import TESTED
+    from ..analysis.stats.mixed_contrasts import TESTED
 
     tested = contrasts[contrasts["kind"].isin(TESTED)]
     if not len(tested):
@@ -224,7 +224,7 @@ def _print_contrasts(contrasts: pd.DataFrame) -> None:
 
 
 def _print_guessing(guessing: pd.DataFrame) -> None:
-    from ...analysis.report.html_tables import guessing_table
+    from ..analysis.report.html_tables import guessing_table
 
     table = guessing_table(guessing)
     print(f"{table.title}\n")
@@ -233,7 +233,7 @@ def _print_guessing(guessing: pd.DataFrame) -> None:
 
 
 def _print_reliability(reliability: pd.DataFrame) -> None:
-    from ...analysis.data.numbers import limits, number
+    from ..analysis.data.numbers import limits, number
 
     print("Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n")
     rows = [
@@ -271,7 +271,7 @@ def _print_unread(unread: pd.DataFrame) -> None:
 
 
 def _print_sensitivity(table: pd.DataFrame) -> None:
-    from ...analysis.data.numbers import decimals, limits, number
+    from ..analysis.data.numbers import decimals, limits, number
 
     kept = table[table["kind"] != "agent"]
     kept = kept[kept.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
@@ -288,8 +288,8 @@ def _print_sensitivity(table: pd.DataFrame) -> None:
 
 def _print_likeness(differences: pd.DataFrame) -> None:
     """Differences in the numbers of the study, with what they say of equivalence."""
-    from ...analysis.data.numbers import decimals, limits, with_sign
-    from ...analysis.stats.equivalence import PRIOR, bayes_in_words
+    from ..analysis.data.numbers import decimals, limits, with_sign
+    from ..analysis.stats.equivalence import PRIOR, bayes_in_words
 
     declared = "alike" in differences.columns
     print("Differences in percentage points and d′ (t tests; p values are not corrected)\n")
@@ -337,7 +337,7 @@ def _print_likeness(differences: pd.DataFrame) -> None:
 
 
 def _contrast(row: dict[Any, Any]) -> tuple[str, ...]:
-    from ...analysis.data.numbers import odds
+    from ..analysis.data.numbers import odds
 
     points = "" if row["points"] != row["points"] else f"{row['points']:+.1f} points, h = {row['cohens_h']:+.2f}"
     ratio, interval = odds(row["odds_ratio"], row["odds_ratio_low"], row["odds_ratio_high"])

@@ -4,7 +4,6 @@ something; ``spanlab migrate``. Part of the command line."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,14 +12,15 @@ import typer
 from typer.core import TyperGroup
 from typing_extensions import override
 
-from ...core.errors import SpanLabError
-from ..command_table import SETTINGS
-from ..options import SetOption, parse_generator, parse_levels
+from ..api.listing import all_formats
+from ..api.options import SetOption, parse_generator, parse_levels
+from ..core.errors import SpanLabError
+from .command_table import SETTINGS
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from ...exchange import Format, Options, Side
+    from ..exchange import Format, Options, Side
 
 
 class _Formats(TyperGroup):
@@ -81,8 +81,8 @@ def migrate(
     ] = None,
 ) -> None:
     """Write records of older formats in the newest one; older ones stay readable without this."""
-    from ...exchange.migration import migrate as in_place
-    from ...exchange.migration import migrate_beside
+    from ..exchange.migration import migrate as in_place
+    from ..exchange.migration import migrate_beside
 
     if output is not None and len(sessions) > 1:
         raise SpanLabError("with -o, name one session, or one folder of sessions")
@@ -98,22 +98,9 @@ def migrate(
         )
 
 
-def all_formats() -> Iterator[Format[Any, Any]]:
-    """Every format; a package that cannot be loaded hinders no other."""
-    from ...exchange.registry import FORMATS
-
-    try:
-        names = list(FORMATS)
-    except SpanLabError as error:
-        print(f"NOTE {error}", file=sys.stderr)
-        names = FORMATS.loaded()
-    for name in names:
-        yield FORMATS.get(name)()
-
-
 def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     """The command of one side of a format."""
-    from ...exchange import Report
+    from ..exchange import Report
 
     fields = side.options.model_fields
 
@@ -191,7 +178,7 @@ def _output(side: Side, imports: bool) -> Parameter:
 
 def _option(name: str, field: FieldInfo) -> Parameter:
     """An option as its field declares it."""
-    from ...exchange.format import Flag, Levels
+    from ..exchange.format import Flag, Levels
 
     if field.annotation == Levels:
         return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=SetOption)
@@ -220,7 +207,7 @@ def _option(name: str, field: FieldInfo) -> Parameter:
 def _as_typed(annotation: Any) -> Any:
     """The type of an option for a field. The name of a generator is checked later, so that its
     error message is the usual one."""
-    from ...paradigms import Generator
+    from ..paradigms import Generator
 
     return {Generator: str, Generator | None: str | None}.get(annotation, annotation)
 
@@ -231,8 +218,8 @@ def _parameter(name: str, annotation: Any, info: Any, default: Any = Parameter.e
 
 def _options(model: type[Options], given: dict[str, Any]) -> Any:
     """The options of a format from what was typed."""
-    from ...exchange.format import Levels
-    from ...paradigms.language.diagnostics import validated
+    from ..exchange.format import Levels
+    from ..paradigms.language.diagnostics import validated
 
     for name, field in model.model_fields.items():
         if field.annotation == Levels:
