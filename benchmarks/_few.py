@@ -24,7 +24,7 @@ from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.figures.effect_figure import ComputedEffect
 from spanlab.analysis.means.bootstrap import estimate
-from spanlab.analysis.means.cell_means import Cells, together, unit_sums
+from spanlab.analysis.means.cell_means import Cells, unit_means
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of
 from spanlab.analysis.means.within_people import within_people
 from spanlab.analysis.model_vs_human.leaderboard import _fit, _flat_over_sessions, _reach_over_sessions
@@ -420,7 +420,7 @@ def within() -> Any:
 
         def studies(random: Random) -> Sequence[Limits]:
             values = np.repeat(random.normal(600, 60, people * _AT_ONCE), 3) + random.normal(0, 30, len(base))
-            cells = together([unit_sums(scored(base.assign(rt_ms=values)), ("factor_load",), value="rt_ms")])
+            cells = unit_means(scored(base.assign(rt_ms=values)), ("factor_load",), value="rt_ms")
             found = within_people(cells, len(cells.keys.columns) - 1)
             limits = []
             for agent in sorted(set(cells.keys["agent"])):

@@ -19,7 +19,7 @@ from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.effect import Effect
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import between_panels, trends
-from spanlab.analysis.means.cell_means import together, unit_sums
+from spanlab.analysis.means.cell_means import unit_means
 from spanlab.analysis.means.within_people import within_people
 from spanlab.analysis.stats.equivalence import Margin, alike
 from spanlab.analysis.stats.likeness import likeness
@@ -192,7 +192,7 @@ def intervals_within_people(people: int) -> Once:
     def once(random: Random) -> float:
         own = np.repeat(random.normal(0, 60, people), 3)
         values = own + np.tile([500.0, 540.0, 580.0], people) + random.normal(0, 30, 3 * people)
-        cells = together([unit_sums(scored(base.assign(rt_ms=values)), ("factor_load",), value="rt_ms")])
+        cells = unit_means(scored(base.assign(rt_ms=values)), ("factor_load",), value="rt_ms")
         (low, high), (other_low, other_high), _ = within_people(cells, len(cells.keys.columns) - 1)
         reach = math.sqrt(2) * (high - low + other_high - other_low) / 4
         return float(abs((other_low + other_high - low - high) / 2 - 40) <= reach)

@@ -32,7 +32,7 @@ import pandas as pd
 from ..data.coding import records
 from ..data.scoring import WHO, Scored
 from ..means.bootstrap import LEVEL, estimate_pooled, share_limits
-from ..means.cell_means import Cells, Sums, unit_sums
+from ..means.cell_means import Cells, unit_means
 from .curves import CURVE_COLUMNS, curve_frame, summary
 
 FORMULAS = ("Pashler", "Cowan")
@@ -77,18 +77,17 @@ class Capacity:
 
     value = "correct"
 
-    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Sums]:
-        """See :func:`capacity_sums`."""
-        return capacity_sums(scored, who)
+    def cells(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Cells]:
+        """See :func:`capacity_cells`."""
+        return capacity_cells(scored, who)
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
         """See :func:`capacity_of`."""
         return capacity_of(cells, level=level)
 
 
-def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
-    """The sums of hits and false alarms in a table, or in a part of one, by set size and by whether
-    something changed.
+def capacity_cells(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Cells]:
+    """Hits and false alarms by set size and by whether something changed.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
     items = items[answered | items["changed"]]
     positive = np.where(items["changed"], items["correct"] == 1, items["correct"] == 0)
     return {
-        "": unit_sums(
+        "": unit_means(
             Scored(items.assign(_positive=positive.astype(float)), scored.intrusions, ()),
             ("set_size", "changed"),
             who=who,
@@ -109,7 +108,7 @@ def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
 
 
 def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
-    """K by set size, one row for each formula, from the cells of :func:`capacity_sums`.
+    """K by set size, one row for each formula, from the cells of :func:`capacity_cells`.
 
     Where an answerer is several people (or a machine has many sessions), K is taken of each and
     averaged. Where units are trials, hits and false alarms are summed, and whole trials are
@@ -230,7 +229,7 @@ def over_sizes(
 
     Parameters
     ----------
-    cells : of :func:`capacity_sums`
+    cells : of :func:`capacity_cells`
     who : kind and name of the answerer, as in the first columns of the cells' keys
     sizes : all of which the answerer has
     table : the answerer's rows of :func:`capacity_of`, with one formula

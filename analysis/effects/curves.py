@@ -19,7 +19,7 @@ import pandas as pd
 from ..data.coding import groups, records, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import FEW, LEVEL, estimate
-from ..means.cell_means import Cells, Sums, together, unit_means, unit_sums
+from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, answers_of, contrast, contrast_of
 
 #: Columns of every curve table, after the columns that the curve runs over.
@@ -112,12 +112,12 @@ class Averages:
     without: str = ""
     without_label: str = ""
 
-    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Sums]:
-        """The sums of the column, and of that of :attr:`without` where it is known."""
-        sums = {"": unit_sums(scored, by, who=who, value=self.value)}
+    def cells(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Cells]:
+        """The cells of the column, and of that of :attr:`without` where it is known."""
+        cells = {"": unit_means(scored, by, who=who, value=self.value)}
         if self.without and self.without in scored.items.columns and scored.items[self.without].notna().any():
-            sums[self.without] = unit_sums(scored, by, who=who, value=self.without)
-        return sums
+            cells[self.without] = unit_means(scored, by, who=who, value=self.without)
+        return cells
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
         """The table of :func:`averages`, with :attr:`without` beside it."""
@@ -144,9 +144,9 @@ class EndsOfLists(Averages):
     those of the difference of two shares (:func:`.contrast`): Student's held in 89% of samples.
     """
 
-    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Sums]:
-        """The sums of the difference, and of both shares."""
-        return {name or "": unit_sums(scored, by, who=who, value=name or self.value) for name in ("", "end", "middle")}
+    def cells(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Cells]:
+        """The cells of the difference, and of both shares."""
+        return {name or "": unit_means(scored, by, who=who, value=name or self.value) for name in ("", "end", "middle")}
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
         """The table of :func:`averages`."""
@@ -202,8 +202,7 @@ def primacy_recency(
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     columns = ["unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note", "tested"]
     estimator = EndsOfLists("stands_out", guessing=0.0)
-    sums = estimator.sums(Scored(list_ends(scored.items), scored.intrusions, ()), ("list_length", "index"), who)
-    cells = {name: together([of_part]) for name, of_part in sums.items()}
+    cells = estimator.cells(Scored(list_ends(scored.items), scored.intrusions, ()), ("list_length", "index"), who)
     tested: Any = [estimator.difference(cells, number, level) for number in range(len(cells[""].keys))]
     table = estimator.table(cells, level=level).assign(tested=tested)
     return table[[*who, "list_length", "index", *columns]]

@@ -18,7 +18,6 @@ from ...sessions.record.columns import FURTHER
 from ..data.coding import coded, decoded, numbers, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.style import GROUP_MEANS
-from ..means.cell_means import together
 from .curves import CURVE_COLUMNS, Averages
 from .evidence import Estimator, Evidence, Tally, guessing_notes, tally
 from .sensitivity import Sensitivity
@@ -173,11 +172,11 @@ class Effect:
 
     def missing(self, responses: pd.DataFrame | Scored, paradigm: str) -> str:
         """Return why a paradigm does not show this effect, in a sentence; empty when it does."""
-        return self._lacking(self.evidence(responses, paradigm, sums=False), paradigm)
+        return self._lacking(self.evidence(responses, paradigm, cells=False), paradigm)
 
     def lacking(self, responses: pd.DataFrame | Scored, paradigm: str) -> tuple[str, ...]:
         """The columns of this effect in which a paradigm has no values."""
-        there = self.evidence(responses, paradigm, sums=False).there
+        there = self.evidence(responses, paradigm, cells=False).there
         return tuple(name for name in self.needs if name not in there)
 
     def _lacking(self, evidence: Evidence, paradigm: str) -> str:
@@ -200,22 +199,22 @@ class Effect:
         return "" if evidence.valued else f"{paradigm} has no {self.measure}."
 
     def evidence(
-        self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True
+        self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, cells: bool = True
     ) -> Evidence:
         """The evidence for this effect in all responses to one paradigm.
 
         Parameters
         ----------
         who : columns that tell answerers apart
-        sums : whether cells are asked for, or only whether there is such an effect
+        cells : whether its cells are asked for, or only whether there is such an effect
         """
         scored = _scored(responses)
         key = (self, paradigm, tuple(who))
-        sums = sums or (*key, True) in scored.known  # with its cells it tells all that it tells without them
-        return scored.once((*key, sums), lambda: self._evidence(scored.parts.get(paradigm), who, sums))
+        cells = cells or (*key, True) in scored.known  # with its cells it tells all that it tells without them
+        return scored.once((*key, cells), lambda: self._evidence(scored.parts.get(paradigm), who, cells))
 
-    def _evidence(self, scored: Scored | None, who: Sequence[str], sums: bool) -> Evidence:
-        """Compute what :meth:`evidence` returns."""
+    def _evidence(self, scored: Scored | None, who: Sequence[str], cells: bool) -> Evidence:
+        """Gather what :meth:`evidence` returns."""
         if scored is None or not len(scored.items):
             return Evidence()
         if not self.blocks and scored.blocks:
@@ -235,10 +234,9 @@ class Effect:
             if name in items.columns and items[name].hasnans
         ]
         lost = int(np.any(gaps, axis=0).sum()) if gaps and self.averages else 0
-        added = self.estimator.sums(ready, self.by, who) if sums and valued and conditions else {}
+        made = self.estimator.cells(ready, self.by, who) if cells and valued and conditions else {}
         guessed = tally(scored.items) if self.against_chance else Tally()
-        cells = {name: together([ones]) for name, ones in added.items()}
-        return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, cells)
+        return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, made)
 
     def table(
         self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any
@@ -282,7 +280,7 @@ class Effect:
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """Notes on a table: items in no cell, few units, missing people."""
-        evidence = self.evidence(responses, paradigm, sums=False)
+        evidence = self.evidence(responses, paradigm, cells=False)
         missing = self._lacking(evidence, paradigm)
         if missing:
             return [missing]

@@ -1,10 +1,10 @@
-"""Evidence for an effect in one paradigm: whether it is there at all, and its sums in cells.
+"""Evidence for an effect in one paradigm: whether it is there at all, and its cells; and how far
+guessing gets.
 
-How far guessing gets belongs to it: chance, which is the line of every figure, and what somebody
-reaches who has not looked but knows how trials are made. A record tells both of every question
-(``chance`` and ``blind``). Records of older versions tell chance only; for paradigms of the library
-the rest is in ``published/guessing.csv``, which ``scripts/fidelity/guessing.py`` makes from
-compiled trials.
+That is chance, which is the line of every figure, and what somebody reaches who has not looked but
+knows how trials are made. A record tells both of every question (``chance`` and ``blind``). Tables
+that tell chance only have the rest, for paradigms of the library, from ``published/guessing.csv``,
+which ``scripts/fidelity/guessing.py`` makes from compiled trials.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pandas as pd
 from ..data.coding import coded, numbers, records
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
-from ..means.cell_means import Cells, Sums
+from ..means.cell_means import Cells
 
 #: Shares of right answers that differ by less are said to be the same.
 _SAME = 0.005
@@ -191,7 +191,7 @@ def _table() -> Any:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for an effect in one paradigm.
+    """The evidence for an effect in a paradigm.
 
     Parameters
     ----------
@@ -227,8 +227,8 @@ class Estimator(Protocol):
         """The column that rows must have a value in."""
         ...
 
-    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> Mapping[str, Sums]:
-        """What prepared rows add to the cells of an effect, by name; the cells of its curves have no name.
+    def cells(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> Mapping[str, Cells]:
+        """The cells of an effect from prepared rows, by name; those of its curves have no name.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ import pandas as pd
 from ..data.coding import decoded, records
 from ..data.scoring import WHO, Scored, plural
 from ..means.bootstrap import FEW, LEVEL
-from ..means.cell_means import Cells, Sums, unit_sums
+from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, contrast, over_both, questions_of
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS, at_an_end, thinned_z, without_interval
 from .curves import CURVE_COLUMNS, curve_frame, limits_of, summary, summary_of
@@ -100,12 +100,12 @@ class Sensitivity:
         counted = given | (signal & (self.kind == "detection"))
         return Scored(items.assign(signal=signal, signal_response=positive)[counted], scored.intrusions, scored.notes)
 
-    def sums(self, scored: Scored, by: Sequence[str] = (), who: Sequence[str] = WHO) -> dict[str, Sums]:
-        """The sums in each cell of a table, or of a part of one; cells are those of :attr:`by`."""
-        return {"": unit_sums(scored, (*self._by, "signal"), who=who, value="signal_response")}
+    def cells(self, scored: Scored, by: Sequence[str] = (), who: Sequence[str] = WHO) -> dict[str, Cells]:
+        """The cells of :attr:`by`, each of signals or of other questions."""
+        return {"": unit_means(scored, (*self._by, "signal"), who=who, value="signal_response")}
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
-        """The measures of every cell, from the cells of :meth:`sums`."""
+        """The measures of every cell, from :meth:`cells`."""
         answers = cells[""]
         rows: list[dict[str, Any]] = []
         heads = [name for name in answers.keys.columns if name != "signal"]

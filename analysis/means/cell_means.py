@@ -1,18 +1,14 @@
-"""Averages in cells: first within each trial, then within each person or session; from the sums of
-any number of parts, without a loop over rows.
+"""Averages in cells: first within each trial, then within each person or session, without a loop
+over rows.
 
-Averages are taken within each trial first, so a part of a long table keeps of its rows: for every
-cell, person and session the sum of trial means; and every pattern of means that trials have, with
-how many trials have it. (Trials of right and wrong answers have few different patterns, so a part
-shrinks to a few thousand numbers.) Parts that share no trial are put together exactly by
-:func:`together`, however many there are.
+Trials of right and wrong answers have few different patterns of means, so that a long table shrinks
+to a few thousand numbers: every pattern, with how many trials have it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -41,226 +37,6 @@ class Patterns:
     cell: np.ndarray
     value: np.ndarray
     many: np.ndarray
-
-
-@dataclass(frozen=True)
-class Sums:
-    """The sums of one part of a table.
-
-    Parameters
-    ----------
-    names, who : columns that span the cells, and how many of them (the first ones) tell answerers
-        apart
-    keys : of each cell, its place: one value for each of ``names``
-    answerers : for each answerer who has rows, in a cell or not, the pairs of participant and
-        session that they came from
-    cell, participant, session : of each group of trials, where it is; sessions are units
-        (:func:`.unit_session`)
-    recorded : of each group of trials, its session in the record
-    trials, total : how many trials it has, and the sum of their means
-    asked, invalid : how many items they have, and to how many of these the answer was invalid
-    chances, chance : how many of them have a chance level, and its sum
-    patterns : all trials, by what they have in which cells
-    told_apart : of each cell, whether its trials can be told apart
-    counts : of each cell, ``n_items``, ``n_omitted``, ``n_invalid`` and ``oracle``
-    """
-
-    names: tuple[str, ...]
-    who: int
-    keys: tuple[tuple[Any, ...], ...]
-    answerers: frozenset[tuple[tuple[Any, ...], str, str]]
-    cell: np.ndarray
-    participant: np.ndarray
-    session: np.ndarray
-    recorded: np.ndarray
-    trials: np.ndarray
-    total: np.ndarray
-    asked: np.ndarray
-    invalid: np.ndarray
-    chances: np.ndarray
-    chance: np.ndarray
-    patterns: Patterns
-    told_apart: np.ndarray
-    counts: dict[str, np.ndarray]
-
-
-def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WHO, value: str = "correct") -> Sums:
-    """The sums of ``value`` in every cell of ``who`` and ``by``. Rows without a value, or without a
-    place in ``by``, are in no cell.
-
-    Parameters
-    ----------
-    scored : items whose trials are all here: none may have rows in another part
-    """
-    return scored.once((unit_sums, tuple(by), tuple(who), value), lambda: _unit_sums(scored, by, who, value))
-
-
-def _unit_sums(scored: Scored, by: Sequence[str], who: Sequence[str], value: str) -> Sums:
-    """Compute the sums that :func:`unit_sums` returns."""
-    items = scored.items
-    names = tuple(dict.fromkeys([*who, *by]))
-    answerers = _answerers(items, who)
-    usable = items[value].notna().to_numpy()
-    for name in by:
-        usable = usable & items[name].notna().to_numpy()
-    kept = [name for name in (UNIT_SESSION, SAME_TRIAL) if name in items.columns]
-    wanted = list(
-        dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session", *kept])
-    )
-    items = items[wanted] if usable.all() else items.loc[usable, wanted]
-    cell, keys = _places([coded(items[name]) for name in names])
-    many = len(keys)
-    (person, people), (session, sessions) = coded(items["participant"]), coded(unit_session(items))
-    trial = same_trial(items).to_numpy(np.int64)
-    told_apart = np.ones(many, bool)
-    if (trial < 0).any():
-        told_apart[cell[trial < 0]] = False
-        # Where trials cannot be distinguished, all of a person in a session are one.
-        lump = packed([person + 1, session + 1], [len(people) + 1, len(sessions) + 1])
-        trial = np.where(trial >= 0, trial, int(trial.max(initial=0)) + 1 + lump)
-    (recorded, records) = coded(items["session"]) if kept else (session, sessions)
-    over = _runs(trial * many + cell)
-    runs = (
-        _runs(
-            packed([trial, session, recorded, cell], [int(trial.max(initial=0)) + 1, len(sessions), len(records), many])
-        )
-        if kept
-        else over
-    )
-    columns = {name: items[name].to_numpy(float) for name in (value, "chance")} | {
-        "invalid": items["outcome"].eq("invalid").to_numpy(float)
-    }
-    (means, _), (chance, some), (invalid, _) = (_means(column, *runs) for column in columns.values())
-    first = runs.first
-    asked = np.diff(np.append(runs.starts, len(items)))
-    place = cell[first]
-    spans = [
-        (cell, many),
-        (person + 1, len(people) + 1),
-        (session + 1, len(sessions) + 1),
-        *([(recorded + 1, len(records) + 1)] if kept else []),
-    ]
-    group, groups = _numbered([codes[first] for codes, _ in spans], [size for _, size in spans])
-    at = first_rows(group, groups)
-    counts: dict[str, np.ndarray] = {"n_items": np.bincount(cell, minlength=many)}
-    for name in ("omitted", "invalid"):
-        counts[f"n_{name}"] = np.bincount(cell[items["outcome"].eq(name).to_numpy()], minlength=many)
-    counts["oracle"] = np.bincount(cell[items["oracle"].to_numpy(bool)], minlength=many) > 0
-    return Sums(
-        names=names,
-        who=len(tuple(dict.fromkeys(who))),
-        keys=keys,
-        answerers=answerers,
-        cell=place[at],
-        participant=_named(people, person[first][at]),
-        session=_named(sessions, session[first][at]),
-        recorded=_named(records, recorded[first][at]),
-        trials=np.bincount(group, minlength=groups),
-        total=np.bincount(group, weights=means, minlength=groups),
-        asked=np.bincount(group, weights=asked, minlength=groups),
-        invalid=np.bincount(group, weights=np.round(invalid * asked), minlength=groups),
-        chances=np.bincount(group, weights=some.astype(float), minlength=groups).astype(np.int64),
-        chance=np.bincount(group, weights=np.where(some, chance, 0.0), minlength=groups),
-        patterns=patterns_of(trial[over.first], cell[over.first], _means(columns[value], *over)[0] if kept else means),
-        told_apart=told_apart,
-        counts=counts,
-    )
-
-
-class _Runs(NamedTuple):
-    """Rows in an order in which those that are alike stand together; ``order`` is None where they
-    stand so already."""
-
-    order: np.ndarray | None
-    starts: np.ndarray
-
-    @property
-    def first(self) -> np.ndarray:
-        """The first row of each run."""
-        return self.starts if self.order is None else self.order[self.starts]
-
-
-def _runs(key: np.ndarray) -> _Runs:
-    order = None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
-    key = key if order is None else key[order]
-    return _Runs(order, np.flatnonzero(np.concatenate([np.ones(min(1, len(key)), bool), key[1:] != key[:-1]])))
-
-
-def patterns_of(unit: np.ndarray, cell: np.ndarray, value: np.ndarray, many: np.ndarray | None = None) -> Patterns:
-    """Group units by their values in the cells.
-
-    Parameters
-    ----------
-    unit : whole numbers, sorted; one entry for each cell in which a unit is, ordered by cell
-    cell, value : where, and what
-    many : for each unit, in the order of its number, how many alike it stands for; one each when
-        not given
-    """
-    if not len(unit):
-        return Patterns(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-    start = np.flatnonzero(np.concatenate([[True], unit[1:] != unit[:-1]]))
-    length = np.diff(np.append(start, len(unit)))
-    codes, distinct = pd.factorize(value)
-    entry = cell * len(distinct) + codes + 1  # 0: no further cell
-    room = int(entry.max()) + 1
-    number, names = pd.factorize(entry[start])
-    for place in range(1, int(length.max())):
-        there = length > place
-        following = np.zeros(len(start), np.int64)
-        following[there] = entry[start[there] + place]
-        number, names = pd.factorize(number * room + following)
-    total = np.bincount(number, weights=many, minlength=len(names)).astype(np.int64)
-    first = first_rows(number, len(names))
-    lengths = length[first]
-    at = np.repeat(start[first] - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
-    return Patterns(np.repeat(np.arange(len(names)), lengths), cell[at], value[at], total)
-
-
-def _places(coded_columns: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.ndarray, tuple[tuple[Any, ...], ...]]:
-    """The cell of each row, and the place of each cell; cells are sorted by place."""
-    cell, many = _numbered([code for code, _ in coded_columns], [len(values) for _, values in coded_columns], sort=True)
-    at = first_rows(cell, many)
-    columns = [[values[one] for one in code[at]] for code, values in coded_columns]
-    return cell, tuple(zip(*columns, strict=True)) if columns else ((),) * many
-
-
-def _numbered(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = False) -> tuple[np.ndarray, int]:
-    """Rows that are alike in some columns of codes: the number of each row's group, and how many
-    groups there are."""
-    code = packed(codes, sizes, sort=sort)
-    top = int(code.max(initial=-1)) + 1
-    if top > _COUNTED:
-        number, names = pd.factorize(code, sort=sort)
-        return number, len(names)
-    used = np.bincount(code, minlength=top) > 0
-    return (np.cumsum(used) - 1)[code], int(used.sum())
-
-
-def _means(values: np.ndarray, order: np.ndarray | None, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of each run of values, in some order, and whether it has one; missing values are
-    left out."""
-    if not len(starts):
-        return np.empty(0), np.empty(0, bool)
-    values = values if order is None else values[order]
-    length = np.diff(np.append(starts, len(values)))
-    there = ~np.isnan(values)
-    if there.all():
-        return np.add.reduceat(values, starts) / length, np.ones(len(starts), bool)
-    known = np.add.reduceat(there.astype(np.int64), starts)
-    with np.errstate(invalid="ignore"):
-        return np.add.reduceat(np.where(there, values, 0.0), starts) / known, known > 0
-
-
-def _answerers(items: pd.DataFrame, who: Sequence[str]) -> frozenset[tuple[tuple[Any, ...], str, str]]:
-    """Every answerer with each participant and session that its rows come from."""
-    session = UNIT_SESSION if UNIT_SESSION in items.columns else "session"
-    first = groups(items, [*who, "participant", session])[1]
-    columns = [items[name].iloc[first].astype(object).tolist() for name in (*who, "participant", session)]
-    return frozenset((tuple(row[:-2]), str(row[-2] or ""), str(row[-1] or "")) for row in zip(*columns, strict=True))
-
-
-def _named(names: Sequence[Any], codes: np.ndarray) -> np.ndarray:
-    return np.array([*map(str, names), ""], dtype=object)[codes]
 
 
 UnitName = Literal["participant", "session", "wording", "trial"]
@@ -337,62 +113,130 @@ def place_of(row: Mapping[Any, Any], by: Sequence[str]) -> tuple[Any, ...]:
 
 
 def unit_means(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WHO, value: str = "correct") -> Cells:
-    """The mean of ``value`` for every unit in every cell of ``who`` and ``by``, of a table that is
-    all here; see :func:`.unit_sums` and :func:`together`."""
-    # figures, tables and tests ask for the same cells
-    return scored.once(
-        (unit_means, tuple(by), tuple(who), value), lambda: together([unit_sums(scored, by, who=who, value=value)])
-    )
-
-
-def together(parts: Sequence[Sums]) -> Cells:
-    """The cells of a whole table from the sums of its parts.
+    """The mean of ``value`` for every unit in every cell of ``who`` and ``by``. Rows without a
+    value, or without a place in ``by``, are in no cell.
 
     Units are the participants where an answerer is several people; the sessions where a machine has
     taken several (seeds of a network, for one) that share a cell; else the trials. They are chosen
     over all rows of an answerer, so they are the same in every cell.
-
-    Parameters
-    ----------
-    parts : of the same cells; no trial is in two of them. Their order does not matter, except for
-        the last digit of means of people and sessions
     """
-    names, who = parts[0].names, parts[0].who
-    keys = sorted(
-        {key for part in parts for key in part.keys}, key=lambda key: [(isinstance(one, str), one) for one in key]
+    # figures, tables and tests ask for the same cells
+    return scored.once(
+        (unit_means, tuple(by), tuple(who), value), lambda: _unit_means(scored, tuple(by), tuple(who), value)
     )
-    number = {key: place for place, key in enumerate(keys)}
-    moved = [np.array([number[key] for key in part.keys], dtype=np.int64) for part in parts]
-    columns = {
-        name: pd.Series([key[at] for key in keys], dtype=object).infer_objects() for at, name in enumerate(names)
+
+
+def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value: str) -> Cells:
+    """Compute the cells that :func:`unit_means` returns."""
+    items = scored.items
+    names = tuple(dict.fromkeys([*who, *by]))
+    people_of = _answerers(items, who)
+    usable = items[value].notna().to_numpy()
+    for name in by:
+        usable = usable & items[name].notna().to_numpy()
+    kept = [name for name in (UNIT_SESSION, SAME_TRIAL) if name in items.columns]
+    wanted = list(
+        dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session", *kept])
+    )
+    items = items[wanted] if usable.all() else items.loc[usable, wanted]
+    cell, keys = _places([coded(items[name]) for name in names])
+    many = len(keys)
+    (person, people), (session, sessions) = coded(items["participant"]), coded(unit_session(items))
+    trial = same_trial(items).to_numpy(np.int64)
+    told_apart = np.ones(many, bool)
+    if (trial < 0).any():
+        told_apart[cell[trial < 0]] = False
+        # Where trials cannot be distinguished, all of a person in a session are one.
+        lump = packed([person + 1, session + 1], [len(people) + 1, len(sessions) + 1])
+        trial = np.where(trial >= 0, trial, int(trial.max(initial=0)) + 1 + lump)
+    (recorded, records_) = coded(items["session"]) if kept else (session, sessions)
+    over = _runs(trial * many + cell)
+    runs = (
+        _runs(
+            packed(
+                [trial, session, recorded, cell], [int(trial.max(initial=0)) + 1, len(sessions), len(records_), many]
+            )
+        )
+        if kept
+        else over
+    )
+    columns = {name: items[name].to_numpy(float) for name in (value, "chance")} | {
+        "invalid": items["outcome"].eq("invalid").to_numpy(float)
     }
-    groups = _groups(parts, moved)
-    units = _units(parts, groups, keys)
-    unit: list[UnitName] = [units[key[:who]] for key in keys]
-    patterns = _patterns([part.patterns for part in parts], moved)
-    told_apart = np.ones(len(keys), bool)
+    (means, _), (chance, some), (invalid, _) = (_means(column, *runs) for column in columns.values())
+    first = runs.first
+    asked = np.diff(np.append(runs.starts, len(items)))
+    place = cell[first]
+    spans = [
+        (cell, many),
+        (person + 1, len(people) + 1),
+        (session + 1, len(sessions) + 1),
+        *([(recorded + 1, len(records_) + 1)] if kept else []),
+    ]
+    group, number = _numbered([codes[first] for codes, _ in spans], [size for _, size in spans])
+    at = first_rows(group, number)
+
+    def summed(of_trials: np.ndarray) -> np.ndarray:
+        return np.bincount(group, weights=of_trials, minlength=number)
+
+    groups_ = pd.DataFrame(
+        {
+            "cell": place[at],
+            "participant": _ranked(people, person[first][at]),
+            "session": _ranked(sessions, session[first][at]),
+            "recorded": _ranked(records_, recorded[first][at]),
+            "trials": np.bincount(group, minlength=number),
+            "total": summed(means),
+            "asked": summed(asked),
+            "invalid": summed(np.round(invalid * asked)),
+            "chances": summed(some.astype(float)).astype(np.int64),
+            "chance": summed(np.where(some, chance, 0.0)),
+        }
+    )
+    per_trial = _means(columns[value], *over)[0] if kept else means
+    patterns = patterns_of(trial[over.first], cell[over.first], per_trial)
+    trials_in = _sum(groups_["cell"], groups_["trials"], many)
     counts: dict[str, np.ndarray] = {
-        name: np.zeros(len(keys), np.int64) for name in ("n_trials", "n_items", "n_omitted", "n_invalid", "oracle")
+        "n_trials": np.where(told_apart, trials_in, 0).astype(np.int64),
+        "n_items": np.bincount(cell, minlength=many),
     }
-    for part, places in zip(parts, moved, strict=True):
-        np.logical_and.at(
-            told_apart, places, part.told_apart
-        )  # two cells of a part may be one, when everybody has got a name
-        for name, values in part.counts.items():
-            np.add.at(counts[name], places, values)
-    counts["oracle"] = counts["oracle"] > 0
-    counts["n_trials"] = np.where(told_apart, _sum(groups["cell"], groups["trials"], len(keys)), 0).astype(np.int64)
+    for name in ("omitted", "invalid"):
+        counts[f"n_{name}"] = np.bincount(cell[items["outcome"].eq(name).to_numpy()], minlength=many)
+    counts["oracle"] = np.bincount(cell[items["oracle"].to_numpy(bool)], minlength=many) > 0
+    return _in_units(
+        names, keys, len(who), groups_, patterns, _units(people_of, groups_, keys, len(who)), told_apart, counts
+    )
+
+
+def _in_units(
+    names: Sequence[str],
+    keys: Sequence[tuple[Any, ...]],
+    who: int,
+    groups_of_trials: pd.DataFrame,
+    patterns: Patterns,
+    units: Mapping[tuple[Any, ...], UnitName],
+    told_apart: np.ndarray,
+    counts: dict[str, np.ndarray],
+) -> Cells:
+    """Cells with the units of their answerers."""
+    unit: list[UnitName] = [units[key[:who]] for key in keys]
     values, ids, many = _split(patterns, len(keys))
     trials = [np.ones(len(one), np.int64) for one in values]
+    cell = groups_of_trials["cell"]
     with np.errstate(invalid="ignore"):
-        chance = _sum(groups["cell"], groups["chance"], len(keys)) / _sum(groups["cell"], groups["chances"], len(keys))
-    over_trials = {cell: (values[cell], ids[cell], many[cell]) for cell, kind in enumerate(unit) if kind == "wording"}
-    for cell in (cell for cell, kind in enumerate(unit) if kind != "trial"):
-        values[cell], ids[cell], trials[cell], chance[cell] = _of_people(groups[groups["cell"] == cell], unit[cell])
-        many[cell] = np.ones(len(ids[cell]), np.int64)
-    worst = _worst(groups, [key[:who] for key in keys])
+        chance = _sum(cell, groups_of_trials["chance"], len(keys)) / _sum(cell, groups_of_trials["chances"], len(keys))
+    over_trials = {
+        number: (values[number], ids[number], many[number]) for number, kind in enumerate(unit) if kind == "wording"
+    }
+    for number, kind in enumerate(unit):
+        if kind != "trial":
+            of_cell = groups_of_trials[cell == number]
+            values[number], ids[number], trials[number], chance[number] = _of_people(of_cell, kind)
+            many[number] = np.ones(len(ids[number]), np.int64)
+    frame = {name: pd.Series([key[at] for key in keys], dtype=object).infer_objects() for at, name in enumerate(names)}
+    worst = _worst(groups_of_trials, [key[:who] for key in keys])
     return Cells(
-        pd.DataFrame(columns, columns=list(names)),
+        pd.DataFrame(frame, columns=list(names)),
         values,
         ids,
         many,
@@ -406,6 +250,131 @@ def together(parts: Sequence[Sums]) -> Cells:
     )
 
 
+def _units(
+    answerers: frozenset[tuple[tuple[Any, ...], str, str]],
+    groups_of_trials: pd.DataFrame,
+    keys: Sequence[tuple[Any, ...]],
+    who: int,
+) -> dict[tuple[Any, ...], UnitName]:
+    """The units of each answerer. Sessions of one machine that have no cell in common are like one
+    session: nothing tells how much they differ."""
+    people: dict[tuple[Any, ...], set[str]] = {}
+    worded: set[tuple[Any, ...]] = set()
+    for answerer, participant, session in answerers:
+        people.setdefault(answerer, set()).update({participant} - {""})
+        worded |= {answerer} if session.startswith(WORDING) else set()
+    sessions = groups_of_trials.groupby("cell")["session"].nunique()
+    often = {keys[int(cell)][:who] for cell in sessions.index[sessions > 1]}
+    units: dict[tuple[Any, ...], UnitName] = {}
+    for answerer, persons in people.items():
+        if len(persons) > 1:
+            units[answerer] = "participant"
+        else:
+            several: UnitName = "wording" if answerer in worded else "session"
+            units[answerer] = several if not persons and answerer in often else "trial"
+    return units
+
+
+class _Runs(NamedTuple):
+    """Rows in an order in which those that are alike stand together; ``order`` is None where they
+    stand so already."""
+
+    order: np.ndarray | None
+    starts: np.ndarray
+
+    @property
+    def first(self) -> np.ndarray:
+        """The first row of each run."""
+        return self.starts if self.order is None else self.order[self.starts]
+
+
+def _runs(key: np.ndarray) -> _Runs:
+    order = None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
+    key = key if order is None else key[order]
+    return _Runs(order, np.flatnonzero(np.concatenate([np.ones(min(1, len(key)), bool), key[1:] != key[:-1]])))
+
+
+def patterns_of(unit: np.ndarray, cell: np.ndarray, value: np.ndarray, many: np.ndarray | None = None) -> Patterns:
+    """Group units by their values in the cells.
+
+    Parameters
+    ----------
+    unit : whole numbers, sorted; one entry for each cell in which a unit is, ordered by cell
+    cell, value : where, and what
+    many : for each unit, in the order of its number, how many alike it stands for; one each when
+        not given
+    """
+    if not len(unit):
+        return Patterns(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+    start = np.flatnonzero(np.concatenate([[True], unit[1:] != unit[:-1]]))
+    length = np.diff(np.append(start, len(unit)))
+    codes, distinct = pd.factorize(value)
+    entry = cell * len(distinct) + codes + 1  # 0: no further cell
+    room = int(entry.max()) + 1
+    number, names = pd.factorize(entry[start])
+    for place in range(1, int(length.max())):
+        there = length > place
+        following = np.zeros(len(start), np.int64)
+        following[there] = entry[start[there] + place]
+        number, names = pd.factorize(number * room + following)
+    total = np.bincount(number, weights=many, minlength=len(names)).astype(np.int64)
+    first = first_rows(number, len(names))
+    lengths = length[first]
+    at = np.repeat(start[first] - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+    return Patterns(np.repeat(np.arange(len(names)), lengths), cell[at], value[at], total)
+
+
+def _places(coded_columns: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.ndarray, tuple[tuple[Any, ...], ...]]:
+    """The cell of each row, and the place of each cell; cells are sorted by place, words after
+    numbers."""
+    cell, many = _numbered([code for code, _ in coded_columns], [len(values) for _, values in coded_columns], sort=True)
+    at = first_rows(cell, many)
+    columns = [[values[one] for one in code[at]] for code, values in coded_columns]
+    keys = [*zip(*columns, strict=True)] if columns else [()] * many
+    order = sorted(range(many), key=lambda number: [(isinstance(one, str), one) for one in keys[number]])
+    return np.argsort(order)[cell] if many else cell, tuple(keys[number] for number in order)
+
+
+def _numbered(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = False) -> tuple[np.ndarray, int]:
+    """Rows that are alike in some columns of codes: the number of each row's group, and how many
+    groups there are."""
+    code = packed(codes, sizes, sort=sort)
+    top = int(code.max(initial=-1)) + 1
+    if top > _COUNTED:
+        number, names = pd.factorize(code, sort=sort)
+        return number, len(names)
+    used = np.bincount(code, minlength=top) > 0
+    return (np.cumsum(used) - 1)[code], int(used.sum())
+
+
+def _means(values: np.ndarray, order: np.ndarray | None, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of each run of values, in some order, and whether it has one; missing values are
+    left out."""
+    if not len(starts):
+        return np.empty(0), np.empty(0, bool)
+    values = values if order is None else values[order]
+    length = np.diff(np.append(starts, len(values)))
+    there = ~np.isnan(values)
+    if there.all():
+        return np.add.reduceat(values, starts) / length, np.ones(len(starts), bool)
+    known = np.add.reduceat(there.astype(np.int64), starts)
+    with np.errstate(invalid="ignore"):
+        return np.add.reduceat(np.where(there, values, 0.0), starts) / known, known > 0
+
+
+def _answerers(items: pd.DataFrame, who: Sequence[str]) -> frozenset[tuple[tuple[Any, ...], str, str]]:
+    """Every answerer with each participant and session that its rows come from."""
+    session = UNIT_SESSION if UNIT_SESSION in items.columns else "session"
+    first = groups(items, [*who, "participant", session])[1]
+    columns = [items[name].iloc[first].astype(object).tolist() for name in (*who, "participant", session)]
+    return frozenset((tuple(row[:-2]), str(row[-2] or ""), str(row[-1] or "")) for row in zip(*columns, strict=True))
+
+
+def _ranked(names: Sequence[Any], codes: np.ndarray) -> np.ndarray:
+    """Names by their codes, as numbers in their order from 1; rows without one have the empty name."""
+    return pd.factorize(np.array([*map(str, names), ""], dtype=object)[codes], sort=True)[0] + 1
+
+
 def _worst(groups: pd.DataFrame, answerers: Sequence[tuple[Any, ...]]) -> np.ndarray:
     """Of each cell, the largest share of invalid answers in a session of its answerer."""
     known = {answerer: number for number, answerer in enumerate(dict.fromkeys(answerers))}
@@ -417,42 +386,6 @@ def _worst(groups: pd.DataFrame, answerers: Sequence[tuple[Any, ...]]) -> np.nda
     with np.errstate(invalid="ignore"):
         np.fmax.at(worst, of_sessions // room, np.bincount(session, invalid) / np.bincount(session, asked))
     return worst[number]
-
-
-def _units(
-    parts: Sequence[Sums], groups: pd.DataFrame, keys: Sequence[tuple[Any, ...]]
-) -> dict[tuple[Any, ...], UnitName]:
-    """The units of each answerer. Sessions of one machine that have no cell in common are like one
-    session: nothing tells how much they differ."""
-    people: dict[tuple[Any, ...], set[str]] = {}
-    worded: set[tuple[Any, ...]] = set()
-    for part in parts:
-        for answerer, participant, session in part.answerers:
-            people.setdefault(answerer, set()).update({participant} - {""})
-            worded |= {answerer} if session.startswith(WORDING) else set()
-    sessions = groups.loc[groups["session"] > 0].groupby("cell")["session"].nunique()
-    often = {keys[int(cell)][: parts[0].who] for cell in sessions.index[sessions > 1]}
-    units: dict[tuple[Any, ...], UnitName] = {}
-    for answerer, persons in people.items():
-        if len(persons) > 1:
-            units[answerer] = "participant"
-        else:
-            several: UnitName = "wording" if answerer in worded else "session"
-            units[answerer] = several if not persons and answerer in often else "trial"
-    return units
-
-
-_OF_GROUPS = ("participant", "session", "recorded", "trials", "total", "asked", "invalid", "chances", "chance")
-
-
-def _groups(parts: Sequence[Sums], moved: Sequence[np.ndarray]) -> pd.DataFrame:
-    """Groups of trials of all parts: ``cell``, numbers of ``participant`` and ``session``, and
-    their sums."""
-    table = pd.DataFrame({name: np.concatenate([getattr(part, name) for part in parts]) for name in _OF_GROUPS})
-    coded = {name: pd.factorize(table[name], sort=True)[0] + 1 for name in ("participant", "session", "recorded")}
-    return table.assign(
-        cell=np.concatenate([places[part.cell] for part, places in zip(parts, moved, strict=True)]), **coded
-    )
 
 
 def _of_people(groups: pd.DataFrame, unit: UnitName) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -474,18 +407,6 @@ def _of_people(groups: pd.DataFrame, unit: UnitName) -> tuple[np.ndarray, np.nda
         trials.to_numpy(np.int64),
         level,
     )
-
-
-def _patterns(parts: Sequence[Patterns], moved: Sequence[np.ndarray]) -> Patterns:
-    """The patterns of several parts as one list, each once; cells have new numbers."""
-    if len(parts) == 1 and (moved[0] == np.arange(len(moved[0]))).all():
-        return parts[0]
-    before = [0, *accumulate(len(part.many) for part in parts)]
-    pattern = np.concatenate([part.pattern + start for part, start in zip(parts, before, strict=False)])
-    cell = np.concatenate([places[part.cell] for part, places in zip(parts, moved, strict=True)])
-    value, many = np.concatenate([part.value for part in parts]), np.concatenate([part.many for part in parts])
-    order = np.lexsort([cell, pattern])
-    return patterns_of(pattern[order], cell[order], value[order], many)
 
 
 def _split(patterns: Patterns, cells: int) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:

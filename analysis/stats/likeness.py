@@ -22,7 +22,7 @@ from ..data.columns import plain_name
 from ..data.scoring import WHO, Scored
 from ..data.unread import testable
 from ..effects.conditions import question_of
-from ..means.cell_means import Cells, place_of, together, unit_means
+from ..means.cell_means import Cells, place_of, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
 from .agreement import MOST_ANSWERERS
 from .equivalence import MARGIN_COLUMNS, Margin, bayes_factor_of, judged, margin_of
@@ -99,7 +99,7 @@ def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensit
     except SpanLabError:
         return None
     rows = of.of_words(part, {words[0]}, {words[1]})
-    return of, together([of.sums(rows)[""]])
+    return of, of.cells(rows)[""]
 
 
 def _table(

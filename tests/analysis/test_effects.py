@@ -27,7 +27,7 @@ from spanlab.analysis.figure_catalogue import FIGURES
 from spanlab.analysis.figures.charts import draw, page
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of, panel_names
 from spanlab.analysis.means.bootstrap import estimate
-from spanlab.analysis.means.cell_means import Cells, Sums, unit_sums
+from spanlab.analysis.means.cell_means import Cells, unit_means
 from spanlab.core.errors import SpanLabError
 from spanlab.human_data import published
 from spanlab.paradigms import list_paradigms
@@ -689,8 +689,8 @@ class _Halved:
 
     value = "correct"
 
-    def sums(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Sums]:
-        return {"": unit_sums(scored, by, who=who)}
+    def cells(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> dict[str, Cells]:
+        return {"": unit_means(scored, by, who=who)}
 
     def table(self, cells: Mapping[str, Cells], *, level: float = 0.95) -> pd.DataFrame:
         means = averages_of(cells[""], level=level)

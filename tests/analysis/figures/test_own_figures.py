@@ -75,7 +75,6 @@ def test_a_figure_that_is_declared_is_everywhere(
     }
     assert run("figure", "answers_given", "data", "-o", "given.svg")[0] == 0
     assert "answers given" in (tmp_path / "given.svg").read_text(encoding="utf-8")
-    assert "needs all answers at once" in run("figure", "answers_given", "data", "--workers", "2")[2]
     # what a paradigm will have
     assert {"session_course", "answers_given"} <= {
         *prospects(spanlab.read_responses(next(Path("data").iterdir())), "cd").figures
@@ -160,9 +159,6 @@ def test_figures_of_another_package(repository: Path, tmp_path: Path) -> None:
     for name in ("session_course", "answers_given"):
         assert run("figure", name, "data", "-o", f"{name}.svg").returncode == 0
         assert (tmp_path / f"{name}.svg").stat().st_size > 5000
-    # in processes that help, too
-    assert run("figure", "session_course", "data", "-o", "far.svg", "--workers", "2").returncode == 0
-    assert (tmp_path / "far.svg").exists()
     # a package that cannot be loaded is named
     (site / "answers_given.py").write_text("import nothing_there\n", encoding="utf-8")
     said = run("figure", "answers_given", "data")
