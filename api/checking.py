@@ -82,6 +82,19 @@ def _how_long(paradigm: Paradigm) -> str:
     )
 
 
+def _proportions(paradigm: Paradigm) -> list[str]:
+    """Describe the proportions in which levels come, where they do not come equally often."""
+    combinations = paradigm.combinations()
+    once = sum(paradigm.weights(combinations))
+    weighted = [
+        f"{name} {' : '.join(f'{level} {weight}' for level, weight in zip(factor.levels, factor.weights, strict=True))}"
+        for name, factor in paradigm.factors.items()
+        if factor.weights
+    ]
+    exact = f"exact in every block of {once} trials, or a multiple of that; otherwise as near as can be"
+    return [f"proportions: {'; '.join(weighted)} ({exact})"] if weighted else []
+
+
 def _sounds(paradigm: Paradigm) -> list[str]:
     """Describe the number of sounds, and whether this computer can play them."""
     from ..stimuli.render.speaker import no_sound
@@ -142,7 +155,11 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     paradigm = load_paradigm(source)
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
     more = (
-        [_how_long(paradigm), *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences()]
+        [
+            _how_long(paradigm),
+            *_proportions(paradigm),
+            *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences(),
+        ]
         if details
         else []
     )

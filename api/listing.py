@@ -197,8 +197,10 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int
 
 def factors(data: Mapping[str, Any]) -> str:
     """The factors of a paradigm's file with their levels, in short."""
+    from ...paradigms.language.yaml_source import levels_of
+
     return "; ".join(
-        f"{name} {compact(levels)}" if isinstance(levels, list) else f"{name} random {compact(levels['random'])}"
+        f"{name} {'random ' if isinstance(levels, dict) and 'random' in levels else ''}{compact(levels_of(levels))}"
         for name, levels in data.get("factors", {}).items()
     )
 

@@ -14,8 +14,8 @@ from ..stimuli.kinds.files import refuse_sounds
 from ..stimuli.render.pixels import drawn, picture
 from ..stimuli.scene import CANVAS
 from .balance import BalanceError
-from .compile import compile_trial
-from .design import plan_session
+from .compile import PlannedTrial, compile_trial
+from .design import plan_session, staircase_rule
 from .identity import trial_seed
 from .language.diagnostics import in_order
 from .language.limits import MAX_WORK, work_done
@@ -142,13 +142,37 @@ def _check_designs(paradigm: Paradigm) -> None:
     for name, design in paradigm.designs.items():
         if isinstance(design, SessionDesign) and (design.adaptive is not None or design.chooses):
             try:
-                plan_session(paradigm, 0, design)
+                _climbable(paradigm, name, design, plan_session(paradigm, 0, design))
             except BalanceError as error:
                 raise ParadigmError(
                     [paradigm.reader.document.problem(("designs", name, error.key), error.why)]
                 ) from None
             except SpanLabError as error:
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name), str(error))]) from None
+
+
+def _climbable(paradigm: Paradigm, name: str, design: SessionDesign, planned: list[PlannedTrial]) -> None:
+    """Let somebody who is always right climb the stairs of an adaptive design.
+
+    Raises
+    ------
+    SpanLabError
+        when the trials end before the hardest level, or the first one has it already.
+    """
+    rule = design.adaptive
+    if rule is None or rule.rule == "span" or (record := staircase_rule(paradigm, name, planned)) is None:
+        return
+    stairs = record["stairs"]
+    way = len(stairs) - 1 - stairs.index(rule.start)
+    if way and way * rule.up_after < len(planned):
+        return
+    last = f"{rule.factor} = {stairs[-1]}, the last level in the file, which is taken for the hardest"
+    if not way:
+        raise SpanLabError(f"the staircase begins at {last}: write levels from easy to hard, and begin at an easy one")
+    raise SpanLabError(
+        f"somebody who is always right does not reach {last}, in {len(planned)} trials: begin further up, or plan more"
+        f" than {way * rule.up_after}"
+    )
 
 
 def _random_levels(

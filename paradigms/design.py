@@ -94,13 +94,16 @@ def plan_session(
     if design.adaptive is not None:
         return _adaptive(paradigm, seed, design, design.adaptive, levels or {}, combinations, trials)
     blocks = design.blocks if trials is None else 1
+    weights = paradigm.weights(combinations)
     if trials is None:
-        shares = [design.repetitions] * len(combinations)
+        shares = [design.repetitions * weight for weight in weights]
     else:
-        # The remainder goes to combinations drawn at random, so that none is favoured over many
-        # sessions.
-        lucky = set(random.permutation(len(combinations))[: trials % len(combinations)])
-        shares = [trials // len(combinations) + (n in lucky) for n in range(len(combinations))]
+        # What is left goes to the combinations that lack most of their share; among equals it is
+        # drawn, so that none is favoured over many sessions.
+        shares = [trials * weight // sum(weights) for weight in weights]
+        lacking = sorted(random.permutation(len(weights)), key=lambda n: -(trials * weights[n] % sum(weights)))
+        for n in lacking[: trials - sum(shares)]:
+            shares[n] += 1
     many = sum(shares) * blocks
     if many > MAX_SESSION_TRIALS:
         raise SpanLabError(f"{paradigm.name}: a session of {many} trials; at most {MAX_SESSION_TRIALS} are possible")
@@ -139,11 +142,11 @@ def _adaptive(
             f"{paradigm.name}: this design is adaptive and chooses {adaptive.factor} itself: leave out --set"
             f" {adaptive.factor}"
         )
-    others, stairs = _stairs_of(combinations, adaptive, paradigm.name)
+    others, stairs = _stairs_of(paradigm, combinations, adaptive)
     many = (
         adaptive.trials
         if adaptive.rule == "staircase"
-        else adaptive.lists * sum(level >= adaptive.start for level in stairs)
+        else adaptive.lists * (len(stairs) - stairs.index(adaptive.start))
     )
     random = stream(paradigm.name, seed, "design")
     first = {**others, adaptive.factor: adaptive.start}
@@ -185,7 +188,7 @@ def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTri
         )
     assert isinstance(chosen, SessionDesign)
     fixed = {name: level for name, level in planned[0].levels.items() if name != adaptive.factor}
-    _, stairs = _stairs_of(combinations_of(paradigm, chosen, fixed), adaptive, paradigm.name)
+    _, stairs = _stairs_of(paradigm, combinations_of(paradigm, chosen, fixed), adaptive)
     return adaptive.to_record(len(planned), stairs)
 
 
@@ -204,6 +207,8 @@ def plan_practice(
     if practice is None:
         return []
     combinations = paradigm.combinations(practice.factors) if levels is None else levels
+    weighted = zip(combinations, paradigm.weights(combinations), strict=True)
+    combinations = [combination for combination, weight in weighted for _ in range(weight)]
     random = stream(paradigm.name, seed, f"practice:{round_}")
     start = (round_ - 1) * practice.trials
     chosen = [combinations[int(random.randint(len(combinations)))] for _ in range(practice.trials)]
@@ -374,14 +379,14 @@ def _interval(design: SessionDesign, random: np.random.RandomState) -> float:
 
 
 def _stairs_of(
-    combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, name: str
+    paradigm: Paradigm, combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive
 ) -> tuple[dict[str, Any], list[int | float]]:
-    """Return the factors that stay the same in all trials, and the levels in use, the lowest first.
+    """Return the factors that stay the same in all trials, and the levels in use, from easy to hard:
+    in the order of the file.
 
     Parameters
     ----------
     combinations : of factor levels that the design leaves
-    name : of the paradigm
 
     Raises
     ------
@@ -389,7 +394,7 @@ def _stairs_of(
         when another factor has several levels, a level is not a number, or the first trial's is not
         in use.
     """
-    factor = adaptive.factor
+    name, factor = paradigm.name, adaptive.factor
     several = [
         other
         for other in combinations[0]
@@ -400,14 +405,12 @@ def _stairs_of(
             f"{name}: an adaptive design moves one factor ({factor}), so {listed(several)} must have one level: give it"
             " in the design, or by --set"
         )
-    levels = {combination[factor] for combination in combinations}
-    if any(isinstance(level, bool) or not isinstance(level, (int, float)) for level in levels):
+    in_use = [combination[factor] for combination in combinations]
+    stairs = [level for level in paradigm.factors[factor].levels if same_level(level, in_use) is not None]
+    if any(isinstance(level, bool) or not isinstance(level, (int, float)) for level in stairs):
         raise SpanLabError(
-            f"{name}: the levels of an adaptive factor are numbers; those of {factor} are"
-            f" {listed(sorted(map(str, levels)))}"
+            f"{name}: the levels of an adaptive factor are numbers; those of {factor} are {listed(stairs)}"
         )
-    low, high = adaptive.least, adaptive.most
-    stairs = sorted(level for level in levels if (low is None or level >= low) and (high is None or level <= high))
     if adaptive.start not in stairs:
         raise SpanLabError(
             f"{name}: an adaptive design begins at one of the levels in use ({listed(stairs) or 'none'}); found"

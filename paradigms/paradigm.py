@@ -19,9 +19,20 @@ from .language.diagnostics import in_order, listed, show
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .language.own_files import find_files, recorded_files, with_files
-from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, Quiz, SessionDesign, Source
+from .language.schema import (
+    ANSWER,
+    Adaptive,
+    DatasetDesign,
+    Example,
+    Head,
+    Practice,
+    Quiz,
+    RandomFactor,
+    SessionDesign,
+    Source,
+)
 from .language.timeline import Node, read_timeline
-from .language.yaml_source import Document, YamlPath, titled
+from .language.yaml_source import Document, YamlPath, levels_of, titled
 from .library import locate, resolve
 from .network_view import NetworkView
 from .samplers import SAMPLERS, Sampler
@@ -40,10 +51,19 @@ _RESERVED = (*COUNTERS, "generator", FOR_PEOPLE, *FUNCTIONS, *LITERALS)
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor with its levels; ``crossed`` with the others, or drawn at ``random`` for each trial."""
+    """A factor with its levels; ``crossed`` with the others, or drawn at ``random`` for each trial.
+    The levels of a crossed factor come equally often, or in the proportions of their ``weights``."""
 
     levels: tuple[Any, ...]
     mode: Literal["crossed", "random"]
+    weights: tuple[int, ...] = ()
+
+    @classmethod
+    def read(cls, value: list[Any] | dict[str, int] | RandomFactor) -> Factor:
+        """The factor of a validated file."""
+        if isinstance(value, RandomFactor):
+            return cls(tuple(value.random), "random")
+        return cls(tuple(levels_of(value)), "crossed", tuple(value.values()) if isinstance(value, dict) else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +165,21 @@ class Paradigm:
                 " some factors random"
             )
         return [dict(zip(crossed, levels, strict=True)) for levels in itertools.product(*crossed.values())]
+
+    def weights(self, combinations: Sequence[Mapping[str, Any]]) -> list[int]:
+        """How often each combination of levels comes, in the smallest whole numbers with the file's
+        proportions: all 1 where no factor has weights."""
+        weighted = {
+            name: dict(zip(factor.levels, factor.weights, strict=True))
+            for name, factor in self.factors.items()
+            if factor.weights
+        }
+        weights = [
+            math.prod(of_level[levels[name]] for name, of_level in weighted.items() if name in levels)
+            for levels in combinations
+        ]
+        common = math.gcd(*weights)
+        return [weight // common for weight in weights]
 
     def instructions_in(self, language: str, levels: Mapping[str, Any], for_people: bool = False) -> str:
         """The instructions in a language, for the levels of a trial, as machines or people read
@@ -268,7 +303,7 @@ def build_paradigm(document: Document) -> Paradigm:
     reader.factors = frozenset(raw_factors)
     for name, levels in raw_factors.items():
         _check_name(reader, ("factors", name), name, set())
-        for n, level in enumerate(levels if isinstance(levels, list) else ()):
+        for n, level in enumerate(levels_of(levels)):
             if name in COLUMN_FACTORS and not is_whole(level):
                 reader.report(("factors", name, n), f"the levels of {name} are whole numbers; found {show(level)}")
     draws = _read_draws(reader, data.get("draw"), variables)
@@ -315,10 +350,7 @@ def build_paradigm(document: Document) -> Paradigm:
         titles={"en": head.title} if isinstance(head.title, str) else head.title,
         hash=digest(data),
         data=data,
-        factors={
-            name: Factor(tuple(value), "crossed") if isinstance(value, list) else Factor(tuple(value.random), "random")
-            for name, value in head.factors.items()
-        },
+        factors={name: Factor.read(value) for name, value in head.factors.items()},
         draws=draws,
         timeline=timeline,
         instructions=instructions,
@@ -385,7 +417,7 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
             if name not in factors:
                 reader.report((*path, name), f"there is no factor '{name}'{nearest(name, factors)}")
                 continue
-            levels_of_factor = factors[name] if isinstance(factors[name], list) else factors[name].get("random", [])
+            levels_of_factor = levels_of(factors[name])
             for level in value if isinstance(value, list) else [value]:
                 if same_level(level, levels_of_factor) is None:
                     reader.report(
@@ -404,9 +436,8 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
         levels((*path, "hold_out"), design.hold_out)
         if isinstance(design, SessionDesign) and design.adaptive is not None:
             stair: Adaptive = design.adaptive
-            ends = {key: value for key in ("start", "least", "most") if (value := getattr(stair, key)) is not None}
-            for key, level in ends.items() if stair.factor in factors else [("factor", None)]:
-                levels((*path, "adaptive", key), {stair.factor: level})
+            key = "start" if stair.factor in factors else "factor"
+            levels((*path, "adaptive", key), {stair.factor: stair.start})
         if isinstance(design, SessionDesign):
             _check_balance(reader, path, design, factors, asking)
         for key in ("blocked_by", "per", "hold_out"):
@@ -415,7 +446,7 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
                 if factor not in factors:
                     if key != "hold_out":
                         reader.report((*path, key), f"there is no factor '{factor}'{nearest(factor, factors)}")
-                elif isinstance(factors[factor], dict) and factor not in design.factors:
+                elif isinstance(factors[factor], dict) and "random" in factors[factor] and factor not in design.factors:
                     reader.report(
                         (*path, key),
                         f"'{factor}' is drawn at random for each trial; give its levels under 'factors' here to cross"

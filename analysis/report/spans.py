@@ -136,7 +136,7 @@ def _note(one: SpanFacts, over: bool) -> str:
     return (
         f"{turns}, too few for an estimate"
         if one.result["span"] is None
-        else turns + (f", {plural(at_highest, 'trial')} at the highest level" if at_highest else "")
+        else turns + (f", {plural(at_highest, 'trial')} at the hardest level" if at_highest else "")
     )
 
 

@@ -21,6 +21,7 @@ from ...core.registry import StrictModel
 from ..network_view import NetworkView
 from ..triggers import Triggers
 from .limits import MAX_DRAWS, MAX_FACTORS
+from .yaml_source import levels_of
 
 #: what stands for the correct answers in designs
 ANSWER = "answer"
@@ -34,12 +35,24 @@ def _distinct(levels: list[Any]) -> list[Any]:
     values: set[tuple[bool, Any]] = set()
     for level in levels:
         if (isinstance(level, bool), level) in values:
-            raise ValueError(f"the level {level!r} occurs twice")
+            raise ValueError(
+                f"the level {level!r} occurs twice; to have it more often than others, give weights, such as"
+                f" {{{level}: 2, ...}}"
+            )
         values.add((isinstance(level, bool), level))
     return levels
 
 
 Levels = Annotated[list[Scalar], Field(min_length=1), AfterValidator(_distinct)]
+
+
+def _weighted(weights: dict[str, int]) -> dict[str, int]:
+    _distinct(levels_of(weights))
+    return weights
+
+
+#: levels in these proportions
+Weights = Annotated[dict[str, Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1), AfterValidator(_weighted)]
 Milliseconds = Annotated[float, Field(gt=0, le=86_400_000)]
 
 
@@ -177,14 +190,17 @@ class Adaptive(StrictModel):
         ),
     )
     factor: str = Field(
-        description="the factor, such as list_length; its levels in use, in order, are the steps of the staircase"
+        description=(
+            "the factor, such as list_length; its levels in use, from easy to hard in the order of the file, are the"
+            " steps of the staircase"
+        )
     )
     start: StrictInt | StrictFloat = Field(description="level of the first trial")
     up_after: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=2, description="number of correct trials in a row after which the level goes up"
+        default=2, description="number of correct trials in a row after which the next level follows"
     )
     down_after: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=1, description="number of other trials in a row after which the level goes down"
+        default=1, description="number of other trials in a row after which the level before follows"
     )
     lists: Annotated[int, Field(ge=1, le=20)] = Field(
         default=2, description="of the rule span: number of trials at each level"
@@ -202,8 +218,6 @@ class Adaptive(StrictModel):
     reversals: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="number of reversals after which the session ends"
     )
-    least: StrictInt | StrictFloat | None = Field(default=None, description="lowest level in use")
-    most: StrictInt | StrictFloat | None = Field(default=None, description="highest level in use")
     share: Annotated[float, Field(gt=0, le=1)] = Field(
         default=1, description="proportion of items that must be right for a trial to count as correct"
     )
@@ -386,7 +400,7 @@ class Head(StrictModel):
     domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")
     functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
     characteristics: list[str] = Field(default_factory=list, description="characteristics of memory that it measures")
-    factors: Annotated[dict[str, Levels | RandomFactor], Field(max_length=MAX_FACTORS)] = Field(
+    factors: Annotated[dict[str, Levels | RandomFactor | Weights], Field(max_length=MAX_FACTORS)] = Field(
         default_factory=dict, description="factors and their levels"
     )
     draw: Annotated[dict[str, Any], Field(max_length=MAX_DRAWS)] = Field(

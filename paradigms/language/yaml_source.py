@@ -156,6 +156,14 @@ def scalar(text: str) -> Any:
     return text
 
 
+def levels_of(factor: Any) -> list[Any]:
+    """The levels of a factor as it stands in the file: in a list, at random, or with weights."""
+    if isinstance(factor, dict):
+        random = factor.get("random")
+        return random if isinstance(random, list) else [scalar(level) for level in factor]
+    return factor if isinstance(factor, list) else []
+
+
 class _Reader:
     """Builds values from parse events, keeping lines. Its own stack limits make hostile nesting
     harmless."""

@@ -53,7 +53,7 @@ class StaircasePlan(TypedDict):
     """the rule of an adaptive session"""
 
     factor: Annotated[str, Holds("the factor that the staircase varies")]
-    stairs: Annotated[list[Any], Holds("its levels, in ascending order")]
+    stairs: Annotated[list[Any], Holds("its levels, from easy to hard")]
     start: Annotated[float, Holds("the level of the first trial")]
     share: Annotated[float, Holds("the proportion of items that must be right for a trial to count as correct")]
     up_after: NotRequired[

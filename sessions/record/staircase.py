@@ -35,7 +35,7 @@ class StaircaseRule:
     Parameters
     ----------
     factor : whose levels are the stairs
-    stairs : the levels, the lowest first
+    stairs : the levels, from easy to hard
     start : the first trial's
     up_after, down_after : so many correct, or other, trials in a row lead to the next level, or the
         one before
@@ -154,7 +154,7 @@ class Staircase:
             "reversals": list(self.turned_at),
             "trials": len(self.levels),
             "correct_trials": sum(self.correct),
-            "highest_reached": max(self.levels, default=None),
+            "highest_reached": max(self.levels, key=self.rule.stairs.index, default=None),
             "at_limit": {
                 "lowest": self.levels.count(self.rule.stairs[0]),
                 "highest": self.levels.count(self.rule.stairs[-1]),

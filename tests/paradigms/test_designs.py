@@ -245,3 +245,73 @@ def test_without_a_design_a_session_is_planned_as_the_command_line_plans_it(tmp_
     assert len(plan_session(bare, 5)) == 6
     with pytest.raises(SpanLabError, match="no design 'al'; did you mean 'all'"):
         plan_session(paradigm, 5, "al")
+
+
+KINDS = ("AX", "AY", "BX", "BY")
+WEIGHTED = "kind: {AX: 70, AY: 10, BX: 10, BY: 10}\ndelay: {1: 2, 5: 2}"
+
+
+def weighted(folder: Path, design: str, more: str = "") -> Paradigm:
+    return load(folder, text(factors=WEIGHTED, more=f"designs: {{human: {design}}}\n{more}"))
+
+
+def test_levels_with_weights_come_in_their_proportions_in_every_block(tmp_path: Path) -> None:
+    paradigm = weighted(tmp_path, "{repetitions: 2, blocks: 3}")
+    plan = plan_session(paradigm, 3)
+    assert len(plan) == 3 * 2 * 20
+    for block in (1, 2, 3):
+        cells = Counter((one.levels["kind"], one.levels["delay"]) for one in plan if one.block == block)
+        assert cells == {
+            (kind, delay): 14 if kind == "AX" else 2 for kind in ("AX", "AY", "BX", "BY") for delay in (1, 5)
+        }
+    by_delay = plan_session(weighted(tmp_path, "{blocked_by: [delay]}"), 3)
+    assert [{one.levels["delay"] for one in by_delay if one.block == block} for block in (1, 2)] in (
+        [{1}, {5}],
+        [{5}, {1}],
+    )
+    for block in (1, 2):
+        kinds = Counter(one.levels["kind"] for one in by_delay if one.block == block)
+        assert kinds == {"AX": 7, "AY": 1, "BX": 1, "BY": 1}
+
+
+@pytest.mark.parametrize("trials", [1, 3, 7, 10, 19, 24, 55])
+def test_small_sessions_come_as_near_to_the_proportions_as_can_be(tmp_path: Path, trials: int) -> None:
+    paradigm = weighted(tmp_path, "{}")
+    for seed in range(5):
+        plan = plan_session(paradigm, seed, trials=trials)
+        counts = Counter((one.levels["kind"], one.levels["delay"]) for one in plan)
+        assert len(plan) == trials
+        for kind in KINDS:
+            for delay in (1, 5):
+                assert abs(counts[kind, delay] - trials * (7 if kind == "AX" else 1) / 20) < 1
+
+
+def test_practice_keeps_to_the_proportions(tmp_path: Path) -> None:
+    paradigm = weighted(tmp_path, "{}", "practice: {trials: 400}")
+    kinds = Counter(one.levels["kind"] for one in plan_practice(paradigm, 1))
+    assert 0.62 < kinds["AX"] / 400 < 0.78
+
+
+def test_a_level_that_occurs_twice_names_the_way(tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match=r"'AX' occurs twice; to have it more often .* \{AX: 2, \.\.\.\}"):
+        load(tmp_path, text(factors="kind: [AX, AX, AY]"))
+    with pytest.raises(SpanLabError, match="a number from 1"):
+        load(tmp_path, text(factors="kind: {AX: 0, AY: 1}"))
+    with pytest.raises(SpanLabError, match="is not a level of 'kind'"):
+        weighted(tmp_path, "{factors: {kind: [AZ]}}")
+
+
+def test_answers_are_balanced_where_levels_have_weights(tmp_path: Path) -> None:
+    ask = "ask: {choice: {options: [L, R]}, answer: =side}"
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "paradigm: mine\nversion: 1\ntitle: Mine\nfactors: {kind: {A: 3, B: 1}}\n"
+        "draw: {side: {one_of: {of: [L, R]}}}\n"
+        f"timeline:\n  - phase: probe\n    show: {{blank: {{}}}}\n    {ask}\ninstructions: {{en: x}}\n"
+        "designs: {human: {repetitions: 8, balance: [answer]}}\n",
+        encoding="utf-8",
+    )
+    paradigm = load_paradigm(file)
+    trials = [one.compile(paradigm, "corrected") for one in plan_session(paradigm, 2)]
+    counts = Counter((one.levels["kind"], one.steps[0].truth.answer) for one in trials)
+    assert counts == {("A", "L"): 12, ("A", "R"): 12, ("B", "L"): 4, ("B", "R"): 4}

@@ -29,6 +29,7 @@ from spanlab.core.agent_kinds import IDEAL, SIMULATED, AgentKind
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_session, session_design
 from spanlab.paradigms.checking import check_paradigm
+from spanlab.paradigms.design import staircase_rule
 from spanlab.paradigms.responses import SerialOrder
 from spanlab.sessions import (
     Request,
@@ -291,13 +292,38 @@ def test_a_record_that_contradicts_the_staircase_is_damaged(tmp_path: Path, vsr:
         trials_left(read_session(session.folder), read_events(session.folder))
 
 
+def test_stairs_lead_from_easy_to_hard_in_the_order_of_the_file(tmp_path: Path) -> None:
+    """Where a smaller level is harder, who is right goes down to it."""
+    (tmp_path / "fine.yaml").write_text(
+        "paradigm: fine\nversion: 1\ntitle: Fine\nfactors: {difference: [32, 16, 8, 4, 2, 1]}\n"
+        "draw: {side: {one_of: {of: [left, right]}}}\n"
+        "timeline:\n  - phase: probe\n    show: {blank: {}}\n"
+        "    ask: {choice: {options: [left, right]}, answer: =side}\n"
+        "instructions: {en: Which side?}\n"
+        "designs: {human: {adaptive: {factor: difference, start: 16, trials: 30}}}\n",
+        encoding="utf-8",
+    )
+    paradigm = load_paradigm(tmp_path / "fine.yaml")
+    planned = staircase_rule(paradigm, "human", plan_session(paradigm, 1))
+    assert planned is not None
+    assert planned["stairs"] == [32, 16, 8, 4, 2, 1]
+    for right, last in ((True, 1), (False, 32)):
+        staircase = Staircase.begin(StaircaseRule.read(planned))  # type: ignore[arg-type]
+        while not staircase.over:
+            staircase.take(right)
+        assert staircase.level == last
+        assert staircase.summary()["highest_reached"] == (1 if right else 16)
+    assert "is fine" in check_paradigm(tmp_path / "fine.yaml")
+
+
 @pytest.mark.parametrize(
     ("design", "message"),
     [
         ("{adaptive: {factor: list_lenght, start: 3}}", "no factor 'list_lenght'; did you mean 'list_length'"),
         ("{adaptive: {factor: list_length, start: 11}}", "11 is not a level of 'list_length'"),
-        ("{adaptive: {factor: list_length, start: 3, most: 1}}", "1 is not a level"),
-        ("{adaptive: {factor: list_length, start: 5, most: 4}}", "begins at one of the levels in use"),
+        ("{factors: {list_length: [2, 3, 4]}, adaptive: {factor: list_length, start: 5}}", "one of the levels in use"),
+        ("{adaptive: {factor: list_length, start: 9}}", "begins at list_length = 9, the last level in the file"),
+        ("{adaptive: {factor: list_length, start: 3, trials: 12}}", "does not reach list_length = 9.* more than 12"),
         ("{adaptive: {factor: list_length, start: 3}, repetitions: 2, blocks: 3}", "leave out repetitions, blocks"),
         ("{adaptive: {factor: list_length}}", "'start' is missing"),
         ("{adaptive: {factor: list_length, start: 3, up: 2}}", "unknown key 'up'"),
