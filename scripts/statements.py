@@ -1,5 +1,5 @@
 """Counts the statements of the package, room by room: in the syntax tree, docstrings apart; tests,
-benchmarks, scripts and examples do not count.
+benchmarks, scripts and examples do not count. Lines of JavaScript, CSS and HTML that are written by hand, without blank ones.
 
 python scripts/statements.py [FOLDER]             of this repository when no other copy of it is named
 python scripts/statements.py --large [FOLDER]     functions of more than 50 lines, and classes of more than 14 attributes: what is hard to hold in the head
@@ -28,6 +28,8 @@ NOT_COUNTED = {
     "setup.py",
 }
 EXTENSIONS = "extensions"
+#: files of pages by their endings: a template is one of HTML
+PAGES = {".js", ".ts", ".css", ".html", ".jinja"}
 
 
 #: beyond these, a function or a class is in the list of large ones
@@ -57,6 +59,16 @@ def modules(root: Path) -> list[Path]:
     files = [*root.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))]
     named = (path.relative_to(root) for path in files if path.name not in NOT_COUNTED)
     return sorted(path for path in named if path.parts[0] != EXTENSIONS or not {"tests", "conftest.py"} & {*path.parts})
+
+
+def page_lines(root: Path) -> Counter[str]:
+    """The lines of JavaScript, CSS and HTML of the package, kind by kind."""
+    lines: Counter[str] = Counter()
+    for path in root.rglob("*"):
+        parts = path.relative_to(root).parts
+        if path.suffix in PAGES and not NOT_COUNTED & {*parts} and not any(part.startswith(".") for part in parts):
+            lines[path.suffix] += sum(bool(line.strip()) for line in path.read_text(encoding="utf-8").splitlines())
+    return lines
 
 
 def by_room(root: Path) -> Counter[str]:
@@ -116,6 +128,10 @@ def main() -> int:
     for room, count in sorted(rooms.items()):
         print(f"{count:7,}  {room}")
     outside = sum(count for room, count in rooms.items() if room.partition("/")[0] == EXTENSIONS)
+    lines = page_lines(root)
+    print(
+        f"{lines.total():7,}  lines of pages: {', '.join(f'{count:,} {kind}' for kind, count in sorted(lines.items()))}"
+    )
     print(
         f"{rooms.total():7,}  in {len(modules(root))} files: {rooms.total() - outside:,} in the core, {outside:,} in"
         " extensions"

@@ -7,7 +7,6 @@ import json
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import spanlab
 from spanlab.core import SpanLabError
+from spanlab.core.kit import page_files
 from spanlab.core.locale import sentences
 from spanlab.paradigms import load_paradigm
 
@@ -39,7 +39,6 @@ from .reports import KINDS, SANDBOX, Report, Reports
 
 #: sessions on a page of the list, and on the first page
 _ON_PAGE, _NEWEST = 100, 8
-_KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".ttf": "font/ttf"}
 
 
 class AppPages:
@@ -59,7 +58,7 @@ class AppPages:
         self._texts = {
             key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")
         }
-        self._files = _files()
+        self._files = page_files("spanlab.extensions.app")
         self._environment = jinja2.Environment(
             autoescape=True,
             undefined=jinja2.StrictUndefined,
@@ -334,9 +333,10 @@ class AppPages:
     async def file(self, request: Request) -> Response:
         """Styles, scripts and letters."""
         name = str(request.path_params["file"])
-        if name not in self._files:
+        if name not in self._files or name.endswith(".html"):
             raise MissingError
-        return Response(self._files[name], media_type=_KINDS[name[name.rfind(".") :]])
+        content, media_type = self._files[name]
+        return Response(content, media_type=media_type)
 
     # -- buttons -----------------------------------------------------------------------------------
 
@@ -497,17 +497,6 @@ async def _asked(request: Request) -> dict[str, Any]:
     if not isinstance(asked, dict):
         raise SpanLabError("a page of the app asks in JSON")
     return asked
-
-
-@cache
-def _files() -> dict[str, bytes]:
-    folders = (files("spanlab.extensions.app") / "page", files("spanlab.stimuli.render") / "fonts")
-    return {
-        path.name: path.read_bytes()
-        for folder in folders
-        for path in folder.iterdir()
-        if path.name[path.name.rfind(".") :] in _KINDS
-    }
 
 
 def _template(name: str) -> str:

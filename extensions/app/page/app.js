@@ -1,6 +1,8 @@
 // @ts-check
 // The wall's filters, the player, what the buttons start, and curves that grow.
 
+import { button, element } from "./kit.js";
+
 /** @template {Element} T @param {string} name @param {new () => T} kind @returns {T} */
 function part(name, kind) {
   const found = document.querySelector(name);
@@ -165,11 +167,7 @@ function estimating(paradigm) {
 }
 
 /** @param {string} text */
-function item(text) {
-  const line = document.createElement("li");
-  line.textContent = text;
-  return line;
-}
+const item = (text) => element("li", {}, text);
 
 /** A drawing as a part of the page; null where there is none. @param {string} address @returns {Promise<Element | null>} */
 async function drawn(address) {
@@ -186,21 +184,12 @@ function watching(paradigm) {
   /** @type {Set<string>} */
   const opened = new Set();
 
-  const cell = (/** @type {string | Node} */ content, kind = "") => {
-    const made = document.createElement("td");
-    made.className = kind;
-    made.append(content);
-    return made;
-  };
+  const cell = (/** @type {string | Node} */ content, kind = "") => element("td", { class: kind }, content);
   const drawSessions = (/** @type {any[]} */ sessions) => {
     rows.replaceChildren(...sessions.map((session) => {
-      const row = document.createElement("tr"), who = document.createElement("th"), link = document.createElement("a");
-      who.scope = "row";
-      who.textContent = session.who;
-      link.href = `/sessions/${session.path.split("/").map(encodeURIComponent).join("/")}/trials/1`;
-      link.textContent = session.session;
-      row.append(who, cell(`${session.done} / ${session.planned}`, "number"), cell(session.right, "number beside"), cell(session.done ? link : session.session));
-      return row;
+      const link = element("a", { href: `/sessions/${session.path.split("/").map(encodeURIComponent).join("/")}/trials/1` }, session.session);
+      const who = element("th", { scope: "row" }, session.who);
+      return element("tr", {}, who, cell(`${session.done} / ${session.planned}`, "number"), cell(session.right, "number beside"), cell(session.done ? link : session.session));
     }));
     progress.hidden = !sessions.length;
     none.hidden = !!sessions.length;
@@ -211,33 +200,13 @@ function watching(paradigm) {
   };
   const drawJobs = (/** @type {any[]} */ started) => {
     jobs.replaceChildren(...started.map((job) => {
-      const line = document.createElement("li"), code = document.createElement("code"), name = document.createElement("strong");
-      name.textContent = jobs.dataset[job.state] || job.state;
-      code.textContent = job.command;
-      line.append(name, " ", code);
-      if (job.address) {
-        const open = document.createElement("a");
-        open.href = job.address;
-        open.target = "_blank";
-        open.rel = "noopener";
-        open.className = "button";
-        open.textContent = jobs.dataset.open || "";
-        line.append(" ", open);
-      }
-      if (job.state === "runs") {
-        const stop = document.createElement("button");
-        stop.type = "button";
-        stop.textContent = jobs.dataset.stop || "";
-        stop.addEventListener("click", () => void send(`/jobs/${job.name}/stop`, {}).then(look));
-        line.append(" ", stop);
-      }
+      const line = element("li", {}, element("strong", {}, jobs.dataset[job.state] || job.state), " ", element("code", {}, job.command));
+      if (job.address) line.append(" ", element("a", { href: job.address, target: "_blank", rel: "noopener", class: "button" }, jobs.dataset.open || ""));
+      if (job.state === "runs") line.append(" ", button(jobs.dataset.stop || "", () => void send(`/jobs/${job.name}/stop`, {}).then(look)));
       if (job.printed) {
-        const details = document.createElement("details"), summary = document.createElement("summary"), text = document.createElement("pre");
-        summary.textContent = jobs.dataset.printed || "";
-        text.textContent = job.printed;
+        const details = /** @type {HTMLDetailsElement} */ (element("details", {}, element("summary", {}, jobs.dataset.printed || ""), element("pre", {}, job.printed)));
         details.open = opened.has(job.name) || job.state === "failed";
         details.addEventListener("toggle", () => { if (details.open) opened.add(job.name); else opened.delete(job.name); });
-        details.append(summary, text);
         line.append(details);
       }
       return line;

@@ -4,6 +4,9 @@ strangers; and what a page cannot do is refused at start."""
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,10 @@ from starlette.websockets import WebSocketDisconnect
 
 from spanlab.agents.base import WindowAgent
 from spanlab.core.errors import SpanLabError
+from spanlab.core.kit import page_files
 from spanlab.core.locale import sentence
 from spanlab.extensions.browser.participant.agent import check_answerable_at_page
+from spanlab.extensions.browser.visits.board import MonitorBoard
 from spanlab.extensions.browser.visits.offers import ParadigmOffer, StudyOffer
 from spanlab.extensions.browser.visits.server import make_app
 from spanlab.extensions.browser.visits.visits import VisitDesk
@@ -85,6 +90,25 @@ def test_every_reply_forbids_what_the_page_does_not_need(tmp_path: Path) -> None
     )
     assert "http://" not in page
     assert "https://" not in page
+
+
+def test_participants_reach_these_routes_and_no_others_and_nothing_of_the_app(tmp_path: Path) -> None:
+    board = MonitorBoard(desk := desk_for(tmp_path))
+    routes = {route.path for route in make_app(desk, board).routes}  # type: ignore[attr-defined]
+    participants = {"/", "/start", "/favicon.ico", "/page/{name}", "/frame/{secret}/{name}.png", "/visit"}
+    assert routes == participants | {"/monitor", "/monitor/now"}
+    page, monitor = (
+        {path.name for path in (files(f"spanlab.extensions.browser.{room}") / "page").iterdir()}
+        for room in ("participant", "visits")
+    )
+    served = set(page_files("spanlab.extensions.browser.participant", "spanlab.extensions.browser.visits"))
+    assert served == {
+        *(name for name in page | monitor if not name.endswith(".d.ts")),
+        *("kit.css", "kit.js", "OpenSans-Regular.ttf", "OpenSans-SemiBold.ttf"),
+    }
+    loads = "import sys, spanlab.extensions.browser.visits.serving; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in loaded if name.startswith("spanlab.extensions.app.") or name.startswith("jinja2")] == []
 
 
 def test_strangers_are_not_let_in(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +20,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from spanlab.core import SpanLabError
+from spanlab.core.kit import page_files
 from spanlab.core.locale import sentence
 
 from ..participant.channel import BEAT_S, REPLACED, TooMuchError
@@ -37,12 +37,6 @@ _MOST_MESSAGES, _MOST_TEXT, _WITHIN_S = 2_500, 4 * 2**20, 10.0
 #: a page says who it is within so many seconds
 _HELLO_S = 15.0
 
-_KINDS = {
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".ttf": "font/ttf",
-}
 _SAFE = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self';"
@@ -56,21 +50,6 @@ _SAFE = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
 }
-
-
-def page_files() -> dict[str, bytes]:
-    """The files of the pages, by their names."""
-    folders = (
-        files("spanlab.extensions.browser.participant") / "page",
-        files("spanlab.extensions.browser.visits") / "page",
-        files("spanlab.stimuli.render") / "fonts",
-    )
-    return {
-        path.name: path.read_bytes()
-        for folder in folders
-        for path in folder.iterdir()
-        if path.name[path.name.rfind(".") :] in _KINDS
-    }
 
 
 def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
@@ -119,7 +98,8 @@ class _Pages:
     """The files of the pages, and the pictures of visits."""
 
     def __init__(self, desk: VisitDesk) -> None:
-        self._desk, self._files = desk, page_files()
+        self._desk = desk
+        self._files = page_files("spanlab.extensions.browser.participant", "spanlab.extensions.browser.visits")
         forms_to = " ".join(desk.offer.forms_to) or "'none'"
         policy = _SAFE["content-security-policy"].replace("form-action 'none'", f"form-action {forms_to}")
         self._safe = {**_SAFE, "content-security-policy": policy}
@@ -128,7 +108,8 @@ class _Pages:
         """A file of the pages."""
         if name not in self._files:
             return _nothing()
-        return Response(self._files[name], media_type=_KINDS[name[name.rfind(".") :]], headers=self._safe)
+        content, media_type = self._files[name]
+        return Response(content, media_type=media_type, headers=self._safe)
 
     async def index(self, request: Request) -> Response:
         """The page of a participant."""

@@ -1,7 +1,8 @@
 // @ts-check
 /** How large the screen is, by a card that is held against it; and how far away the eyes are, by the blind spot. */
 
-import { element, onKeys, put, silence } from "./pages.js";
+import { button, element } from "./kit.js";
+import { onKeys, put, silence } from "./pages.js";
 
 /** @import { CalibrateCommand, CalibrationReport } from "./messages" */
 
@@ -34,12 +35,10 @@ function card(message, done) {
   };
   slider.value = String(Math.round((120 + most) / 2));
   slider.addEventListener("input", draw);
-  const button = element("button", { type: "button", class: "main", "data-name": "on" }, says.card_done);
-  button.addEventListener("click", () => done(slider.valueAsNumber));
   silence();
   put([
     element("h1", {}, message.title), element("p", {}, says.card), drawn, element("label", { for: "card-size" }, says.card_size), slider,
-    element("div", { class: "row" }, button),
+    element("div", { class: "row" }, button(says.card_done, () => done(slider.valueAsNumber), { class: "main", "data-name": "on" })),
   ]);
   draw();
 }
@@ -52,8 +51,8 @@ function distance(message, done) {
   const field = element("div", { class: "blind-spot", role: "img", "aria-label": says.distance });
   const mark = element("div", { class: "mark" }), dot = element("div", { class: "dot" });
   field.append(mark, dot);
-  const button = /** @type {HTMLButtonElement} */ (element("button", { type: "button", class: "main", "data-name": "on" }, says.distance_start));
-  const skip = element("button", { type: "button", "data-name": "other", hidden: "" }, says.distance_skip);
+  const go = button(says.distance_start, () => press(), { class: "main", "data-name": "on" });
+  const skip = button(says.distance_skip, () => done([]), { "data-name": "other", hidden: "" });
   const left = element("p", { class: "muted", "aria-live": "polite" }, says.distance_again.replace("{n}", String(TIMES)));
   /** when the dot began to move, and how often it has reached the edge @type {number | null} */
   let since = null;
@@ -74,7 +73,7 @@ function distance(message, done) {
     const now = performance.now();
     if (since === null) {
       since = now;
-      button.textContent = says.distance_gone;
+      go.textContent = says.distance_gone;
       requestAnimationFrame(move);
       return;
     }
@@ -83,12 +82,10 @@ function distance(message, done) {
     since = null;
     dot.style.transform = "";
     left.textContent = says.distance_again.replace("{n}", String(TIMES - travels.length));
-    button.textContent = says.distance_start;
+    go.textContent = says.distance_start;
     if (travels.length === TIMES) done(travels);
   };
-  button.addEventListener("click", press);
-  skip.addEventListener("click", () => done([]));
-  put([element("h1", {}, message.title), element("p", {}, says.distance), field, left, element("div", { class: "row" }, button, skip)]);
+  put([element("h1", {}, message.title), element("p", {}, says.distance), field, left, element("div", { class: "row" }, go, skip)]);
   onKeys((event) => {
     if (event.key !== " ") return;
     event.preventDefault();

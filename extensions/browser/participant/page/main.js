@@ -3,6 +3,7 @@
 
 import { calibrate } from "./calibration.js";
 import { keyName } from "./keys.js";
+import { $, element } from "./kit.js";
 import { keepName, Link, linkSays, randomName, whoTakesPart, whoTookPart } from "./link.js";
 import { showEnd, showForm, showNotice, showPage, showText, silence } from "./pages.js";
 import { allowSound, sound } from "./sound.js";
@@ -16,7 +17,6 @@ import { Trial } from "./trial.js";
 /** @import { Step } from "./trial.js" */
 
 const CANVAS = 96;
-const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const canvas = /** @type {HTMLCanvasElement} */ ($("canvas"));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
 
@@ -194,12 +194,7 @@ function buttons(ask) {
   /** @type {HTMLElement[]} */
   const made = [];
   const add = (/** @type {string} */ name, /** @type {string} */ label, /** @type {(event: PointerEvent) => void} */ act, main = false) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.dataset.name = name;
-    button.textContent = label;
-    button.tabIndex = -1;
-    if (main) button.className = "main";
+    const button = element("button", { type: "button", "data-name": name, tabindex: "-1", class: main ? "main" : "" }, label);
     button.addEventListener("pointerdown", act);
     made.push(button);
   };

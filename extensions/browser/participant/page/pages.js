@@ -1,15 +1,9 @@
 // @ts-check
 /** Pages of text, questions about the participant, and what is said over everything else. */
 
-/** @import { EndCommand, FormCommand, PageCommand, Paragraph, Words } from "./messages" */
+import { $, button, element } from "./kit.js";
 
-/** @param {string} tag @param {Record<string, string>} attributes @param {...(Node | string)} content */
-export function element(tag, attributes = {}, ...content) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...content);
-  return made;
-}
+/** @import { EndCommand, FormCommand, PageCommand, Paragraph, Words } from "./messages" */
 
 /** @param {Paragraph[]} lines */
 const paragraphs = (lines) => lines.map(([kind, text]) => element(kind === "h" ? "h2" : "p", {}, text));
@@ -25,7 +19,7 @@ document.addEventListener("load", more, true); // of a picture
 
 /** @param {(Node | string)[]} content */
 export function put(content) {
-  const sheet = /** @type {HTMLElement} */ (document.getElementById("sheet"));
+  const sheet = $("sheet");
   sheet.replaceChildren(...content);
   sheet.hidden = false;
   window.scrollTo(0, 0);
@@ -73,16 +67,8 @@ export function showPage(page, words, address, done) {
   };
   const row = element("div", { class: "row" });
   if (page.options.length) {
-    for (const option of page.options) {
-      const button = element("button", { type: "button", "data-name": option.name }, `${option.label}  (${option.key.toUpperCase()})`);
-      button.addEventListener("click", () => finish(option.name));
-      row.append(button);
-    }
-  } else {
-    const button = /** @type {HTMLButtonElement} */ (element("button", { type: "button", class: "main", "data-name": "on" }, words.next));
-    button.addEventListener("click", () => finish(""));
-    row.append(button);
-  }
+    for (const { name, label, key } of page.options) row.append(button(`${label}  (${key.toUpperCase()})`, () => finish(name), { "data-name": name }));
+  } else row.append(button(words.next, () => finish(""), { class: "main", "data-name": "on" }));
   put([...content, row]);
   const buttons = /** @type {HTMLButtonElement[]} */ ([...row.children]);
   const listen = () => onKeys((event) => {
@@ -142,9 +128,7 @@ export function showText(title, texts, buttons = []) {
   const content = [element("h1", {}, title), ...texts.map((text) => element("p", {}, text))];
   const row = element("div", { class: "row" });
   for (const [number, { label, act }] of buttons.entries()) {
-    const made = element("button", { type: "button", ...(number ? {} : { class: "main" }), "data-name": number ? "other" : "on" }, label);
-    made.addEventListener("click", act, { once: true });
-    row.append(made);
+    row.append(button(label, act, { ...(number ? {} : { class: "main" }), "data-name": number ? "other" : "on" }));
   }
   if (buttons.length) content.push(row);
   put(content);
@@ -172,19 +156,17 @@ export function showEnd(end, words) {
 
 /** Something in front of everything else, with buttons. @param {string} title @param {string[]} texts @param {[string, string, () => void][]} buttons key, label, what it does */
 export function showNotice(title, texts, buttons) {
-  const notice = /** @type {HTMLElement} */ (document.getElementById("notice"));
+  const notice = $("notice");
   const row = element("div", { class: "row" });
   const heading = element("h1", { id: "notice-title" }, title);
   notice.replaceChildren(heading, ...texts.map((text) => element("p", {}, text)), row);
   const listener = new AbortController();
   for (const [key, label, act] of buttons) {
-    const button = element("button", { type: "button", class: key === " " ? "main" : "", "data-key": key }, label);
     const chosen = () => {
       listener.abort();
       notice.hidden = true;
       act();
     };
-    button.addEventListener("click", chosen);
     document.addEventListener("keydown", (event) => {
       if (event.key.toLowerCase() === key && !event.repeat) {
         event.preventDefault();
@@ -192,7 +174,7 @@ export function showNotice(title, texts, buttons) {
         chosen();
       }
     }, { signal: listener.signal, capture: true });
-    row.append(button);
+    row.append(button(label, chosen, { class: key === " " ? "main" : "", "data-key": key }));
   }
   notice.hidden = false;
   /** @type {HTMLElement | null} */ (row.querySelector("button"))?.focus();

@@ -1,11 +1,12 @@
 // @ts-check
 /** The assistant's page: it asks the server for the state of all sessions every few seconds. The token never leaves this page but as a header of these requests. */
 
+import { $, button, element } from "./kit.js";
+
 const EVERY_MS = 3000;
 /** These columns come first, in this order; the others follow as `spanlab study monitor` has them. */
 const FIRST = ["participant", "page", "state", "note", "group", "session", "paradigm", "trials"];
 const KEPT = "spanlab-monitor-token";
-const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /** @typedef {{state: string, standing: string, cells: string[], page: string}} Row */
 /** @typedef {{participant: string, page: string, since: string}} Arriving */
@@ -22,14 +23,6 @@ function tokenOfAddress() {
     history.replaceState(null, "", location.pathname);
   }
   return sessionStorage.getItem(KEPT) ?? "";
-}
-
-/** @param {string} name @param {Record<string, string>} attributes @param {(Node | string)[]} children @returns {HTMLElement} */
-function element(name, attributes, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
 }
 
 /** How somebody stands whose rows are shown; empty for all. */
@@ -54,9 +47,10 @@ function show(now) {
   if (only !== "" && !now.counts.some(([state]) => state === only)) only = "";
   const focused = document.activeElement?.getAttribute("data-state");
   $("counts").replaceChildren(...[["", total], ...now.counts].map(([state, count]) => {
-    const button = element("button", { type: "button", "data-state": String(state), "aria-pressed": String(only === state) }, element("strong", {}, String(count)), ` ${state === "" ? "in all" : state}`);
-    button.addEventListener("click", () => { only = String(state); if (last !== null) show(last); });
-    return button;
+    const choose = () => { only = String(state); if (last !== null) show(last); };
+    const made = button(` ${state === "" ? "in all" : state}`, choose, { "data-state": String(state), "aria-pressed": String(only === state) });
+    made.prepend(element("strong", {}, String(count)));
+    return made;
   }));
   if (focused !== null && focused !== undefined) /** @type {HTMLElement | null} */ ($("counts").querySelector(`[data-state="${CSS.escape(focused)}"]`))?.focus();
   showTable(now);
