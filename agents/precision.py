@@ -20,13 +20,17 @@ if TYPE_CHECKING:
 #: An item is recognised where its remembered value is off by less than this: half the way to the
 #: next of four values on a circle.
 _NEXT = 45.0
+#: A recorded value, or a factor: by how many degrees what is compared with an item differs from it.
+_DIFFERENCE = "difference_degrees"
 
 
 class LimitedPrecision:
     """A memory without a limit of places, whose items share one precision: with N items, the
     standard deviation is that of one times the root of N.
 
-    Values on a dial are answered with normal errors of that size. Other items are recognised where
+    Values on a dial are answered with normal errors of that size. Where a trial says that what is
+    compared differs by some degrees (``difference_degrees``), the error must be below these: of two
+    answers, that is right with the probability ``Φ(difference_degrees / (sd √N))``. Other items are recognised where
     such an error is below 45°, with the probability ``erf(45 / (sd √(2 N)))``, and guessed
     otherwise: 99.7% of single items with ``sd`` 15, 92% of three, 74% of seven. So staircases
     reverse. The rule of the root is that of a resource that is shared evenly (Palmer, 1990, Journal
@@ -81,7 +85,7 @@ class NoisyMemory:
             off = round(self._random.normal(0, sd) / 360 * len(dial.values))
             self._sure = abs(off) * 360 / len(dial.values) < _NEXT
             return dial.values[(dial.values.index(truth.answer) + off) % len(dial.values)]
-        return self._recognised(kind, truth.answer, erf(_NEXT / (sd * sqrt(2))))
+        return self._recognised(kind, truth.answer, erf(_near(truth) / (sd * sqrt(2))))
 
     def _recognised(self, kind: ResponseKind, right: Answer, probability: float) -> Answer:
         """Answer with what is recognised, each item by itself, and with guesses for the others."""
@@ -103,6 +107,13 @@ class NoisyMemory:
             spare.append(guesses[int(self._random.randint(len(guesses)))])
         left = iter(spare)
         return tuple(value if sure else next(left) for value, sure in zip(right, known, strict=True))
+
+
+def _near(truth: Truth) -> float:
+    """Return the error in degrees from which on an item is not recognised."""
+    difference = truth.record.get(_DIFFERENCE, truth.levels.get(_DIFFERENCE))
+    stated = isinstance(difference, int | float) and not isinstance(difference, bool)
+    return abs(float(difference)) if stated else _NEXT
 
 
 def precision_observer(detail: str) -> LimitedPrecision:

@@ -21,6 +21,7 @@ from .language.diagnostics import in_order
 from .language.limits import MAX_WORK, work_done
 from .language.schema import SessionDesign
 from .language.yaml_source import YamlPath
+from .network_view import labels_of
 from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
 from .preview.example import lacking_in_examples
 from .responses import ResponseKind
@@ -73,7 +74,7 @@ def check_paradigm(
         try:
             trial = compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-            deaf = deaf or (_not_heard_by_networks(trial) if paradigm.network is not None else "")
+            deaf = deaf or _refused_by_networks(paradigm, trial)
             probe_trial(trial)
             if generator == GENERATORS[0]:
                 inspect(paradigm, trial)
@@ -257,12 +258,15 @@ def _stimuli(step: Step) -> Iterator[Stimulus]:
     return (display.stimulus for percept in step.percepts for display in percept.displays)
 
 
-def _not_heard_by_networks(trial: Trial) -> str:
-    """Why no network can take a trial that has sounds; empty where none is for machines."""
+def _refused_by_networks(paradigm: Paradigm, trial: Trial) -> str:
+    """Why no network can take a trial; empty where one can, or none is meant to."""
+    view = paradigm.network_view(trial.levels)
+    if view is None:
+        return ""
+    shown = (step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept))
     try:
-        refuse_sounds(
-            (step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)), "networks"
-        )
+        refuse_sounds(shown, "networks")
+        labels_of(trial, view)
     except SpanLabError as error:
         return str(error)
     return ""

@@ -19,6 +19,7 @@ BACKGROUND: Colour = (214, 214, 214)
 COLOURS: dict[str, Colour] = {
     "red": (238, 29, 35),
     "green": (58, 181, 74),
+    "blue": (36, 85, 224),
     "gray": BACKGROUND,
     "black": (0, 0, 0),
     "white": (255, 255, 255),

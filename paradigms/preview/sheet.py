@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from PIL import Image, ImageDraw
 
 from ...core.errors import SpanLabError
+from ...core.locale import FALLBACK
 from ...stimuli import CANVAS, Stimulus
 from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Blank, Tone
@@ -42,7 +43,8 @@ class Frame:
     first, last : numbers of the steps; None for a display that goes on with a step
     phase : in words
     stimulus : what is drawn
-    ms : its durations, that of the empty screen after it included; None = self-paced
+    ms : its durations, that of the empty screen after it included; None = until the answer, or the
+        end of the window for it
     people_only : whether machines do not get it
     ask, truth : the question that belongs to it, and the step's truth
     variants : of feedback, what is shown after each verdict
@@ -72,8 +74,17 @@ class Frame:
     @property
     def time(self) -> str:
         """The duration in words."""
-        lasts = " + ".join("self-paced" if ms is None else str(round(ms)) for ms in self.ms)
+        window = None if self.ask is None else self.ask.window_ms
+        open_end = "self-paced" if window is None else f"up to {round(window)} ms"
+        lasts = " + ".join(open_end if ms is None else str(round(ms)) for ms in self.ms)
         return (f"{self.copies} × " if self.copies > 1 else "") + lasts + ("" if self.ms[-1] is None else " ms")
+
+    @property
+    def question(self) -> str:
+        """The question as people read it; in the words for machines where the file has none."""
+        if self.ask is None:
+            return ""
+        return self.ask.kind.question() if self.ask.prompt is None else self.ask.prompt.text_in(FALLBACK)
 
 
 def frames_of(trial: Trial) -> list[Frame]:
@@ -199,8 +210,13 @@ def _subtitle(trial: Trial) -> str:
 def _sums(trial: Trial) -> str:
     """Describe the number of steps and questions, and the duration without self-paced steps."""
     displays = [display for step in trial.steps for display in step.percept.displays]
-    fixed = sum(display.ms or 0 for display in displays)
-    waits = any(display.ms is None for display in displays)
+    windows = [
+        step.percept.ask.window_ms or 0
+        for step in trial.steps
+        if step.percept.ask is not None and step.percept.displays[-1].ms is None
+    ]
+    fixed = sum(display.ms or 0 for display in displays) + sum(windows)
+    waits = sum(display.ms is None for display in displays) > sum(map(bool, windows))
     model = sum(step.percept.model_step for step in trial.steps)
     parts = [
         _count(model, "step")
@@ -353,9 +369,7 @@ class TrialSheet:
         frame = placed.frame
         if frame.ask is None or sum(member.frame.ask is not None for member in self._members[placed.row]) > 1:
             return False
-        longest = max(
-            text_width(self._answer(frame), _SMALL, "semibold"), text_width(f"“{frame.ask.kind.question()}”", _SMALL)
-        )
+        longest = max(text_width(self._answer(frame), _SMALL, "semibold"), text_width(f"“{frame.question}”", _SMALL))
         return self._x(placed) + longest > self.right
 
     def _write_below(
@@ -373,10 +387,10 @@ class TrialSheet:
             first: list[tuple[Placed, str]] = []
             for placed in self._members[row]:
                 if placed.frame.ask is not None:
-                    question = placed.frame.ask.kind.question()
-                    if (placed.frame.phase, question) not in earlier:
-                        earlier.add((placed.frame.phase, question))
-                        first.append((placed, question))
+                    asked = (placed.frame.phase, placed.frame.ask.kind.question())
+                    if asked not in earlier:
+                        earlier.add(asked)
+                        first.append((placed, placed.frame.question))
             ends = [*(self._x(placed) - GAP for placed, _ in first[1:]), self.right]
             starts = [EDGE if self._is_to_the_left(placed) else self._x(placed) for placed, _ in first]
             rows.append(

@@ -13,6 +13,9 @@ import spanlab
 from spanlab.agents.observers import make_observer
 from spanlab.agents.precision import LimitedPrecision
 from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Ask, Display, Percept, Truth
+from spanlab.paradigms.responses import Choice
+from spanlab.stimuli.kinds.plain import Blank
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +80,14 @@ def test_repeated_symbols_are_guessed_without_end_and_right_ones_kept() -> None:
         given = memory._recognised(kind, (2, 0, 1), 0.5)
         assert isinstance(given, tuple)
         assert set(given) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(("difference", "sd", "expected"), [(1, 10, 0.54), (10, 10, 0.841), (30, 10, 0.9987)])
+def test_two_alternatives_are_told_apart_by_how_much_they_differ(difference: int, sd: float, expected: float) -> None:
+    """Of two answers the right one comes with the probability Φ(difference / sd)."""
+    kind = Choice.model_validate({"options": ["left", "right"]})
+    percept = Percept("probe", (Display(Blank.model_validate({})),), Ask(kind))
+    truth = Truth("left", record={"difference_degrees": difference}, chance=0.5, levels={"set_size": 1})
+    memory = LimitedPrecision(sd).fresh(3)
+    right = np.mean([memory.choose(percept, truth) == "left" for _ in range(20_000)])
+    assert abs(right - expected) < 0.012

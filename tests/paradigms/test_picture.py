@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from paradigm_texts import load, text
 from PIL import Image
 
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
-from spanlab.paradigms.preview.sheet import trial_picture
+from spanlab.paradigms.preview.sheet import frames_of, trial_picture
 from spanlab.stimuli.render.pixels import picture
 
 ACCENT = (24, 92, 170)
@@ -50,6 +51,15 @@ def test_every_display_is_in_the_picture(name: str, levels: dict, side: int, dis
 
 def accent(page: Image.Image) -> int:
     return int((np.asarray(page) == ACCENT).all(-1).sum())
+
+
+def test_a_question_with_a_window_is_not_called_self_paced_and_is_quoted_as_people_read_it(tmp_path: Path) -> None:
+    ask = "choice: {options: [yes, no]}, answer: 'no', prompt: {en: Was it there?}"
+    for window, time in (("", "self-paced"), (", window_ms: 3000", "up to 3000 ms")):
+        paradigm = load(tmp_path, text(f"- {{phase: probe, show: {{letter: A}}, ask: {{{ask}{window}}}}}"))
+        (frame,) = frames_of(compile_trial(paradigm))
+        assert frame.time == time
+        assert frame.question == "Was it there?"
 
 
 def test_the_correct_answer_is_marked() -> None:

@@ -254,7 +254,7 @@ practice: {trials: 2, factors: {b: 1}}
         "small.yaml:1 paradigm: expected small letters (a to z), digits and underscores, at most 41, beginning with a letter; found 'Small'",
         "small.yaml:2 version: expected a whole number; found 'one'",
         "small.yaml:3 title: expected at least 1 character; found ''",
-        "small.yaml:5 factors > a: the level 1 occurs twice",
+        "small.yaml:5 factors > a: the level 1 occurs twice; to have it more often than others, give weights, such as {1: 2, ...}",
         "small.yaml:7 draw > x > one_off: unknown key or sampler 'one_off'; did you mean 'one_of'?",
         "small.yaml:8 draw > y: '=z' uses 'z', which is not known here (known: a, generator, x)",
         "small.yaml:11 timeline step 1 > show > blank > colour: unknown colour 'grren'; did you mean 'green'? (one of red, green, gray, black, white, ink, or '#rrggbb')",
