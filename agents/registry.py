@@ -146,6 +146,11 @@ def make_agent(
             f"'{spec}' is known only by its published answers: import them with spanlab import nback-results, and"
             " replay them with --agent recorded:SESSION"
         )
+    if name == "torch":
+        raise SpanLabError(
+            f"{spec} runs code of yours, so it is taken only where you name it yourself: spanlab replay PARADIGM"
+            f" --agent {spec}, spanlab resume SESSION --agent {spec}, or in Python"
+        )
     cls = AGENTS.class_of(name)
     if cls is None:
         names = [kind.name for kind in AGENTS.kinds()]

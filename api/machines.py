@@ -209,7 +209,9 @@ def replay(
     for spec in agent:
         values = {"chat": settings, "care": limits, "price": prices.get(spec)}
         takers.append(
-            make_machine(spec, request.seed, trials=chosen, **{name: values[name] for name in options_of(spec)})
+            make_machine(
+                spec, request.seed, trials=chosen, typed=True, **{name: values[name] for name in options_of(spec)}
+            )
         )
     shared_out = next(
         (name for name, value in (("--workers", workers), ("--scheduler", scheduler)) if value is not None), ""
@@ -259,6 +261,14 @@ def resume(
         str, typer.Option("--reason", help="why it is skipped or repeated, for the record", metavar="TEXT")
     ] = "",
     triggers: TriggersOption = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            help="the torch:FILE.py:build that began it: your code runs only where you name it",
+            metavar="SPEC",
+        ),
+    ] = None,
     screen: Annotated[
         int | None,
         typer.Option(
@@ -286,7 +296,7 @@ def resume(
     """Continue whatever was interrupted, with its next trial and its own settings: a session with a
     person or a machine, or a session of a study."""
     from ..sessions import complete, reopen
-    from ..sessions.conduct import agent_again, carry_out, check_shared_out
+    from ..sessions.conduct import agent_again, carry_out, check_shared_out, make_machine
     from ..sessions.record.reader import has_failed
 
     session = folder = recorded_by(session)
@@ -316,12 +326,16 @@ def resume(
         concurrency, max_cost, max_tokens, cache, fail_on_error, care, before, batch_given(batch_, no_wait, before)
     )
     watcher = terminal()
-    opened, agent = agent_again(
-        opened, {"care": limits, "price": parse_prices(price, [spec]).get(spec)}, watcher.say, triggers or "", screen
+    if agent is not None and agent != spec:
+        raise SpanLabError(f"{session} was begun by {spec}; leave out --agent, or give that")
+    typed = make_machine(agent, opened.seed, trials=opened, typed=True) if agent is not None else None
+    prices = parse_prices(price, [spec]).get(spec)
+    opened, taker = agent_again(
+        opened, {"care": limits, "price": prices}, watcher.say, triggers or "", screen, given=typed
     )
     check_shared_out(opened, workers is not None or scheduler is not None)
     with open_pool(workers, scheduler) as pool:
-        print_session(opened, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
+        print_session(opened, carry_out(opened, taker, watcher, pool, fresh=False, retry_failed=retry_failed))
     _tell_rest(session)
 
 

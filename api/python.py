@@ -96,7 +96,7 @@ def replay(
     care: Mapping[str, Any] | None = None,
     price: tuple[float, float] | None = None,
     pilot: bool = False,
-    states: bool = False,
+    states: bool | str = False,
     workers: int | None = None,
     scheduler: str | None = None,
     say: Callable[[str], None] | None = None,
@@ -109,8 +109,8 @@ def replay(
     ----------
     paradigm : name in the library, or a YAML file; not needed with ``like`` or ``trials_from``
     agent : who takes the trials: a name such as ``ideal``, ``network:laptop`` or
-        ``chat:MODEL@PROVIDER``, an agent of your own, or a torch module from frames (trials, steps,
-        3, 32, 32) to logits (trials, steps, outputs)
+        ``chat:MODEL@PROVIDER``, ``torch:FILE.py:build``, an agent of your own, or a torch module
+        from frames (trials, steps, 3, 32, 32) to logits (trials, steps, outputs)
     logits : of a torch module: which of its outputs are those of the paradigm's head, such as
         ``"0-8"``; the first ones when not given
     frames : of a torch module: how frames are given to it, such as ``{"colour": "grey"}``
@@ -129,7 +129,8 @@ def replay(
         (``care={"max_cost": 2.5}``)
     price : what a million tokens cost, read and written
     pilot : mark the data as pilot data
-    states : keep the hidden states of networks, too
+    states : keep the hidden states of networks, too; of a torch module by the name of the submodule
+        that gives them, or True for what it returns beside its logits
     workers, scheduler : share the work of a large session out
     say : takes the sentences that the command prints on stderr, which is where they go when not
         given
@@ -154,7 +155,7 @@ def replay(
     from ..sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
     from ..sessions.result import SessionResult
 
-    if not agent:
+    if isinstance(agent, str) and not agent:
         raise SpanLabError("who takes the trials? Give agent, such as agent='ideal' or agent='network:laptop'")
     chosen = choose_trials(
         paradigm,
@@ -169,14 +170,20 @@ def replay(
         fresh=fresh,
     )
     watcher = Watcher(say or say_on_stderr)
-    given = None if isinstance(agent, str) else _made_in_python(agent, chosen, logits, frames, chat or care or price)
+    given = (
+        None
+        if isinstance(agent, str)
+        else _made_in_python(agent, chosen, logits, frames, chat or care or price, states)
+    )
     if given is None and (logits is not None or frames is not None):
         raise SpanLabError(_FOR_MODULES)
-    taker = given or make_machine(str(agent), chosen.seed, watcher.say, chosen, chat=chat, care=care, price=price)
+    taker = given or make_machine(
+        str(agent), chosen.seed, watcher.say, chosen, typed=True, chat=chat, care=care, price=price
+    )
     shared_out = next(
         (name for name, value in (("workers", workers), ("scheduler", scheduler)) if value is not None), ""
     )
-    request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
+    request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, bool(states))
     with _pool(workers, scheduler) as pool:
         ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, pool, given is not None)
     return SessionResult(session.folder, span)
@@ -191,6 +198,7 @@ def _made_in_python(
     logits: str | Sequence[int] | None,
     frames: object,
     options: object,
+    states: bool | str = False,
 ) -> Agent:
     """An agent that is no name: somebody's own, or a torch module.
 
@@ -206,14 +214,20 @@ def _made_in_python(
     from ..agents.base import Agent
 
     if isinstance(agent, str):
-        raise SpanLabError(f"'{agent}' is made again by its name: leave agent out")
+        if not agent.startswith("torch:"):
+            raise SpanLabError(f"'{agent}' is made again by its name: leave agent out")
+        from ..sessions.conduct import make_machine
+
+        return make_machine(agent, trials.seed, trials=trials, typed=True)
     if _is_module(agent):
         from ..agents.network.modules import module_agent
 
         if not isinstance(frames, Mapping | None):
             raise SpanLabError(f'frames says how frames are given, such as {{"colour": "grey"}}; found {frames!r}')
-        views = [view for planned in trials.plan if (view := trials.paradigm.network_view(planned.levels)) is not None]
-        taker = module_agent(agent, views, logits, cast("Mapping[str, Any] | None", frames))
+        from ..sessions.conduct import network_views
+
+        given = cast("Mapping[str, Any] | None", frames)
+        taker = module_agent(agent, network_views(trials), logits, given, states if isinstance(states, str) else "")
     elif not isinstance(agent, Agent):
         made = f"; the class makes one: {agent.__name__}(...)" if isinstance(agent, type) else ""
         raise SpanLabError(
@@ -356,7 +370,7 @@ def run(
 def resume(
     session: PathLike,
     *,
-    agent: Agent | torch.nn.Module | None = None,
+    agent: str | Agent | torch.nn.Module | None = None,
     logits: str | Sequence[int] | None = None,
     frames: Mapping[str, Any] | None = None,
     care: Mapping[str, Any] | None = None,
@@ -372,8 +386,9 @@ def resume(
     Parameters
     ----------
     session : folder of the session
-    agent, logits, frames : the agent of your own or torch module that began it, as for
-        :func:`replay`; agents that have a name are made by it again
+    agent, logits, frames : the agent of your own or torch module that began it, or its
+        ``torch:FILE.py:build``, as for :func:`replay`; agents that have another name are made by it
+        again
     care, price : of chat agents, from now on
     retry_failed : ask again for the trials that failed
     workers, scheduler : share the work of a large session out

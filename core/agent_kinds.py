@@ -214,7 +214,7 @@ NETWORK = AgentKind(
     name="network",
     help=(
         "a trained network: network:laptop ships, network:limited has noise in its memory, network:FILE is a checkpoint"
-        " of yours, network:FILE.yaml one made without SpanLab"
+        " of yours, torch:FILE.py:build one made without SpanLab"
     ),
     role="model",
     label="trained network",

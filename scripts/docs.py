@@ -373,7 +373,7 @@ def generators() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
     from spanlab.agents.chat import RequestLimits
     from spanlab.agents.chat.providers import Provider
-    from spanlab.agents.network.foreign import Frames, NetworkDescription, Outputs
+    from spanlab.agents.network.modules import Frames
     from spanlab.analysis.data.exclusions import Rule
     from spanlab.paradigms import RESPONSES, SAMPLERS
     from spanlab.paradigms.language import schema
@@ -415,9 +415,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "session design": lambda: fields(schema.SessionDesign),
         "dataset design": lambda: fields(schema.DatasetDesign),
         "network": lambda: fields(NetworkView),
-        "own network keys": lambda: fields(NetworkDescription),
         "own network frame keys": lambda: fields(Frames),
-        "own network task keys": lambda: fields(Outputs),
         "triggers": lambda: fields(Triggers),
         "study keys": lambda: fields(StudyFile),
         "study paradigm keys": lambda: fields(Entry),

@@ -26,7 +26,7 @@ from ..core.errors import SpanLabError
 from ..core.event_loop import ending_as_ctrl_c
 from ..core.json_values import grouped
 from ..core.worker_pool import WorkerPool
-from ..paradigms import Paradigm, PlannedTrial, network_tasks
+from ..paradigms import NetworkView, Paradigm, PlannedTrial, network_tasks
 from ..paradigms.compile import one_of_each
 from ..paradigms.identity import canonical
 from .before_trials import apart_for, with_examples
@@ -238,6 +238,7 @@ def make_machine(
     say: Callable[[str], None] = say_on_stderr,
     trials: ChosenTrials | Session | None = None,
     recorded: Mapping[str, Any] | None = None,
+    typed: bool = False,
     **values: Any,
 ) -> Agent:
     """Make an agent by its name, or one that gives recorded answers again.
@@ -247,6 +248,8 @@ def make_machine(
     trials : that it is going to take; where a name stands for several networks, one that knows
         their tasks is taken
     recorded : content of ``session.json``, when the agent goes on with that session
+    typed : whether the user has named it, on the command line or in Python: only then is code of
+        theirs run (``torch:FILE.py:build``)
     values : of the options that its kind takes, such as ``chat``, ``care`` and ``price``
 
     Raises
@@ -258,14 +261,25 @@ def make_machine(
         from .replaying import recorded_agent
 
         return recorded_agent(spec)
-    from ..agents.registry import make_agent
+    from ..agents.registry import check_options, make_agent
 
     kind = spec.partition(":")[0]
+    if kind == "torch" and typed and trials is not None:
+        from ..agents.network.modules import torch_agent
+
+        check_options(spec, values)
+        return torch_agent(spec, network_views(trials))
     tasks = frozenset[str]() if trials is None or kind != NETWORK.name else network_tasks(trials.paradigm, trials.plan)
     agent = make_agent(spec, seed, tasks=tasks, recorded=recorded, **values)
     for line in agent.introduction():
         say(f"spanlab: {line}")
     return agent
+
+
+def network_views(trials: ChosenTrials | Session) -> list[NetworkView]:
+    """What networks see of the trials, once for each combination of levels."""
+    views = (trials.paradigm.network_view(planned.levels) for planned in one_of_each(trials.plan))
+    return [view for view in views if view is not None]
 
 
 def check_shared_out(session: Session, shared_out: bool) -> None:

@@ -1,6 +1,4 @@
 from .agent import NetworkAgent as NetworkAgent
-from .foreign import Interface as Interface
-from .foreign import OwnNetwork as OwnNetwork
 from .inputs.data import arrays_of as arrays_of
 from .lesions import Observed as Observed
 from .lesions import accuracy_without as accuracy_without

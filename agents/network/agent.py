@@ -18,8 +18,6 @@ from ...stimuli.render.pixels import network_frame
 from ..base import Agent, AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, member_for
 from .checkpoints_io.limited import LIMITED, MemoryNoise, limit_for, name_and_noise
-from .foreign import foreign_network
-from .foreign_agent import ForeignAgent
 from .inputs.frames import NetworkFrames
 from .inputs.words import Store, WordStore
 from .readout import one_thread, read_out, view_of
@@ -63,11 +61,7 @@ class NetworkAgent(BatchAgent):
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> BatchAgent:
-        """SpanLab's own network or one of the WorM benchmark; or one that is neither, by its
-        description or its package."""
-        foreign = foreign_network(detail)
-        if foreign is not None:
-            return ForeignAgent(foreign, detail)
+        """SpanLab's own network or one of the WorM benchmark."""
         name, noise = name_and_noise(detail or "laptop")
         if name == LIMITED:
             limit = limit_for(options.tasks)
@@ -80,7 +74,7 @@ class NetworkAgent(BatchAgent):
     @override
     def from_record(cls, detail: str, options: AgentOptions, info: Mapping[str, Any]) -> Agent:
         settings = info["agent_settings"]
-        if "class" in settings and "package" not in settings:
+        if "class" in settings:
             raise SpanLabError(
                 f"{info['session']} was begun by a torch module ({settings['class']}), which no command can make: go on"
                 " in Python, with spanlab.resume(SESSION, agent=MODULE)"

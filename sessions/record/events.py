@@ -130,7 +130,9 @@ class Climbed(TypedDict):
     trials: Annotated[int, Holds("number of trials")]
     correct_trials: Annotated[int, Holds("number of trials that counted as correct")]
     highest_reached: Annotated[float | None, Holds("the hardest level reached")]
-    at_limit: Annotated[dict[str, int], Holds("number of trials at the easiest level (`lowest`) and at the hardest (`highest`)")]
+    at_limit: Annotated[
+        dict[str, int], Holds("number of trials at the easiest level (`lowest`) and at the hardest (`highest`)")
+    ]
     rule: NotRequired[Annotated[str, Holds("`span` for a span test; a staircase if missing")]]
 
 

@@ -146,11 +146,6 @@ def locate(spec: str | Path) -> Path:
     """
     text = str(spec).removeprefix("network:")
     path = Path(text)
-    if path.suffix in (".yaml", ".yml"):
-        raise SpanLabError(
-            f"{path} describes a network that was made without SpanLab, and this is for SpanLab's own and for those of"
-            " the WorM benchmark"
-        )
     looks_like_path = isinstance(spec, Path) or path.suffix in _ENDINGS or "/" in text or "\\" in text
     if not looks_like_path:
         if text in shipped():

@@ -7,7 +7,7 @@ import io
 import pickletools
 import warnings
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -119,15 +119,11 @@ def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
 _DAMAGED = "it is damaged or something else"
 #: with this number files of PyTorch before 1.6 begin
 _OLD = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
-_ADVICE = "give a file that spanlab train or the WorM benchmark has written"
+_ADVICE = "give a file of weights, such as spanlab train or the WorM benchmark writes"
 
 
-def look_through(content: bytes, also: Collection[str] = ()) -> None:
+def look_through(content: bytes) -> None:
     """Look through the parts of a file that torch saved, before anything is put together from it.
-
-    Parameters
-    ----------
-    also : names that it may hold beside those of tensors, dictionaries and numbers; inert as these
 
     Raises
     ------
@@ -137,21 +133,19 @@ def look_through(content: bytes, also: Collection[str] = ()) -> None:
     if not zipfile.is_zipfile(io.BytesIO(content)):
         raise RefusedError(_why_no_archive(content))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        check_archive(archive, len(content))
+        _check_archive(archive, len(content))
         descriptions = [entry for entry in archive.infolist() if entry.filename.rpartition("/")[2] == "data.pkl"]
         if len(descriptions) != 1 or descriptions[0].file_size > _MAX_DESCRIPTION:
             raise RefusedError(_DAMAGED)
-        _check_names(archive.read(descriptions[0]), also)
+        _check_names(archive.read(descriptions[0]))
 
 
-def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
+def _check_archive(archive: zipfile.ZipFile, size: int) -> None:
     """Check that an archive holds no more than its size, and that nothing in it was damaged.
 
     Parameters
     ----------
     size : of the file
-    packed : how many bytes may come of what is compressed; PyTorch compresses the code of programs
-        and nothing else
 
     Raises
     ------
@@ -160,17 +154,9 @@ def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
         that was written with it, which PyTorch does not look at.
     """
     entries = archive.infolist()
-    smaller = [
-        entry
-        for entry in entries
-        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size
-    ]
-    if smaller and not packed:
+    if any(entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size for entry in entries):
         raise RefusedError("it is compressed, which PyTorch's files never are")
-    if (
-        sum(entry.file_size for entry in entries if entry not in smaller) > size
-        or sum(entry.file_size for entry in smaller) > packed
-    ):
+    if sum(entry.file_size for entry in entries) > size:
         raise RefusedError("it says that it holds more than its size")
     if (changed := archive.testzip()) is not None:
         raise RefusedError(f"it is damaged (the checksum of {changed[:80]} is wrong)")
@@ -190,13 +176,13 @@ def _why_no_archive(content: bytes) -> str:
     return "PyTorch before 1.6 wrote it, in another way" if _OLD in content[:40] else _DAMAGED
 
 
-def _check_names(description: bytes, also: Collection[str] = ()) -> None:
+def _check_names(description: bytes) -> None:
     """Read through a pickle, as text and without following it, for the names of things that it
     would call."""
     for code, argument, _ in pickletools.genops(description):
         if code.name == "GLOBAL":
             name = str(argument)
-            if name not in _MAY_NAME and name not in also and not _is_number_type(name):
+            if name not in _MAY_NAME and not _is_number_type(name):
                 raise RefusedError("it holds code or objects, which are not loaded")
         elif code.name in ("STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "PERSID"):
             raise RefusedError("it holds code or objects, which are not loaded")

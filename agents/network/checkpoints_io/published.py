@@ -10,6 +10,7 @@ from typing import Any
 
 from ....paradigms.network_view import WORM_TASKS
 from ..settings import FRAME, Task, WormSettings, model_settings
+from .state_dicts import plain_names, state_dict_in
 
 #: heads in the order in which the published code makes them, with their sizes
 HEADS: dict[str, int] = {
@@ -78,7 +79,7 @@ def is_published(data: Mapping[str, Any]) -> bool:
     """Return whether this is, or means to be, a checkpoint of the benchmark: with its keys, or only
     its weights."""
     return isinstance(data.get("model_state_dict"), Mapping) or any(
-        isinstance(key, str) and "CNN_Encoder." in key for key in data
+        isinstance(key, str) and "CNN_Encoder." in key for key in state_dict_in(data)
     )
 
 
@@ -94,9 +95,8 @@ def understand(data: Mapping[str, Any]) -> PublishedCheckpoint:
     """
     import torch
 
-    given = data["model_state_dict"] if isinstance(data.get("model_state_dict"), Mapping) else data
     weights: dict[str, Any] = {}
-    for key, tensor in given.items():
+    for key, tensor in state_dict_in(data).items():
         if (
             not isinstance(key, str)
             or not isinstance(tensor, torch.Tensor)
@@ -104,7 +104,11 @@ def understand(data: Mapping[str, Any]) -> PublishedCheckpoint:
             or not tensor.is_floating_point()
         ):
             raise NotPublishedError("its state holds something that is not a weight")
-        weights[key.removeprefix("module.")] = tensor  # written by several GPUs at once
+        weights[key] = tensor
+    plain = plain_names(weights)
+    # What a wrapper, such as Lightning's, puts before all names.
+    before = next((name.partition("CNN_Encoder.")[0] for name in plain.values() if "CNN_Encoder." in name), "")
+    weights = {plain[key].removeprefix(before): tensor for key, tensor in weights.items()}
     if "ProjectionHead.weight" not in weights or "CNN_Encoder.0.weight" not in weights:
         raise NotPublishedError("the published convolutional encoder with its linear projection is missing")
     config = data.get("config") if isinstance(data.get("config"), Mapping) else {}

@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 import spanlab
-from spanlab.agents.network.foreign_agent import ForeignAgent
+from spanlab.agents.network.modules import ModuleAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.modelling.dataset import Dataset
 from spanlab.extensions.modelling.gym import Task
@@ -45,7 +45,7 @@ def test_a_module_takes_trials_and_its_weights_are_in_the_record() -> None:
     settings = result.info["agent_settings"]
     assert settings["class"].endswith("Memory")
     assert len(settings["sha256"]) == 64
-    assert settings["interface"]["tasks"] == {"vsr": {"logits": [*range(9)]}}
+    assert settings["interface"]["logits"] == [*range(9)]
     again = spanlab.replay("vsr", agent=module, trials=6, levels={"list_length": [3, 4]})
     assert again.responses["answer"].tolist() == result.responses["answer"].tolist()
     with torch.no_grad():
@@ -58,9 +58,9 @@ def test_an_interrupted_session_of_a_module_goes_on_with_the_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, options = Memory(), {"logits": [*range(8, -1, -1)], "frames": {"values": "bytes"}}
-    answer, calls = ForeignAgent.answer, iter([True, False])
+    answer, calls = ModuleAgent.answer, iter([True, False])
 
-    def interrupted(agent: ForeignAgent, *trials: Any) -> Any:
+    def interrupted(agent: ModuleAgent, *trials: Any) -> Any:
         if next(calls):
             return answer(agent, *trials)
         raise KeyboardInterrupt
@@ -68,7 +68,7 @@ def test_an_interrupted_session_of_a_module_goes_on_with_the_module(
     plan: dict[str, Any] = {"trials": 200, "levels": {"list_length": 2}, "data": tmp_path}
     whole = spanlab.replay("vsr", agent=module, **options, **plan)
     with monkeypatch.context() as patched:
-        patched.setattr(ForeignAgent, "answer", interrupted)
+        patched.setattr(ModuleAgent, "answer", interrupted)
         with pytest.raises(SpanLabError, match=r"are safe\. Continue in Python, with the same agent: (.*)") as stopped:
             spanlab.replay("vsr", agent=module, **options, **plan)
     folder = whole.folder.with_name("vsr-network-memory-s1-2")

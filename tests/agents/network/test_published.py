@@ -112,7 +112,14 @@ def test_architecture_and_sizes_come_from_the_weights(
 
 
 def test_the_weights_alone_will_do(tmp_path: Path, state: dict[str, Any]) -> None:
-    for name, weights in (("plain", state), ("parallel", {f"module.{key}": tensor for key, tensor in state.items()})):
+    kinds = {
+        "plain": state,
+        "parallel": {f"module.{key}": tensor for key, tensor in state.items()},
+        "compiled": {"model_state_dict": {f"_orig_mod.{key}": tensor for key, tensor in state.items()}},
+        "both": {f"module._orig_mod.{key}": tensor for key, tensor in state.items()},
+        "lightning": {"state_dict": {f"model.{key}": tensor for key, tensor in state.items()}},
+    }
+    for name, weights in kinds.items():
         torch.save(weights, tmp_path / f"{name}.pth")
         agent = NetworkAgent(tmp_path / f"{name}.pth")
         assert agent.settings()["checkpoint"] == name
