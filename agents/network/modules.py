@@ -312,7 +312,7 @@ class ModuleAgent(BatchAgent):
         """
         import torch
 
-        tensors = [one[0] if isinstance(one, tuple | list) and one else one for one in found]
+        tensors: list[Any] = [one[0] if isinstance(one, tuple | list) and one else one for one in found]
         fits = bool(tensors) and all(isinstance(one, torch.Tensor) for one in tensors)
         if fits and len(tensors) == leading[1] > 1 and all(one.shape[0] == leading[0] for one in tensors):
             tensors = [torch.stack(tensors, 1)]  # a cell that was called step by step
@@ -481,14 +481,12 @@ def _interface(views: Sequence[NetworkView], logits: Logits | None, frames: Mapp
             "networks cannot take this paradigm: it has no 'network' section that says its task and head; add one to"
             " the file"
         )
-    read: Any = logits if isinstance(logits, str) else None
-    try:
-        if logits is None:
-            read = list(range(max(2, *(view.head for view in views))))
-        elif read is None:
-            read = [index(number) for number in logits]
-    except TypeError:
-        raise SpanLabError(f"logits: expected a list of numbers, or from-to such as 0-8; found {logits!r}") from None
+    read: Any = list(range(max(2, *(view.head for view in views)))) if logits is None else logits
+    if not isinstance(read, str):
+        try:
+            read = [index(number) for number in read]
+        except TypeError:
+            raise SpanLabError(f"logits: expected a list of numbers, or from-to such as 0-8; found {read!r}") from None
     interface, problems = validated(Interface, {"frames": dict(frames or {}), "logits": read})
     if problems or not isinstance(interface, Interface):
         raise SpanLabError("; ".join(f"{'.'.join(map(str, path))}: {message}" for path, message in problems))

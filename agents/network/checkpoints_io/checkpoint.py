@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -184,7 +184,7 @@ def save(
         format=FORMAT,
         version=VERSION,
         name=name,
-        settings=network.settings,
+        settings=cast("CompactSettings | WormSettings", network.settings),
         tasks=dict(network.tasks),
         trained=trained,
         vectors=kept,
