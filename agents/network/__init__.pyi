@@ -1,5 +1,6 @@
 from .agent import NetworkAgent as NetworkAgent
 from .inputs.data import arrays_of as arrays_of
+from .inputs.data import longest_trial as longest_trial
 from .lesions import Observed as Observed
 from .lesions import accuracy_without as accuracy_without
 from .lesions import before_the_probe as before_the_probe

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import override
 
-from spanlab.agents.network import arrays_of, need_torch
+from spanlab.agents.network import arrays_of, longest_trial, need_torch
 from spanlab.core import SpanLabError
-from spanlab.paradigms import Generator, Split, compile_trial, load_paradigm, plan_dataset
+from spanlab.paradigms import Generator, Split, compile_trial, load_paradigm, paradigm_from_data, plan_dataset
 
 need_torch()
-from torch import Tensor, from_numpy  # noqa: E402
+from torch import Tensor, distributed, from_numpy  # noqa: E402
 from torch.utils.data import IterableDataset, get_worker_info  # noqa: E402
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class Dataset(IterableDataset[Batch]):
     """Batches of trials of a paradigm, drawn anew for each batch and the same for the same seed.
 
     Training, validation and test trials cannot be the same ones. A ``DataLoader`` with workers
-    takes each batch once; give it ``batch_size=None``, because batches are made here.
+    takes each batch once; give it ``batch_size=None``, because batches are made here. Processes of
+    ``torch.distributed`` share the batches as ``DistributedSampler`` does: each has as many, and
+    where they do not come out even, the first ones come again.
 
     Parameters
     ----------
@@ -53,6 +56,7 @@ class Dataset(IterableDataset[Batch]):
     levels : levels of some factors, such as ``{"list_length": [3, 4]}``; all when not given
     seed : of the trials
     generator : ``corrected`` or ``published`` trials
+    rank, ranks : which of how many processes this is; those of ``torch.distributed`` when not given
 
     Raises
     ------
@@ -77,14 +81,21 @@ class Dataset(IterableDataset[Batch]):
         levels: Mapping[str, Any] | None = None,
         seed: int = 1,
         generator: Generator = "corrected",
+        rank: int | None = None,
+        ranks: int | None = None,
     ) -> None:
         super().__init__()
+        if not isinstance(paradigm, str | PathLike):
+            raise SpanLabError(f"a data set is of one paradigm: make one for each; found {paradigm!r}")
+        if (rank is None) != (ranks is None) or not 0 <= (rank or 0) < (1 if ranks is None else ranks):
+            raise SpanLabError(f"rank is a number from 0, below ranks; found rank={rank}, ranks={ranks}")
         if not isinstance(batch_size, int) or batch_size < 1:
             raise SpanLabError(f"a batch has one trial or more, a whole number; found batch_size={batch_size}")
         self.paradigm = load_paradigm(paradigm)
         self.batch_size, self.batches, self.seed = batch_size, batches, seed
         self.split: Split = split
         self.generator: Generator = generator
+        self._given = None if rank is None or ranks is None else (rank, ranks)
         self._levels = {
             name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()
         }
@@ -118,6 +129,29 @@ class Dataset(IterableDataset[Batch]):
         (no and yes) where the head has one output."""
         return max(self.view.head, 2)
 
+    @property
+    def seq_len(self) -> int:
+        """The steps of the longest trial."""
+        return longest_trial(self.paradigm, self._levels, self.generator)
+
+    @property
+    def share(self) -> tuple[int, int]:
+        """Which of how many processes takes its share of the batches."""
+        if self._given is not None:
+            return self._given
+        if distributed.is_available() and distributed.is_initialized():
+            return distributed.get_rank(), distributed.get_world_size()
+        return 0, 1
+
+    @override
+    def __getstate__(self) -> dict[str, Any]:
+        """A paradigm is read again from its text, and the process whose worker this is is told."""
+        paradigm = self.paradigm
+        return {**vars(self), "paradigm": (paradigm.data, paradigm.name), "_given": self.share}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "paradigm": paradigm_from_data(*state["paradigm"])})
+
     def trials(self, number: int) -> list[Trial]:
         """The trials of one batch, by its number from 0."""
         planned: Iterator[PlannedTrial] = plan_dataset(
@@ -137,12 +171,14 @@ class Dataset(IterableDataset[Batch]):
     @override
     def __iter__(self) -> Iterator[Batch]:
         worker = get_worker_info()
-        number, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
-        while self.batches is None or number < self.batches:
-            yield self.batch(number)
-            number += step
+        turn, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        rank, ranks = self.share
+        while self.batches is None or turn < len(self):
+            number = turn * ranks + rank
+            yield self.batch(number if self.batches is None else number % self.batches)
+            turn += step
 
     def __len__(self) -> int:
         if self.batches is None:
             raise TypeError("this data set goes on as long as batches are asked for: give batches=N for a length")
-        return self.batches
+        return -(-self.batches // self.share[1])

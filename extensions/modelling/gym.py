@@ -17,9 +17,18 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from spanlab.agents.network import arrays_of
+from spanlab.agents.network import arrays_of, longest_trial
 from spanlab.core import SpanLabError, need
-from spanlab.paradigms import Generator, Split, Trial, compile_trial, is_model_step, load_paradigm, plan_dataset
+from spanlab.paradigms import (
+    MAX_MASTER_SEED,
+    Generator,
+    Split,
+    Trial,
+    compile_trial,
+    is_model_step,
+    load_paradigm,
+    plan_dataset,
+)
 
 need("gym", "gymnasium", "an environment of Gymnasium")
 import gymnasium  # noqa: E402
@@ -71,20 +80,30 @@ class Task(gymnasium.Env[np.ndarray, int]):
         self.trial: Trial | None = None
         self._frames, self._classes, self._step = np.zeros((0, 3, 32, 32), np.float32), np.zeros(0, np.int64), 0
         self._asked = np.zeros(0, bool)
-        self._seed, self._number = 1, 0
-        next(plan_dataset(self.paradigm, self._seed, split, 1, self._levels))  # what is wrong is said at once
+        self._seed: int | None = None
+        self._number = 0
+        next(plan_dataset(self.paradigm, 1, split, 1, self._levels))  # what is wrong is said at once
 
     @override
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin the next trial; with a seed, the first one of that seed."""
-        first, number = (self._seed, self._number) if seed is None else (seed, 0)
+        """Begin the next trial; with a seed, the first one of that seed. Without any, each
+        environment has trials of its own."""
+        number = 0 if seed is not None else self._number
+        first = self._seed if seed is None else seed
+        if first is None:
+            first = int(self.np_random.integers(MAX_MASTER_SEED + 1))
         planned = next(plan_dataset(self.paradigm, first, self._split, 1, self._levels, start=number))
         super().reset(seed=seed)
         self._seed, self._number = first, number + 1
         self._begin(planned)
         return self._frames[0], {"new_trial": True, "levels": dict(self._trial.levels)}
+
+    @property
+    def seq_len(self) -> int:
+        """The steps of the longest trial."""
+        return longest_trial(self.paradigm, self._levels, self._generator)
 
     @property
     def _trial(self) -> Trial:

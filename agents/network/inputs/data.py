@@ -14,6 +14,7 @@ from ....core.errors import SpanLabError
 from ....paradigms import (
     Answer,
     Ask,
+    Generator,
     NetworkView,
     Paradigm,
     PlannedTrial,
@@ -128,6 +129,14 @@ def arrays_of(view: NetworkView, trials: Sequence[Trial]) -> NetworkArrays:
     return network_arrays(
         view, trials, max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials)
     )
+
+
+def longest_trial(paradigm: Paradigm, factors: Mapping[str, Any], generator: Generator) -> int:
+    """The most steps that machines see in a trial with these levels, found in one trial of each
+    combination of them."""
+    planned = plan_dataset(paradigm, 1, "train", len(paradigm.combinations(factors)), factors)
+    trials = (one.compile(paradigm, generator) for one in planned)
+    return max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials)
 
 
 class Compiled(NamedTuple):

@@ -20,14 +20,13 @@ import numpy as np
 import torch
 
 from ....core.errors import SpanLabError
-from ....paradigms import is_model_step, plan_dataset
 from ....paradigms.identity import stream
 from ....paradigms.network_view import classes_of
 from ....stimuli import CANVAS
 from ..checkpoints_io import card, checkpoint
 from ..checkpoints_io.files import remove_leftovers
 from ..inputs.batches import Ahead, TrainingBatch
-from ..inputs.data import Pool
+from ..inputs.data import Pool, longest_trial
 from ..inputs.training_data import TrainingData, batch_in_process, begin_process
 from ..models import Network, build
 from ..models.memories import Memory
@@ -61,9 +60,7 @@ def check_lengths(network: Network, training_data: TrainingData) -> None:
     if longest is None:
         return
     for paradigm, factors in (*zip(training_data.paradigms, training_data.factors, strict=True), *training_data.tested):
-        planned = plan_dataset(paradigm, config.seed, "train", len(paradigm.combinations(factors)), factors)
-        trials = (one.compile(paradigm, config.generator) for one in planned)
-        steps = max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials)
+        steps = longest_trial(paradigm, factors, config.generator)
         if steps > longest:
             raise SpanLabError(
                 f"trials of {paradigm.name} have up to {steps} steps, and this network takes {longest}; give it more"

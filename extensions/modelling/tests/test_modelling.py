@@ -3,7 +3,11 @@ participants."""
 
 from __future__ import annotations
 
+import pickle
+import re
 import rlcompleter
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +215,50 @@ def test_workers_take_each_batch_once(workers: int) -> None:
     assert sums == pytest.approx(sorted(float(data.batch(number).frames.sum()) for number in range(4)))
 
 
+def batches_of(data: Dataset) -> list[float]:
+    return [float(batch.frames.sum()) for batch in data]
+
+
+def test_a_data_set_goes_to_processes_that_are_spawned() -> None:
+    data = Dataset("vsr", batch_size=2, batches=3, levels={"list_length": 2})
+    assert batches_of(pickle.loads(pickle.dumps(data))) == batches_of(data)
+
+
+@pytest.mark.slow
+def test_workers_may_be_spawned() -> None:
+    data = Dataset("vsr", batch_size=2, batches=2, levels={"list_length": 2})
+    loader = DataLoader(data, batch_size=None, num_workers=2, multiprocessing_context="spawn")
+    assert len([*loader]) == 2
+
+
+def test_ranks_share_the_batches_and_have_equally_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"batch_size": 2, "levels": {"list_length": 2}, "seed": 7}
+    whole = batches_of(Dataset("vsr", batches=5, **options))
+    shares = [Dataset("vsr", batches=5, rank=rank, ranks=2, **options) for rank in range(2)]
+    assert [len(share) for share in shares] == [3, 3]
+    assert [batches_of(share) for share in shares] == [[whole[0], whole[2], whole[4]], [whole[1], whole[3], whole[0]]]
+    # Those of torch.distributed, which a worker that is spawned does not know by itself.
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    own = Dataset("vsr", batches=5, **options)
+    sent = pickle.dumps(own)
+    assert batches_of(own) == batches_of(shares[1])
+    monkeypatch.undo()
+    assert batches_of(pickle.loads(sent)) == batches_of(shares[1])
+    with pytest.raises(SpanLabError, match="rank is a number from 0, below ranks; found rank=2, ranks=2"):
+        Dataset("vsr", rank=2, ranks=2)
+
+
+def test_the_longest_trial_is_known_beforehand() -> None:
+    assert Dataset("vsr", levels={"list_length": [3, 5]}).seq_len == 10
+    assert Task("cd", levels={"retention_steps": [0, 6], "set_size": 2}).seq_len == 8
+
+
 def test_what_no_network_takes_has_no_batches() -> None:
+    both: Any = ["vsr", "cd"]
+    with pytest.raises(SpanLabError, match="a data set is of one paradigm: make one for each"):
+        Dataset(both)
     with pytest.raises(SpanLabError, match="no 'network' section"):
         Dataset("digit_span")
     with pytest.raises(SpanLabError, match="one trial or more"):
@@ -259,6 +306,22 @@ def test_an_environment_is_seeded_and_goes_on() -> None:
     check_env(made.unwrapped, skip_render_check=True)
     with pytest.raises(SpanLabError, match="several answers at once"):
         Task("sfr", levels={"list_length": 3}).reset()
+
+
+def test_environments_side_by_side_have_trials_of_their_own() -> None:
+    import gymnasium
+
+    several = gymnasium.make_vec("spanlab/Task-v1", num_envs=3, paradigm="vsr", levels={"list_length": 3})
+    for seed in (None, 4):
+        frames, _ = several.reset(seed=seed)
+        assert len({frame.tobytes() for frame in frames}) == 3
+
+
+def test_the_documented_line_makes_an_environment_in_a_fresh_python() -> None:
+    text = (Path(spanlab.__file__).parent / "docs" / "modelling.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(import gymnasium.*?)```", text, flags=re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code + "print(environment.spec.id)"], capture_output=True, text=True)
+    assert done.stdout == "spanlab/Task-v1\n", done.stderr
 
 
 def test_names_are_listed_and_completed() -> None:
