@@ -15,7 +15,7 @@ from typing import Any
 from spanlab.core.doors import door, with_others
 from spanlab.core.version import __version__ as __version__
 
-__getattr__, __dir__, __all__ = with_others(door("spanlab", __file__), "spanlab.python")
+__getattr__, __dir__, __all__ = with_others(door("spanlab", __file__), "spanlab.python", "spanlab.commands")
 
 
 def _draw_in_notebooks() -> None:

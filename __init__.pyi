@@ -1,5 +1,6 @@
-from .api.python import compare as compare
-from .api.python import figure as figure
+from .api.analysing import compare as compare
+from .api.analysing import figure as figure
+from .api.analysing import scores as scores
 from .api.python import inspect_task as inspect_task
 from .api.python import render as render
 from .api.python import replay as replay
@@ -7,8 +8,8 @@ from .api.python import replay_async as replay_async
 from .api.python import resume as resume
 from .api.python import resume_async as resume_async
 from .api.python import run as run
-from .api.python import scores as scores
 from .api.python import train as train
+from .api.statistics import stats as stats
 from .core.errors import SpanLabError as SpanLabError
 
 __version__: str

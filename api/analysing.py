@@ -1,68 +1,99 @@
-"""``spanlab figure`` and ``spanlab scores``: one figure, or the human-model scores, from any data.
-Part of the command line."""
+"""One figure, the human-model scores, or the whole report, from any data."""
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 import textwrap
-from collections.abc import Iterable
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typing_extensions import Unpack
 
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
-from .options import ExcludeOption
-from .python import read_rules
+from .data import DATA_HELP, DataArgument, MarginOption, Reading, cautions, frame_lines, loaded, note_lines, read_rules
+from .declared import PathLike, Paths, Result, Words, part, paths, public, words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..analysis.data.loading import Data
-    from ..analysis.figures.figure import FigureDeclaration
+    from ..analysis.figures.figure import DrawnFigure
+    from ..analysis.report.page import Options
 
-DATA_HELP = "sessions, folders full of sessions, or response tables (.parquet, .csv, .xlsx)"
-DataArgument = Annotated[list[Path], typer.Argument(help=DATA_HELP, metavar="DATA...")]
-PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
-PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
-AcceptUnreadOption = Annotated[
-    bool,
-    typer.Option(
-        "--accept-unread",
-        help="also test and compare sessions and cells in which more than 20% of the replies could not be read",
-    ),
-]
-MarginOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--margin",
-        help=(
-            "a difference up to this counts as none (two one-sided tests): 5points (percentage points), 0.3d' or 20ms;"
-            " may be repeated; no verdict without it"
-        ),
-        metavar="MARGIN",
-        show_default=False,
-    ),
-]
-MapOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        help=(
-            "columns of your own tables: YOURS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where"
-            " a column is missing"
-        ),
-        metavar="COLUMNS",
-        show_default=False,
-    ),
-]
 #: The figure that --along and --value are about.
 _ANY_COLUMN = "conditions"
-_WIDTH = 110
 
 
+class FigureOptions(Reading, total=False):
+    """How a figure looks, and how its answers are read."""
+
+    points: Annotated[bool, typer.Option("--points", help="show each person as a small point, too")]
+    yardsticks: Annotated[
+        bool,
+        typer.Option(
+            "--yardsticks", help="also show the oracle without errors and guessing, as well as people and models"
+        ),
+    ]
+    width: Annotated[
+        str,
+        typer.Option(
+            "--width", help="width of the figure, such as 88mm or 180mm (columns of journals)", metavar="WIDTH"
+        ),
+    ]
+    theme: Annotated[
+        str, typer.Option("--theme", help="colours of the figure; light when not given", metavar="light|dark")
+    ]
+    title: Annotated[
+        bool,
+        typer.Option("--title/--no-title", help="draw title and caption above the figure, or neither"),
+    ]
+    letters: Annotated[bool, typer.Option("--letters", help="letters on panels: A, B, C ...")]
+    dpi: Annotated[int, typer.Option("--dpi", help="dots per inch of .png; 300 when not given", metavar="N")]
+
+
+@dataclass(repr=False)
+class Figure(Result):
+    """A figure with its table; a notebook draws it.
+
+    Parameters
+    ----------
+    drawn : its picture, what it is drawn from, and what must be known of it; None for a list of figures
+    """
+
+    drawn: DrawnFigure | None = None
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """What it is drawn from."""
+        return self.drawing.table
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be known, in plain sentences."""
+        return tuple(self.drawing.notes)
+
+    def save(self, file: PathLike) -> Path:
+        """Write the figure to a file whose name ends in ``.svg``, ``.pdf``, ``.png`` or ``.html``."""
+        return self.drawing.save(file)
+
+    def _repr_svg_(self) -> str:
+        return self.drawing._repr_svg_()
+
+    @property
+    def drawing(self) -> DrawnFigure:
+        """The picture with its table; not of a list of figures."""
+        assert self.drawn is not None
+        return self.drawn
+
+
+@public
 def figure(
     name: Annotated[
         str,
@@ -72,17 +103,21 @@ def figure(
             show_default=False,
         ),
     ] = "",
-    data: Annotated[list[Path] | None, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)] = None,
+    data: Annotated[Paths, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)] = (),
+    *,
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE"),
     ] = None,
     paradigm: Annotated[
-        list[str] | None,
+        Words,
         typer.Option(
-            "--paradigm", help="paradigm of the figure; may be repeated for figures of N-back", metavar="NAME"
+            "--paradigm",
+            help="paradigm of the figure; may be repeated for figures of N-back",
+            metavar="NAME",
+            show_default=False,
         ),
-    ] = None,
+    ] = (),
     bars: Annotated[
         str,
         typer.Option(
@@ -104,7 +139,7 @@ def figure(
         ),
     ] = "",
     people: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option(
             "--people",
             help=(
@@ -122,44 +157,28 @@ def figure(
             metavar="correct|rt_ms|rt_median|d_prime",
         ),
     ] = "",
-    points: Annotated[bool, typer.Option("--points", help="show each person as a small point, too")] = False,
-    yardsticks: Annotated[
-        bool,
-        typer.Option(
-            "--yardsticks", help="also show the oracle without errors and guessing, as well as people and models"
-        ),
-    ] = False,
-    width: Annotated[
-        str,
-        typer.Option(
-            "--width", help="width of the figure, such as 88mm or 180mm (columns of journals)", metavar="WIDTH"
-        ),
-    ] = "",
-    theme: Annotated[str, typer.Option("--theme", help="colours of the figure", metavar="light|dark")] = "light",
-    title: Annotated[
-        bool, typer.Option("--title/--no-title", help="draw title and caption above the figure, or neither")
-    ] = True,
-    margin: MarginOption = None,
-    letters: Annotated[bool, typer.Option("--letters", help="letters on panels: A, B, C ...")] = False,
-    dpi: Annotated[int, typer.Option("--dpi", help="dots per inch of .png", metavar="N")] = 300,
-    exclude: ExcludeOption = None,
-    columns: MapOption = None,
-    practice: PracticeOption = False,
-    pilot: PilotOption = False,
-    accept_unread: AcceptUnreadOption = False,
-    list_: Annotated[bool, typer.Option("--list", help="list the figures, and what each shows")] = False,
-) -> None:
-    """Draw one figure from any data, or print its table if no file is named."""
+    margin: MarginOption = (),
+    list_all: Annotated[bool, typer.Option("--list", help="list the figures, and what each shows")] = False,
+    **options: Unpack[FigureOptions],
+) -> Figure:
+    """Draw one figure from any data, or print its table if no file is named.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="capacity:3", trials=40, levels={"list_length": 5})
+    >>> table = spanlab.figure("serial_position", result.folder).table
+    >>> table.loc[table["agent_kind"] == "capacity", "serial_position"].tolist()
+    [1, 2, 3, 4, 5]
+    """
     from ..analysis.figure_catalogue import FIGURES, figure_named, wish_for
     from ..analysis.figures.charts import save_as, sheet_for
     from ..analysis.stats.equivalence import read_margins
 
-    if list_:
-        _list_figures(FIGURES)
-        return
+    if list_all:
+        return _list_figures()
     if not name:
         raise SpanLabError("which figure? spanlab figure --list names them")
-    data = data or []
+    data = paths(data)
     if (along or value) and name not in FIGURES.known():
         name, data = _ANY_COLUMN, [Path(name), *data]
     if not data:
@@ -168,40 +187,59 @@ def figure(
         )
     declared = figure_named(name, tuple(map(str, data)))
     wish = replace(
-        wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value),
-        points=points,
-        yardsticks=yardsticks,
-        margins=read_margins(margin or ()),
+        wish_for(declared, words(paradigm), bars, by, "--", along=along, value=value),
+        points=options.get("points", False),
+        yardsticks=options.get("yardsticks", False),
+        margins=read_margins(words(margin)),
     )
-    sheet = sheet_for(width, theme, title, letters, dpi)
-    loaded = _load(data, columns, practice, pilot, exclude, trial_ids=False, people=people)
-    loaded = replace(loaded, scored=replace(loaded.scored, accept_unread=accept_unread))
-    caution(loaded)
-    drawn = declared.draw(loaded, wish)
+    sheet = sheet_for(
+        options.get("width", ""),
+        options.get("theme", "light"),
+        options.get("title", True),
+        options.get("letters", False),
+        options.get("dpi", 300),
+    )
+    read = loaded(data, people=people, trial_ids=False, **part(options, Reading))
+    drawing = declared.draw(read, wish)
+    drawing = replace(drawing, notes=(*read.cautions, *read.notes, *drawing.notes))
+    found = Figure(tables={name: drawing.table}, cautions=cautions(read), drawn=drawing)
     if output is None:
-        _print(drawn.shown)
-        for heading, table in drawn.further:
-            print(f"\n{heading}:\n")
-            _print(table)
-    elif output.suffix.lower() == ".csv":
-        _write(drawn.table, output)
+        found.lines += frame_lines(drawing.shown)
+        for heading, table in drawing.further:
+            found.lines += ["", f"{heading}:", "", *frame_lines(table)]
     else:
-        print(save_as(drawn.spec, output, drawn.agents, sheet))
-    _tell([*loaded.notes, *drawn.notes])
+        file = Path(output)
+        found.files = [
+            _write(drawing.table, file)
+            if file.suffix.lower() == ".csv"
+            else save_as(drawing.spec, file, drawing.agents, sheet)
+        ]
+        found.lines += map(str, found.files)
+    found.lines += note_lines(drawing.notes[len(read.cautions) :])
+    return found
 
 
-def _list_figures(figures: Iterable[FigureDeclaration]) -> None:
-    """Print the name of each figure, and what it shows, within the width of a terminal."""
-    listed = [(declared.name, declared.title) for declared in figures]
-    widest = max(len(name) for name, _ in listed)
-    for name, title in listed:
-        print(textwrap.fill(title, 80, initial_indent=name.ljust(widest + 2), subsequent_indent=" " * (widest + 2)))
+def _list_figures() -> Figure:
+    """The name of each figure, and what it shows, within the width of a terminal."""
+    from ..analysis.figure_catalogue import FIGURES
+
+    listed = [{"name": declared.name, "title": declared.title} for declared in FIGURES]
+    widest = max(len(one["name"]) for one in listed)
+    lines = [
+        textwrap.fill(
+            one["title"], 80, initial_indent=one["name"].ljust(widest + 2), subsequent_indent=" " * (widest + 2)
+        )
+        for one in listed
+    ]
+    return Figure(lines, {"figures": listed})
 
 
+@public
 def scores(
     data: DataArgument,
+    *,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")
+        PathLike | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")
     ] = None,
     against: Annotated[
         str,
@@ -216,12 +254,8 @@ def scores(
             "--pairs", help="compare the errors of every pair of people and agents, even if there are more than 20"
         ),
     ] = False,
-    exclude: ExcludeOption = None,
-    columns: MapOption = None,
-    practice: PracticeOption = False,
-    pilot: PilotOption = False,
-    accept_unread: AcceptUnreadOption = False,
-) -> None:
+    **reading: Unpack[Reading],
+) -> Result:
     """Score how far machines are from people: slope difference A and mean difference B, in the
     layout of WorM's table; curves and errors compared."""
     from ..analysis.data.unread import BOUND_COLUMNS
@@ -232,19 +266,17 @@ def scores(
     from ..analysis.model_vs_human.scores import scores as table_of
     from ..analysis.stats.agreement import MOST_ANSWERERS, error_consistency, pairs_left_out
 
-    loaded = _load(data, columns, practice, pilot, exclude)
-    loaded = replace(loaded, scored=replace(loaded.scored, accept_unread=accept_unread))
-    caution(loaded)
-    table = table_of(loaded.scored, human=loaded.human, against=against)
+    read = loaded(data, **reading)
+    table = table_of(read.scored, human=read.human, against=against)
+    found = Result(cautions=cautions(read))
     if len(table):
-        print(
+        found.lines.append(
             "Difference from people: A of slopes, B of means; 0 means the same as people. * p < .01 against guessing."
             " Models from RNN-96 on: as published.\n"
         )
-        _print(layout(table, published))
-        print("\nIntervals (95%) and what they rest on:\n")
+        found.lines += [*frame_lines(layout(table, published)), "", "Intervals (95%) and what they rest on:", ""]
         bounds = [name for name in BOUND_COLUMNS if name in table.columns]
-        _print(
+        found.lines += frame_lines(
             table[
                 [
                     "task",
@@ -263,88 +295,154 @@ def scores(
             ]
         )
     else:
-        print("No scores: these data have no paradigm of the published table (vsr, vir, cs, smu, vsrec, cd).")
-    tables: list[tuple[str, Any]] = [
-        ("Curves: correlation and root mean square difference", distances(loaded.scored, loaded.human, against)),
-        ("Errors on the same trials (kappa)", error_consistency(loaded.scored, most=None if pairs else MOST_ANSWERERS)),
-        ("Fit to people, as a share of the noise ceiling", fits(loaded.scored, loaded.human)),
-        ("Noise ceilings: how close a curve can come to these people", ceilings(loaded.scored)),
-    ]
-    for title, part in tables:
-        if len(part):
-            print(f"\n{title}:\n")
-            _print(part)
+        found.lines.append(
+            "No scores: these data have no paradigm of the published table (vsr, vir, cs, smu, vsrec, cd)."
+        )
+    further = {
+        "curves": ("Curves: correlation and root mean square difference", distances(read.scored, read.human, against)),
+        "errors": (
+            "Errors on the same trials (kappa)",
+            error_consistency(read.scored, most=None if pairs else MOST_ANSWERERS),
+        ),
+        "fits": ("Fit to people, as a share of the noise ceiling", fits(read.scored, read.human)),
+        "ceilings": ("Noise ceilings: how close a curve can come to these people", ceilings(read.scored)),
+    }
+    found.tables = {"scores": table, **{name: rows for name, (_, rows) in further.items()}}
+    for title, rows in further.values():
+        if len(rows):
+            found.lines += ["", f"{title}:", "", *frame_lines(rows)]
     if output is not None:
-        print()
-        _write(table, output)
-    left_out = [] if pairs else pairs_left_out(loaded.scored)
-    _tell(
-        [
-            *loaded.notes,
-            *left_out,
-            *(note for notes in loaded.readouts.values() for note in notes),
-            *(DECISIONS if len(table) else ()),
-        ]
-    )
+        found.files = [_write(table, Path(output))]
+        found.lines += ["", *map(str, found.files)]
+    left_out = [] if pairs else pairs_left_out(read.scored)
+    readouts = [note for notes in read.readouts.values() for note in notes]
+    found.lines += note_lines([*read.notes, *left_out, *readouts, *(DECISIONS if len(table) else ())])
+    return found
 
 
-def _load(
-    data: list[Path],
-    columns: list[str] | None,
-    practice: bool,
-    pilot: bool,
-    exclude: Path | None,
-    trial_ids: bool = True,
-    people: Path | None = None,
-) -> Data:
-    from ..analysis.data.column_map import read_map
-    from ..analysis.data.loading import load
-
-    names = read_map(columns or ())
-    return load(
-        data,
-        include_practice=practice,
-        include_pilot=pilot,
-        trial_ids=trial_ids,
-        rules=read_rules(exclude),
-        columns=names,
-        people=people,
-    )
-
-
-def _print(table: pd.DataFrame) -> None:
-    from .listing import print_table
-
-    def cell(value: Any) -> str:
-        if value is None or str(value) in ("<NA>", "nan"):
-            return "–"
-        if isinstance(value, float):
-            if value.is_integer() and abs(value) >= 1:
-                return f"{value:.0f}"
-            return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.3f}"
-        return str(value)
-
-    names = [str(name).removeprefix("factor_").removeprefix("record_") for name in table.columns]
-    print_table(names, [[cell(value) for value in row] for row in table.itertuples(index=False, name=None)])
-
-
-def _write(table: pd.DataFrame, output: Path) -> None:
+def _write(table: pd.DataFrame, output: Path) -> Path:
     with written_in(output.parent, str(output)):
         table.to_csv(output, index=False)
-    print(output)
+    return output
 
 
-def caution(data: Data) -> None:
-    """Print what looks like a mistake in the data, and whose replies could not be read, to the
-    error stream."""
-    from ..analysis.data.unread import unread_notes, withheld_notes
+@public
+def compare(
+    data: DataArgument,
+    output: Annotated[PathLike, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
+    *,
+    models: Annotated[
+        bool | None,
+        typer.Option(
+            "--models/--no-models",
+            help="fit a mixed-effects model to each paradigm; by default only if there are few enough answers",
+        ),
+    ] = None,
+    margin: MarginOption = (),
+    all_figures: Annotated[
+        bool,
+        typer.Option("--all-figures", help="write every figure as SVG and PDF, also those that are folded on the page"),
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="update the report whenever the data change, until Ctrl-C; an open page updates itself"
+        ),
+    ] = False,
+    every: Annotated[
+        float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")
+    ] = 10.0,
+    **reading: Unpack[Reading],
+) -> Result:
+    """Compare people and machines in one report: report.html, figures and tables."""
+    # A report multiplies small matrices, for which NumPy's threads mostly wait for each other: a sixth of its
+    # processor time. Read when NumPy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with _no_collection():
+        from ..analysis.data.column_map import read_map
+        from ..analysis.report.page import Options
+        from ..analysis.stats.equivalence import read_margins
 
-    for text in (*data.cautions, *unread_notes(data.scored), *withheld_notes(data.scored)):
-        print(f"NOTE {text}", file=sys.stderr)
+    given, place = paths(data), Path(output)
+    if inside := next((path for path in given if path.resolve() == place.resolve()), None):
+        raise SpanLabError(
+            f"the report cannot be written into its own data: -o {output} is {inside}; name another folder, such as -o"
+            " report"
+        )
+    exclude = reading.get("exclude")
+    options = Options(
+        practice=reading.get("practice", False),
+        pilot=reading.get("pilot", False),
+        rules=read_rules(exclude),
+        rules_file=None if exclude is None else Path(exclude),
+        models=models,
+        margins=read_margins(words(margin)),
+        columns=read_map(reading.get("columns") or ()),
+        accept_unread=reading.get("accept_unread", False),
+        all_figures=all_figures,
+    )
+    if watch:
+        return _watch(given, place, options, every)
+    cautions: list[str] = []
+    page = _page(given, place, options, cautions.append)
+    return Result([str(page)], files=[page], cautions=[f"NOTE {text}" for text in cautions])
 
 
-def _tell(notes: list[str]) -> None:
-    if notes:
-        print()
-    for note in notes:
-        print(textwrap.fill(note, _WIDTH, subsequent_indent="  ", initial_indent="· "))
+def _page(data: list[Path], output: Path, options: Options, say: Callable[[str], None], **more: Any) -> Path:
+    with _no_collection():
+        from ..analysis.report.page import compare as write
+
+        return write(data, output, options, _conversations(data, output), say=say, **more)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep Python from looking for circles of unused objects. A report makes millions of small
+    objects with hardly a circle among them."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
+    """Pages of conversations with chat models. What these need takes a tenth of a small report's
+    time to import, and is left out without chat models."""
+    from ..core.agent_kinds import kind_named
+    from ..sessions.record.reader import find_sessions, read_session
+
+    for path in data:
+        with suppress(SpanLabError):
+            for folder in find_sessions([path]):
+                with suppress(SpanLabError, OSError):
+                    if kind_named(read_session(folder)["agent_kind"]).converses:
+                        from ..sessions.transcripts.pages import report_pages
+
+                        return report_pages(data, output)
+    return []
+
+
+def _watch(data: list[Path], output: Path, options: Options, every: float) -> Result:
+    """Make the report again and again. The last one, made when it ends, is a page like any other."""
+    from ..analysis.report.folder import Folder
+    from ..analysis.report.watching import watch
+
+    folder = Folder(output)
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def note(text: str) -> None:
+        say(f"NOTE {text}")
+
+    def make() -> None:
+        print(_page(data, output, replace(options, watched=True), note, folder=folder), flush=True)
+
+    if not watch(make, data, every_s=every, sleep=time.sleep, say=say, but=output):
+        return Result()
+    try:
+        page = _page(data, output, options, note, folder=folder)
+    except SpanLabError as error:
+        return Result(cautions=[f"spanlab: the page was not updated: {error}"])
+    return Result([str(page)], files=[page])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import SpanLabError
-from .chatting import (
+from .options import (
     CacheOption,
     CareOption,
     ConcurrencyOption,
@@ -18,8 +18,10 @@ from .chatting import (
     MaxTokensOption,
     PriceOption,
     care_given,
+    parse_pairs,
+    parse_prices,
+    terminal,
 )
-from .options import parse_pairs, parse_prices, terminal
 
 if TYPE_CHECKING:
     from ..analysis.model_vs_human.choice_bits import ChoiceBits

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +15,7 @@ from ..core.errors import SpanLabError
 from ..paradigms.language.yaml_source import titled
 from ..paradigms.library import card
 from ..paradigms.library import list_paradigms as shipped
+from .data import table_lines
 from .options import progress_bar
 
 if TYPE_CHECKING:
@@ -183,21 +183,13 @@ def _print_families(cards: Iterable[Mapping[str, Any]]) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> None:
-    """Print a table with columns as wide as their content; with a ``width``, the last column is
-    broken into lines within it."""
-    lines = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    start = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    for line in lines:
-        first, *further = textwrap.wrap(line[-1], width - start) or [""] if width else [line[-1]]
-        print("  ".join(cell.ljust(wide) for cell, wide in zip((*line[:-1], first), widths, strict=True)).rstrip())
-        for text in further:
-            print(" " * start + text)
+    """Print a table."""
+    print(*table_lines(header, rows, width), sep="\n")
 
 
 def factors(data: Mapping[str, Any]) -> str:
     """The factors of a paradigm's file with their levels, in short."""
-    from ...paradigms.language.yaml_source import levels_of
+    from ..paradigms.language.yaml_source import levels_of
 
     return "; ".join(
         f"{name} {'random ' if isinstance(levels, dict) and 'random' in levels else ''}{compact(levels_of(levels))}"

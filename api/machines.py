@@ -15,30 +15,28 @@ from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
 from ..core.worker_pool import open_pool
-from .chatting import (
+from .options import (
     BatchOption,
     CacheOption,
     CareOption,
     ConcurrencyOption,
+    DataOption,
+    DesignOption,
     FailOnErrorOption,
+    GeneratorOption,
     MaxCostOption,
     MaxTokensOption,
     NoWaitOption,
-    PriceOption,
-    batch_given,
-    care_given,
-)
-from .options import (
-    DataOption,
-    DesignOption,
-    GeneratorOption,
     PairedOption,
+    PriceOption,
     SchedulerOption,
     SeedOption,
     SetOption,
     TrialsOption,
     TriggersOption,
     WorkersOption,
+    batch_given,
+    care_given,
     parse_generator,
     parse_levels,
     parse_pairs,

@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -25,13 +24,10 @@ from ..core.json_values import as_levels
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     import torch
 
     from ..agents.base import Agent
     from ..agents.network.training.run import TrainingResult
-    from ..analysis.data.exclusions import Rule
-    from ..analysis.figures.figure import Bars, DrawnFigure
     from ..core.worker_pool import WorkerPool
     from ..paradigms import Generator, Trial
     from ..sessions.chosen_trials import ChosenTrials
@@ -268,6 +264,8 @@ def session_page(result: SessionResult) -> str:
     """
     from html import escape
 
+    from .analysing import figure
+
     info, rows = result.info, result.responses
     real = rows[~rows["practice"].astype(bool)]
     told = f"{real['trial'].nunique():,} trials, {len(real):,} answers"
@@ -437,158 +435,6 @@ async def resume_async(session: PathLike, **options: Any) -> SessionResult:
     return await asyncio.to_thread(resume, session, **options)
 
 
-@_for_python
-def compare(
-    data: Paths,
-    output: PathLike,
-    *,
-    exclude: PathLike | None = None,
-    columns: str | Sequence[str] = (),
-    models: bool | None = None,
-    practice: bool = False,
-    pilot: bool = False,
-    accept_unread: bool = False,
-    all_figures: bool = False,
-) -> Path:
-    """Curves of people and machines side by side: ``report.html``, figures and tables, as ``spanlab
-    compare`` makes them.
-
-    Parameters
-    ----------
-    data : sessions, folders full of sessions, or response tables
-    output : folder for the report
-    exclude : file with rules of exclusion
-    columns : of your own tables, such as ``subject=participant,accuracy=correct``
-    models : fit a mixed-effects model to each paradigm; where it takes seconds when not given
-    practice, pilot : use these rows, too
-    accept_unread : also test and compare sessions and cells in which more than 20% of the replies
-        could not be read
-    all_figures : write every figure as SVG and PDF, also those that are folded on the page
-
-    Returns
-    -------
-    the page
-
-    Raises
-    ------
-    SpanLabError
-        when nothing can be read, a rule cannot be applied, or the folder cannot be written.
-    """
-    from ..analysis.data.column_map import read_map
-    from ..analysis.report.page import Options
-    from ..analysis.report.page import compare as write
-    from ..sessions.transcripts.pages import report_pages
-
-    paths, out = _paths(data), Path(output)
-    rules_file = None if exclude is None else Path(exclude)
-    options = Options(
-        practice=practice,
-        pilot=pilot,
-        rules=read_rules(rules_file),
-        rules_file=rules_file,
-        models=models,
-        columns=read_map(columns),
-        accept_unread=accept_unread,
-        all_figures=all_figures,
-    )
-    return write(paths, out, options, report_pages(paths, out))
-
-
-@_for_python
-def figure(
-    name: str,
-    data: Paths,
-    *,
-    paradigm: str | Sequence[str] = (),
-    bars: Bars = "interval",
-    by: str = "",
-    along: str = "",
-    value: str = "",
-    people: PathLike | None = None,
-    exclude: PathLike | None = None,
-    columns: str | Sequence[str] = (),
-    practice: bool = False,
-    pilot: bool = False,
-    accept_unread: bool = False,
-) -> DrawnFigure:
-    """One figure of one effect, from any data, with its table.
-
-    Parameters
-    ----------
-    name : which figure; an unknown name lists them all
-    data : sessions, folders full of sessions, or response tables
-    paradigm : of which paradigm, or of which several
-    bars : what bars of curves are: ``interval`` (95%) or ``sem``
-    by : reaction_time and conditions: a panel for each value of this column, too
-    along, value : conditions: the column along the horizontal axis, and what is measured:
-        ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
-    people : a table with a row for each participant, such as ``scores.csv`` of ``spanlab
-        scores-by-person``; ``by`` and ``along`` may be its columns
-    exclude : file with rules of exclusion
-    columns : of your own tables, such as ``subject=participant,accuracy=correct``
-    practice, pilot : use these rows, too
-    accept_unread : also test and compare sessions and cells in which more than 20% of the replies
-        could not be read
-
-    Raises
-    ------
-    SpanLabError
-        when there is no such figure, or the data do not have what it needs.
-
-    Examples
-    --------
-    >>> result = spanlab.replay("vsr", agent="capacity:3", trials=40, levels={"list_length": 5})
-    >>> table = spanlab.figure("serial_position", result.folder).table
-    >>> table.loc[table["agent_kind"] == "capacity", "serial_position"].tolist()
-    [1, 2, 3, 4, 5]
-    """
-    from ..analysis.figure_catalogue import figure_named, wish_for
-
-    paths = _paths(data)
-    declared = figure_named(name, tuple(map(str, paths)))
-    wish = wish_for(
-        declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by, along=along, value=value
-    )
-    loaded = _load(paths, exclude, columns, practice, pilot, None if people is None else Path(people), accept_unread)
-    drawing = declared.draw(loaded, wish)
-    return replace(drawing, notes=(*loaded.cautions, *loaded.notes, *drawing.notes))
-
-
-@_for_python
-def scores(
-    data: Paths,
-    *,
-    against: str = "",
-    exclude: PathLike | None = None,
-    columns: str | Sequence[str] = (),
-    practice: bool = False,
-    pilot: bool = False,
-    accept_unread: bool = False,
-) -> pd.DataFrame:
-    """Compare machines with people: slope difference A and mean difference B, one row each, with
-    intervals and their basis.
-
-    Parameters
-    ----------
-    data : sessions, folders full of sessions, or response tables
-    against : the people to compare with, as figures name them; published people by default
-    exclude : file with rules of exclusion
-    columns : of your own tables, such as ``subject=participant,accuracy=correct``
-    practice, pilot : use these rows, too
-    accept_unread : also test and compare sessions and cells in which more than 20% of the replies
-        could not be read
-
-    Raises
-    ------
-    SpanLabError
-        when nothing can be read.
-    """
-    from ..analysis.model_vs_human.scores import scores as table_of
-
-    loaded = _load(_paths(data), exclude, columns, practice, pilot, accept_unread=accept_unread)
-    return table_of(loaded.scored, human=loaded.human, against=against)
-
-
 def inspect_task(paradigm: str, **options: Any) -> Any:
     """Return a paradigm as a task of inspect_ai, which any of its models takes.
 
@@ -675,58 +521,3 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     return np.stack(
         [network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes]
     )
-
-
-def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
-    """The rules of a file, or a preset of that name (``complex_span_85``, ``attention``,
-    ``timing``); none where no file is named.
-
-    Raises
-    ------
-    SpanLabError
-        when the file cannot be read, with everything that is wrong with it.
-    """
-    from ..analysis.data.exclusions import PRESETS, RulesFile
-    from ..core.errors import ParadigmError
-    from ..paradigms.language.diagnostics import in_order, validated
-    from ..paradigms.language.yaml_source import read
-
-    if file is None:
-        return ()
-    if str(file) in PRESETS:
-        return PRESETS[str(file)]
-    document = read(Path(file))
-    rules, problems = validated(RulesFile, document.data)
-    if problems or not isinstance(rules, RulesFile):
-        raise ParadigmError(in_order(document.problem(path, message) for path, message in problems))
-    return tuple(
-        rule if rule.table is None else rule.model_copy(update={"table": Path(file).parent / rule.table})
-        for rule in rules.exclude
-    )
-
-
-def _paths(data: Paths) -> list[Path]:
-    return [Path(data)] if isinstance(data, (str, Path)) else [Path(path) for path in data]
-
-
-def _load(
-    paths: Sequence[Path],
-    exclude: PathLike | None,
-    columns: str | Sequence[str],
-    practice: bool,
-    pilot: bool,
-    people: Path | None = None,
-    accept_unread: bool = False,
-) -> Any:
-    from ..analysis.data.column_map import read_map
-    from ..analysis.data.loading import load
-
-    chosen: dict[str, Any] = {
-        "include_practice": practice,
-        "include_pilot": pilot,
-        "people": people,
-        "accept_unread": accept_unread,
-    }
-    if columns:
-        chosen["columns"] = read_map(columns)
-    return load(paths, rules=read_rules(exclude), **chosen)

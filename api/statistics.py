@@ -1,20 +1,18 @@
-"""``spanlab stats``: agents compared on the same paradigm by a mixed-effects model. Part of the
-command line."""
+"""Agents compared on the same paradigm by a mixed-effects model."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typing_extensions import Unpack
 
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
-from .analysing import AcceptUnreadOption, DataArgument, MapOption, MarginOption, PilotOption, PracticeOption, caution
-from .listing import print_table
-from .options import ExcludeOption
-from .python import read_rules
+from .data import DataArgument, MarginOption, Reading, cautions, loaded, table_lines
+from .declared import PathLike, Result, Words, public, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +26,10 @@ _TABLES = ("terms", "contrasts", "sensitivity", "likeness", "guessing", "reliabi
 _SOMETIMES = ("sensitivity", "likeness", "reliability", "unread")
 
 
+@public
 def stats(
     data: DataArgument,
+    *,
     by: Annotated[
         str | None,
         typer.Option(
@@ -42,17 +42,15 @@ def stats(
         ),
     ] = None,
     paradigm: Annotated[
-        list[str] | None,
+        Words,
         typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False),
-    ] = None,
-    margin: MarginOption = None,
-    exclude: ExcludeOption = None,
-    columns: MapOption = None,
+    ] = (),
+    margin: MarginOption = (),
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")
+        PathLike | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")
     ] = None,
     r: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option(
             "--r",
             help=(
@@ -62,14 +60,10 @@ def stats(
             metavar="DIR",
         ),
     ] = None,
-    practice: PracticeOption = False,
-    pilot: PilotOption = False,
-    accept_unread: AcceptUnreadOption = False,
-) -> None:
+    **reading: Unpack[Reading],
+) -> Result:
     """Test who answers better, and where: agents and conditions in a mixed-effects logistic model
     of each paradigm, with contrasts and corrected p values."""
-    from ..analysis.data.column_map import read_map
-    from ..analysis.data.loading import load
     from ..analysis.data.unread import unread_shares
     from ..analysis.stats.against_guessing import against_guessing
     from ..analysis.stats.equivalence import read_margins
@@ -81,36 +75,28 @@ def stats(
     from ..analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
     from ..core.registry import nearest
 
-    margins = read_margins(margin or ())
-    loaded = load(
-        data,
-        include_practice=practice,
-        include_pilot=pilot,
-        rules=read_rules(exclude),
-        columns=read_map(columns or ()),
-        accept_unread=accept_unread,
-    )
-    for problem in loaded.problems:
-        print(problem, file=sys.stderr)
-    caution(loaded)
-    scored, tables = loaded.scored, {name: [] for name in _TABLES}
-    if loaded.exclusions is not None:
-        print("Left out by rule", *(f"  {note}" for note in loaded.exclusions.notes), "", sep="\n")
-        tables |= {"exclusions": [loaded.exclusions.units], "exclusion_rules": [loaded.exclusions.rules]}
+    margins = read_margins(words(margin))
+    there_are = loaded(data, **reading)
+    found = Result([], cautions=[*there_are.problems, *cautions(there_are)])
+    scored, tables = there_are.scored, {name: [] for name in _TABLES}
+    if there_are.exclusions is not None:
+        found.lines += ["Left out by rule", *(f"  {note}" for note in there_are.exclusions.notes), ""]
+        tables |= {"exclusions": [there_are.exclusions.units], "exclusion_rules": [there_are.exclusions.rules]}
     there = sorted(scored.items["paradigm"].unique())
-    for name in paradigm or []:
+    for name in words(paradigm):
         if name not in there:
             raise SpanLabError(f"there are no scored answers to '{name}' in these sessions{nearest(name, there)}")
     if not there:
         if output is not None:
-            _write({name: parts for name, parts in tables.items() if parts}, output)
-        raise SpanLabError(
+            _write({name: parts[0] for name, parts in tables.items() if parts}, Path(output))
+        found.wrong = [
             "nothing is left to compare"
             + (": " + " ".join(scored.notes) if scored.notes else "; name sessions with scored answers")
-        )
+        ]
+        return found
     if scored.notes:
-        print("All paradigms together", *(f"  {note}" for note in scored.notes), "", sep="\n")
-    for name in paradigm or there:
+        found.lines += ["All paradigms together", *(f"  {note}" for note in scored.notes), ""]
+    for name in words(paradigm) or there:
         model = mixed_model(scored, name, "" if by == "none" else by)
         results = {
             "terms": terms(model),
@@ -131,16 +117,23 @@ def stats(
         ]
         results["notes"] = _notes(notes)
         results["unread"] = unread_shares(scored.parts[name].items)
-        _print(name, model, results, notes)
+        found.lines += _model(name, model, results, notes)
         if r is not None and len(model.cells.table):
-            print(*write_r(model.cells, r), *write_r_of_sensitivity(sensitivity, r), "", sep="\n")
+            found.lines += [
+                *map(str, write_r(model.cells, Path(r))),
+                *map(str, write_r_of_sensitivity(sensitivity, Path(r))),
+                "",
+            ]
         for table in _TABLES:
             formula = sensitivity.formula if table == "sensitivity" else model.cells.formula
             tables[table].append(results[table].assign(paradigm=name, model=formula))
+    found.tables = {
+        name: _whole(name, parts) for name, parts in tables.items() if name not in _SOMETIMES or any(map(len, parts))
+    }
     if output is not None:
-        _write(
-            {name: parts for name, parts in tables.items() if name not in _SOMETIMES or any(map(len, parts))}, output
-        )
+        found.files = _write(found.tables, Path(output))
+        found.lines += map(str, found.files)
+    return found
 
 
 def _notes(notes: list[str]) -> pd.DataFrame:
@@ -149,16 +142,16 @@ def _notes(notes: list[str]) -> pd.DataFrame:
     return pd.DataFrame({"note": notes})
 
 
-def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> None:
-    """Print a model's cells, and each table of its results that has rows."""
+def _model(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> Iterator[str]:
+    """A model's cells, and each table of its results that has rows."""
     if not len(model.cells.table):
-        print(f"{name}: no model", *notes, "", sep="\n")
-        _print_unread(results["unread"])
+        yield from (f"{name}: no model", *notes, "")
+        yield from _unread(results["unread"])
         return
-    print(f"{name}: {model.cells.formula}\n")
+    yield f"{name}: {model.cells.formula}\n"
     cells = model.cells.table.to_dict("records")
     unread = "unread" in model.cells.table.columns
-    print_table(
+    yield from table_lines(
         (
             "agent",
             model.cells.by or "condition",
@@ -181,61 +174,61 @@ def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
             for row in cells
         ],
     )
-    print()
-    _print_unread(results["unread"])
-    printers = {
-        "terms": _print_terms,
-        "contrasts": _print_contrasts,
-        "sensitivity": _print_sensitivity,
-        "likeness": _print_likeness,
-        "guessing": _print_guessing,
-        "reliability": _print_reliability,
-        "random": _print_random,
+    yield ""
+    yield from _unread(results["unread"])
+    shown = {
+        "terms": _terms,
+        "contrasts": _contrasts,
+        "sensitivity": _sensitivity,
+        "likeness": _likeness,
+        "guessing": _guessing,
+        "reliability": _reliability,
+        "random": _random,
     }
-    for table, print_rows in printers.items():
+    for table, lines_of in shown.items():
         if len(results[table]):
-            print_rows(results[table])
-    print(*notes, "", sep="\n")
+            yield from lines_of(results[table])
+    yield from (*notes, "")
 
 
-def _print_terms(terms: pd.DataFrame) -> None:
+def _terms(terms: pd.DataFrame) -> Iterator[str]:
     rows = [
         (row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"])
         for row in terms.to_dict("records")
     ]
-    print_table(("term", "LR / df", "df", "p", ""), rows)
-    print()
+    yield from table_lines(("term", "LR / df", "df", "p", ""), rows)
+    yield ""
 
 
-def _print_contrasts(contrasts: pd.DataFrame) -> None:
+def _contrasts(contrasts: pd.DataFrame) -> Iterator[str]:
     from ..analysis.stats.mixed_contrasts import TESTED
 
     tested = contrasts[contrasts["kind"].isin(TESTED)]
     if not len(tested):
         return
     shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
-    print_table(
+    yield from table_lines(
         ("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""),
         [_contrast(row) for row in shown.to_dict("records")],
     )
     for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
-        print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
-    print()
+        yield f"... and {many} contrasts of {kind}: -o DIR writes them all"
+    yield ""
 
 
-def _print_guessing(guessing: pd.DataFrame) -> None:
+def _guessing(guessing: pd.DataFrame) -> Iterator[str]:
     from ..analysis.report.html_tables import guessing_table
 
     table = guessing_table(guessing)
-    print(f"{table.title}\n")
-    print_table(table.columns, table.rows)
-    print()
+    yield f"{table.title}\n"
+    yield from table_lines(table.columns, table.rows)
+    yield ""
 
 
-def _print_reliability(reliability: pd.DataFrame) -> None:
+def _reliability(reliability: pd.DataFrame) -> Iterator[str]:
     from ..analysis.data.numbers import limits, number
 
-    print("Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n")
+    yield "Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n"
     rows = [
         (
             row["agent"],
@@ -247,52 +240,52 @@ def _print_reliability(reliability: pd.DataFrame) -> None:
         )
         for row in reliability.to_dict("records")
     ]
-    print_table(("agent", "of", "r", "95% interval", "people", ""), rows)
-    print()
+    yield from table_lines(("agent", "of", "r", "95% interval", "people", ""), rows)
+    yield ""
 
 
-def _print_random(effects: pd.DataFrame) -> None:
+def _random(effects: pd.DataFrame) -> Iterator[str]:
     rows = [(row["effect"], f"{row['levels']:,}", f"{row['sd']:.2f}") for row in effects.to_dict("records")]
-    print_table(("random effect", "levels", "SD (log odds)"), rows)
-    print()
+    yield from table_lines(("random effect", "levels", "SD (log odds)"), rows)
+    yield ""
 
 
-def _print_unread(unread: pd.DataFrame) -> None:
+def _unread(unread: pd.DataFrame) -> Iterator[str]:
     """Print the shares of replies that could not be read, and what they leave open."""
     if not len(unread):
         return
-    print("Replies that could not be read (they count as wrong)\n")
+    yield "Replies that could not be read (they count as wrong)\n"
     rows = []
     for row in unread.to_dict("records"):
         upper = f"{row['if_guessed']:.1%}" if row["if_guessed"] == row["if_guessed"] else "-"
         rows.append((row["agent"], f"{row['n']:,}", f"{row['unread']:.1%}", f"{row['all_wrong']:.1%}", upper))
-    print_table(("agent", "answers", "unread", "right if all are wrong", "right if they are guesses"), rows)
-    print()
+    yield from table_lines(("agent", "answers", "unread", "right if all are wrong", "right if they are guesses"), rows)
+    yield ""
 
 
-def _print_sensitivity(table: pd.DataFrame) -> None:
+def _sensitivity(table: pd.DataFrame) -> Iterator[str]:
     from ..analysis.data.numbers import decimals, limits, number
 
     kept = table[table["kind"] != "agent"]
     kept = kept[kept.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
-    print("Sensitivity and bias (mixed-effects probit model)\n")
+    yield "Sensitivity and bias (mixed-effects probit model)\n"
     rows = []
     for row in kept.to_dict("records"):
         digits = decimals(row["low"], row["high"], 2)
         interval = limits(row["low"], row["high"], lambda value, digits=digits: number(value, digits))
         name = f"{row['measure']}: {row['contrast']}"
         rows.append((name, number(row["estimate"], digits), interval, _p(row["p_holm"])))
-    print_table(("contrast", "estimate", "95% interval", "p (Holm)"), rows)
-    print()
+    yield from table_lines(("contrast", "estimate", "95% interval", "p (Holm)"), rows)
+    yield ""
 
 
-def _print_likeness(differences: pd.DataFrame) -> None:
+def _likeness(differences: pd.DataFrame) -> Iterator[str]:
     """Differences in the numbers of the study, with what they say of equivalence."""
     from ..analysis.data.numbers import decimals, limits, with_sign
     from ..analysis.stats.equivalence import PRIOR, bayes_in_words
 
     declared = "alike" in differences.columns
-    print("Differences in percentage points and d′ (t tests; p values are not corrected)\n")
+    yield "Differences in percentage points and d′ (t tests; p values are not corrected)\n"
     rows = []
     kept = differences[differences.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
     for row in kept.to_dict("records"):
@@ -315,25 +308,25 @@ def _print_likeness(differences: pd.DataFrame) -> None:
             if declared
             else tuple(texts)
         )
-    print_table(
+    yield from table_lines(
         ("difference", "value", "95% interval", "p", "BF10", *(("90% interval", "alike? (TOST)") if declared else ())),
         rows,
     )
     left = differences[~differences.index.isin(kept.index)]
     for measure, kind in left[["measure", "kind"]].drop_duplicates().itertuples(index=False, name=None):
         many = int(((left["measure"] == measure) & (left["kind"] == kind)).sum())
-        print(
+        yield (
             f"... and {many} differences of {kind} in {'percentage points' if measure == 'correct' else measure}: -o"
             " DIR writes them all"
         )
-    print()
-    print(PRIOR, "A dash: the units are not all of one kind, or differ between conditions.")
+    yield ""
+    yield f"{PRIOR} A dash: the units are not all of one kind, or differ between conditions."
     if not declared:
-        print(
+        yield (
             'No margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not'
             ' "alike".'
         )
-    print()
+    yield ""
 
 
 def _contrast(row: dict[Any, Any]) -> tuple[str, ...]:
@@ -352,13 +345,21 @@ def _p(value: float) -> str:
     return "-" if value != value else "< .001" if value < 0.001 else f"{value:.3f}"
 
 
-def _write(tables: dict[str, list[pd.DataFrame]], output: Path) -> None:
+def _whole(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """A table of all paradigms."""
     import pandas as pd
 
+    whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    first = [column for column in ("paradigm", "model") if column in whole.columns and name != "exclusions"]
+    return whole[[*first, *(column for column in whole.columns if column not in first)]]
+
+
+def _write(tables: Mapping[str, pd.DataFrame], output: Path) -> list[Path]:
     with written_in(output):
-        for name, parts in tables.items():
-            whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-            first = [column for column in ("paradigm", "model") if column in whole.columns and name != "exclusions"]
-            path = output / f"{name if name.startswith('exclusion') else f'stats_{name}'}.csv"
-            whole[[*first, *(column for column in whole.columns if column not in first)]].to_csv(path, index=False)
-            print(path)
+        for name, table in tables.items():
+            table.to_csv(_place(name, output), index=False)
+    return [_place(name, output) for name in tables]
+
+
+def _place(name: str, output: Path) -> Path:
+    return output / f"{name if name.startswith('exclusion') else f'stats_{name}'}.csv"

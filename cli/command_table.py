@@ -30,13 +30,13 @@ PANELS = {
     "make": {
         "demo": "api.starting:demo",
         "list": "api.listing:list_",
-        "show": "api.pictures:show",
+        "show": "api.starting:show",
         "new": "api.starting:new",
         "check": "api.checking:check",
     },
     "people": {
         "run": "api.people:run",
-        "preview": "api.pictures:preview",
+        "preview": "api.starting:preview",
         "display": "api.screens:display",
         "timing": "api.screens:timing",
         "study": "",
@@ -54,7 +54,7 @@ PANELS = {
         "sweep": "api.training:sweep",
     },
     "compare": {
-        "compare": "api.comparing:compare",
+        "compare": "api.analysing:compare",
         "figure": "api.analysing:figure",
         "scores": "api.analysing:scores",
         "stats": "api.statistics:stats",
@@ -186,8 +186,10 @@ def _added(point: EntryPoint) -> Any:
 def _made(name: str, command: typer.Typer | Callable[..., Any]) -> Any:
     """A command, or a group of commands, as click has it."""
     if not isinstance(command, typer.Typer):
+        from .making import as_command
+
         app = typer.Typer(**SETTINGS)
-        app.command(name)(command)
+        app.command(name)(as_command(command) if hasattr(command, "__wrapped__") else command)
         return typer.main.get_command(app)
     group = typer.main.get_group(command)
     group.name = name

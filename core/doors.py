@@ -5,6 +5,7 @@ types."""
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
@@ -23,19 +24,21 @@ def door(package: str, file: str) -> Door:
     return cast("Door", lazy_loader.attach_stub(package, file))  # pyright: ignore[reportUnknownMemberType]
 
 
-def with_others(doors: Door, group: str) -> Door:
-    """Return a door that also has the names which other packages add to it through entry points of
-    a group.
+def with_others(doors: Door, *groups: str) -> Door:
+    """Return a door that also has the names which other packages add to it through entry points.
 
     Parameters
     ----------
-    group : of entry points, each a name and what it stands for
+    groups : of entry points, each a name (``scores-by-person`` is ``scores_by_person`` in Python)
+        and what it stands for
     """
     own, names, public = doors
 
     @functools.cache
     def others() -> dict[str, Any]:
-        return {point.name: point for point in entry_points_of(group) if point.name not in public}
+        points = (point for group in groups for point in entry_points_of(group))
+        named = {re.sub(r"\W", "_", point.name): point for point in points}
+        return {name: point for name, point in named.items() if name not in public}
 
     def get(name: str) -> Any:
         if name in public or name.startswith("_"):

@@ -90,7 +90,9 @@ class Curves:
         along, by, value = (asked.get(option, "") for option in ("--along", "--by", "--value"))
         return self._figures.made(
             (*named, *states(lines)),
-            lambda: spanlab.figure(name, self._folders(lines), paradigm=paradigm, along=along, by=by, value=value),
+            lambda: (
+                spanlab.figure(name, self._folders(lines), paradigm=paradigm, along=along, by=by, value=value).drawing
+            ),
         )
 
     def answers(

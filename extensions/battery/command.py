@@ -1,5 +1,4 @@
-"""``spanlab scores-by-person``: one table with a row for each participant. Part of the command
-line."""
+"""One table with a row for each participant."""
 
 from __future__ import annotations
 
@@ -8,21 +7,37 @@ from typing import Annotated
 
 import typer
 
-from spanlab.api import DATA_HELP, ExcludeOption, caution, print_table, read_rules
+from spanlab.api import (
+    DATA_HELP,
+    ExcludeOption,
+    PathLike,
+    Paths,
+    Result,
+    Words,
+    cautions,
+    paths,
+    public,
+    read_rules,
+    table_lines,
+    words,
+)
 from spanlab.core import SpanLabError, nearest
 
 
+@public
 def scores_by_person(
-    data: Annotated[list[str], typer.Argument(help=DATA_HELP, metavar="DATA...")],
+    data: Annotated[Paths, typer.Argument(help=DATA_HELP, metavar="DATA...")],
+    *,
     exclude: ExcludeOption = None,
     composite: Annotated[
-        list[str] | None,
+        Words,
         typer.Option(
             "--composite",
             help="mean of standardised scores: NAME=COLUMN,COLUMN,... (-COLUMN where small is good); may be repeated",
             metavar="NAME=...",
+            show_default=False,
         ),
-    ] = None,
+    ] = (),
     correlate: Annotated[
         str,
         typer.Option(
@@ -30,25 +45,25 @@ def scores_by_person(
         ),
     ] = "",
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("-o", "--output", help="folder for scores.csv, codebook.csv and the correlations", metavar="DIR"),
     ] = None,
-) -> None:
+) -> Result:
     """Write one row of scores for each participant, and a codebook that says what each column is."""
     from spanlab.analysis.data import plural
 
     from .composites import add_composite, read_composite
     from .files import gathered, write
 
-    if output is not None and output.suffix.lower() in (".csv", ".tsv", ".xlsx"):
+    folder = None if output is None else Path(output)
+    if folder is not None and folder.suffix.lower() in (".csv", ".tsv", ".xlsx"):
         raise SpanLabError(
             f"-o {output} would be a folder: four tables are written, so name their folder, such as -o"
-            f" {output.with_suffix('')}"
+            f" {folder.with_suffix('')}"
         )
-    composites = [read_composite(text) for text in composite or ()]
+    composites = [read_composite(text) for text in words(composite)]
     chosen = [name.strip() for name in correlate.split(",") if name.strip()]
-    scores, notes, loaded = gathered([Path(path) for path in data], read_rules(exclude))
-    caution(loaded)
+    scores, notes, loaded = gathered(paths(data), read_rules(exclude))
     if not scores.rows:
         raise SpanLabError(
             " ".join(
@@ -66,14 +81,17 @@ def scores_by_person(
             "--correlate: no score with a reliability is called"
             f" '{unknown[0]}'{nearest(unknown[0], list(scores.codebook))}"
         )
-    said = [*filter(None, [scores.simulated]), *notes]
-    print(*said, *([""] if said else []), sep="\n", end="")
-    print(f"{plural(len(scores.rows), 'participant')}, {plural(len(scores.codebook), 'column')}\n")
+    found = Result(tables={"scores": scores.table(), "codebook": scores.codes()}, cautions=cautions(loaded))
+    found.lines = [*filter(None, [scores.simulated]), *notes]
+    found.lines += [""] if found.lines else []
+    found.lines += [f"{plural(len(scores.rows), 'participant')}, {plural(len(scores.codebook), 'column')}", ""]
     columns = ("column", "unit", "people", "mean", "sd", "reliability", "sem", "alpha", "omega")
     shown = [one for one in scores.codebook.values() if not one["column"].endswith("_se")]
-    print_table(columns, [tuple(_said(one.get(name)) for name in columns) for one in shown])
-    if output is not None:
-        print("", *write(scores, output, chosen), sep="\n")
+    found.lines += table_lines(columns, [tuple(_said(one.get(name)) for name in columns) for one in shown])
+    if folder is not None:
+        found.files = [Path(file) for file in write(scores, folder, chosen)]
+        found.lines += ["", *map(str, found.files)]
+    return found
 
 
 def _said(value: object) -> str:

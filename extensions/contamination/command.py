@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanlab.api import MarginOption
 from spanlab.core import SpanLabError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def contamination(
             help="sessions with known trials and with fresh ones, or folders of sessions", metavar="DATA..."
         ),
     ],
-    margin: MarginOption = None,
+    margin: Annotated[list[str] | None, typer.Option("--margin", help="a difference up to this counts as none")] = None,
     accept_unread: Annotated[
         bool, typer.Option("--accept-unread", help="test also where many replies could not be read")
     ] = False,

@@ -1,22 +1,28 @@
-"""``spanlab fit``: models of memory, fitted to people and machines. Part of the command line."""
+"""Models of memory, fitted to people and machines."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typing_extensions import Unpack
 
 from spanlab.api import (
     DATA_HELP,
-    AcceptUnreadOption,
-    ExcludeOption,
-    PilotOption,
-    PracticeOption,
-    caution,
-    print_table,
+    PathLike,
+    Paths,
+    Reading,
+    Result,
+    Words,
+    cautions,
+    loaded,
+    paths,
     progress_bar,
-    read_rules,
+    public,
+    table_lines,
+    words,
 )
 from spanlab.core import SpanLabError
 
@@ -29,20 +35,25 @@ SELECTION = "How frequent the models are among people (Bayesian model selection;
 _MOST = 8
 
 
+@public
 def fit(
     data: Annotated[
-        list[str],
+        Paths,
         typer.Argument(
             help=f"{DATA_HELP}; or published:nback, the answers of the N-back study's language models",
             metavar="DATA...",
         ),
     ],
+    *,
     model: Annotated[
-        list[str] | None,
+        Words,
         typer.Option(
-            "--model", help="a model; may be repeated; without any, those that suit the data are named", metavar="MODEL"
+            "--model",
+            help="a model; may be repeated; without any, those that suit the data are named",
+            metavar="MODEL",
+            show_default=False,
         ),
-    ] = None,
+    ] = (),
     paradigm: Annotated[str, typer.Option("--paradigm", help="only this paradigm of the data", metavar="NAME")] = "",
     simulated: Annotated[
         int,
@@ -56,10 +67,6 @@ def fit(
     workers: Annotated[
         int | None, typer.Option("--workers", help="share the work among this many processes", min=1, max=10_000)
     ] = None,
-    exclude: ExcludeOption = None,
-    practice: PracticeOption = False,
-    pilot: PilotOption = False,
-    accept_unread: AcceptUnreadOption = False,
     save: Annotated[
         bool,
         typer.Option(
@@ -68,72 +75,69 @@ def fit(
         ),
     ] = False,
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("-o", "--output", help="folder for fit.html, fit.csv, recovery.csv and pictures", metavar="DIR"),
     ] = None,
-) -> None:
+    **reading: Unpack[Reading],
+) -> Result:
     """Fit models of memory to each person and machine, and say what the design can tell about them."""
-    from spanlab.analysis.data import load
-
+    from .page import tables
     from .reading import PUBLISHED, answerers, published
     from .study import study
 
-    notes: list[str] = []
-    folder = next((Path(path) for path in data if Path(path).is_dir()), None)
+    given = paths(data)
+    folder = next((path for path in given if path.is_dir()), None)
+    found = Result()
     if save and folder is None:
         raise SpanLabError("--save keeps fits beside sessions: give a folder of sessions")
-    if data == [PUBLISHED]:
+    if list(map(str, given)) == [PUBLISHED]:
         everybody = published()
     else:
-        loaded = load(
-            [Path(path) for path in data],
-            rules=read_rules(exclude),
-            include_practice=practice,
-            include_pilot=pilot,
-            accept_unread=accept_unread,
-        )
-        caution(loaded)
-        everybody, notes = answerers(loaded)
+        read = loaded(given, **reading)
+        found.cautions = cautions(read)
+        everybody, notes = answerers(read)
+        found.lines += [*notes, *([""] if notes else [])]
     everybody = [one for one in everybody if paradigm in ("", one.paradigm)]
     if not everybody:
         raise SpanLabError(f"--paradigm {paradigm}: there are no such answers in these data")
-    print(*notes, *([""] if notes else []), sep="\n", end="")
     studies: list[Study] = []
     for name in dict.fromkeys(one.paradigm for one in everybody):
         with progress_bar(f"fits of {name}") as tell:
-            studies.append(
-                study([one for one in everybody if one.paradigm == name], model or [], simulated, seed, tell, workers)
-            )
-        show(studies[-1])
+            of_it = [one for one in everybody if one.paradigm == name]
+            studies.append(study(of_it, words(model), simulated, seed, tell, workers))
+        found.lines += shown(studies[-1])
+    found.tables = tables(studies)
     if output is not None:
         from .page import write
 
-        print(*write(studies, output), sep="\n")
+        found.files += map(Path, write(studies, Path(output)))
     if save and folder is not None:
         from .saved import save as keep
 
-        print(keep(studies, folder))
+        found.files.append(Path(keep(studies, folder)))
+    found.lines += map(str, found.files)
+    return found
 
 
-def show(fitted: Study) -> None:
-    """Print the fits of a paradigm, what they say of models, and what the design can tell."""
-    print(f"\n{fitted.paradigm}: {fitted.described}\n")
-    print_table(*fitted.parameter_table(_MOST))
-    print()
-    print_table(*fitted.criteria_table(_MOST))
-    print("\nWhat these answers say of the models (held-out answers)\n")
-    print(*fitted.predictions(), sep="\n")
+def shown(fitted: Study) -> Iterator[str]:
+    """The fits of a paradigm, what they say of models, and what the design can tell."""
+    yield f"\n{fitted.paradigm}: {fitted.described}\n"
+    yield from table_lines(*fitted.parameter_table(_MOST))
+    yield ""
+    yield from table_lines(*fitted.criteria_table(_MOST))
+    yield "\nWhat these answers say of the models (held-out answers)\n"
+    yield from fitted.predictions()
     head, rows = fitted.selection_table()
     if rows:
-        print(f"\n{SELECTION}\n")
-        print_table(head, rows)
-    print(
+        yield f"\n{SELECTION}\n"
+        yield from table_lines(head, rows)
+    yield (
         f"\nWhat this design can tell ({fitted.recovery.aicc.shape[1]} answerers simulated from each fitted model, and"
         " fitted again)\n"
     )
-    print_table(*fitted.recovery_table())
-    print()
-    print_table(*fitted.confusion_table())
-    print()
-    print(*fitted.tells(), sep="\n")
-    print("\nAgents that answer as fitted, such as\n  " + "\n  ".join(fitted.agents()))
+    yield from table_lines(*fitted.recovery_table())
+    yield ""
+    yield from table_lines(*fitted.confusion_table())
+    yield ""
+    yield from fitted.tells()
+    yield from ("", "Agents that answer as fitted, such as", *(f"  {agent}" for agent in fitted.agents()))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from spanlab.analysis.figures import save_as
 from spanlab.core import __version__, write_whole, written_in
@@ -17,6 +18,16 @@ from .study import Study
 
 #: Answerers of a group that tables list one by one.
 _MOST = 40
+
+
+def tables(studies: Sequence[Study]) -> dict[str, list[dict[str, Any]]]:
+    """The fits of each answerer, and how well parameters are recovered."""
+    return {
+        "fits": [row for study in studies for row in study.rows()],
+        "recovery": [
+            {"paradigm": study.paradigm, **asdict(row)} for study in studies for row in study.recovery.parameters
+        ],
+    }
 
 
 def write(studies: Sequence[Study], folder: Path) -> list[Path]:
@@ -48,10 +59,7 @@ def write(studies: Sequence[Study], folder: Path) -> list[Path]:
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     models = dict.fromkeys(one.fit.model for study in studies for one in study.fitted[0])
     page = template.render(studies=studies, models=models, pictures=pictures, css=css, version=__version__, most=_MOST)
-    fits = pd.DataFrame([row for study in studies for row in study.rows()])
-    recovery = pd.DataFrame(
-        [{"paradigm": study.paradigm, **asdict(row)} for study in studies for row in study.recovery.parameters]
-    )
+    fits, recovery = map(pd.DataFrame, tables(studies).values())
     with written_in(folder):
         for name, text in (
             ("fit.csv", fits.to_csv(index=False)),

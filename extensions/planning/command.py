@@ -1,5 +1,4 @@
-"""``spanlab plan`` and ``spanlab methods``: how many people and trials a study needs, and a draft
-of its Methods section. Part of the command line."""
+"""How many people and trials a study needs, and a draft of its Methods section."""
 
 from __future__ import annotations
 
@@ -8,28 +7,35 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
+from typing_extensions import Unpack
 
 from spanlab.api import (
     DATA_HELP,
     ExcludeOption,
     MapOption,
     MarginOption,
-    PilotOption,
-    PracticeOption,
-    caution,
-    print_table,
+    PathLike,
+    Paths,
+    Reading,
+    Result,
+    cautions,
+    loaded,
+    part,
+    paths,
     progress_bar,
+    public,
     read_rules,
+    table_lines,
+    words,
 )
 from spanlab.core import SpanLabError, __version__, nearest, write_whole, written_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spanlab.analysis.data import Rule
     from spanlab.analysis.stats import Margin, Measured
 
     from .planned_measures import PlannedSensitivity, PlannedTimes
@@ -72,6 +78,15 @@ _ONLY: dict[str, dict[str, str]] = {
     },
     "rt_ms": {"rt": "--rt", "trial": "--sd-trial", "tau": "--tau"},
 }
+#: What the options of a plan set.
+_SET = {
+    "sd_people": "people",
+    "sd_effect": "effect",
+    "sd_item": "item",
+    "sd_criterion": "criterion_people",
+    "sd_trial": "trial",
+    "forced_choice": "forced",
+}
 _MEANINGS = {
     "people": "a standard deviation of people of",
     "effect": "a standard deviation of the effect over people of",
@@ -82,11 +97,94 @@ _MEANINGS = {
 }
 
 
+class Assumptions(TypedDict, total=False):
+    """What a plan assumes where its data do not tell it, and how these are read."""
+
+    exclude: ExcludeOption
+    columns: MapOption
+    accuracy: Annotated[
+        str,
+        typer.Option(
+            "--accuracy",
+            help="share of right answers in the first condition, such as 75%; of reaction times in both",
+            metavar="SHARE",
+        ),
+    ]
+    d_prime: Annotated[
+        float | None,
+        typer.Option(
+            "--d-prime", help="d′ in the first condition, with --value d_prime", metavar="D", show_default=False
+        ),
+    ]
+    rt: Annotated[
+        float | None,
+        typer.Option(
+            "--rt",
+            help="mean reaction time in the first condition, with --value rt_ms",
+            metavar="MS",
+            show_default=False,
+        ),
+    ]
+    sd_people: Annotated[
+        float | None,
+        typer.Option(
+            "--sd-people", help="standard deviation of people, in log odds, d′ or ms", metavar="SD", show_default=False
+        ),
+    ]
+    sd_effect: Annotated[
+        float | None,
+        typer.Option(
+            "--sd-effect",
+            help="standard deviation of the effect over people, in log odds, d′ or ms",
+            metavar="SD",
+            show_default=False,
+        ),
+    ]
+    sd_item: Annotated[
+        float | None,
+        typer.Option("--sd-item", help="standard deviation of items, in log odds", metavar="SD", show_default=False),
+    ]
+    items: Annotated[
+        int | None, typer.Option("--items", help="items asked per trial", metavar="N", min=1, show_default=False)
+    ]
+    criterion: Annotated[
+        float | None, typer.Option("--criterion", help="d_prime: mean criterion", metavar="C", show_default=False)
+    ]
+    sd_criterion: Annotated[
+        float | None,
+        typer.Option(
+            "--sd-criterion",
+            help="d_prime: standard deviation of the criterion over people",
+            metavar="SD",
+            show_default=False,
+        ),
+    ]
+    signals: Annotated[
+        str,
+        typer.Option("--signals", help="d_prime: share of trials with a signal, 50% when not given", metavar="SHARE"),
+    ]
+    forced_choice: Annotated[
+        bool, typer.Option("--forced-choice", help="d_prime: choices between two sides instead of yes-no questions")
+    ]
+    sd_trial: Annotated[
+        float | None,
+        typer.Option(
+            "--sd-trial", help="rt_ms: standard deviation of a person's single times", metavar="MS", show_default=False
+        ),
+    ]
+    tau: Annotated[
+        float | None,
+        typer.Option("--tau", help="rt_ms: exponential part of single times", metavar="MS", show_default=False),
+    ]
+
+
+@public
 def plan(
     data: Annotated[
-        list[Path] | None,
+        Paths,
         typer.Argument(help=f"your own data, as the source of spread and accuracy: {DATA_HELP}", metavar="[DATA...]"),
-    ] = None,
+    ] = (),
+    *,
     people: Annotated[
         str, typer.Option("--people", help="numbers of people, in each group with --between", metavar="N,N,...")
     ] = "8,12,16,24,32",
@@ -99,29 +197,6 @@ def plan(
             "--value", help="what is measured: correct, d_prime or rt_ms (mean reaction time of correct answers)"
         ),
     ] = "correct",
-    accuracy: Annotated[
-        str,
-        typer.Option(
-            "--accuracy",
-            help="share of right answers in the first condition, such as 75%; of reaction times in both",
-            metavar="SHARE",
-        ),
-    ] = "",
-    d_prime: Annotated[
-        float | None,
-        typer.Option(
-            "--d-prime", help="d′ in the first condition, with --value d_prime", metavar="D", show_default=False
-        ),
-    ] = None,
-    rt: Annotated[
-        float | None,
-        typer.Option(
-            "--rt",
-            help="mean reaction time in the first condition, with --value rt_ms",
-            metavar="MS",
-            show_default=False,
-        ),
-    ] = None,
     difference: Annotated[
         str,
         typer.Option(
@@ -130,57 +205,6 @@ def plan(
             metavar="AMOUNT",
         ),
     ] = "",
-    sd_people: Annotated[
-        float | None,
-        typer.Option(
-            "--sd-people", help="standard deviation of people, in log odds, d′ or ms", metavar="SD", show_default=False
-        ),
-    ] = None,
-    sd_effect: Annotated[
-        float | None,
-        typer.Option(
-            "--sd-effect",
-            help="standard deviation of the effect over people, in log odds, d′ or ms",
-            metavar="SD",
-            show_default=False,
-        ),
-    ] = None,
-    sd_item: Annotated[
-        float | None,
-        typer.Option("--sd-item", help="standard deviation of items, in log odds", metavar="SD", show_default=False),
-    ] = None,
-    items: Annotated[
-        int | None, typer.Option("--items", help="items asked per trial", metavar="N", min=1, show_default=False)
-    ] = None,
-    criterion: Annotated[
-        float | None, typer.Option("--criterion", help="d_prime: mean criterion", metavar="C", show_default=False)
-    ] = None,
-    sd_criterion: Annotated[
-        float | None,
-        typer.Option(
-            "--sd-criterion",
-            help="d_prime: standard deviation of the criterion over people",
-            metavar="SD",
-            show_default=False,
-        ),
-    ] = None,
-    signals: Annotated[
-        str,
-        typer.Option("--signals", help="d_prime: share of trials with a signal, 50% when not given", metavar="SHARE"),
-    ] = "",
-    forced_choice: Annotated[
-        bool, typer.Option("--forced-choice", help="d_prime: choices between two sides instead of yes-no questions")
-    ] = False,
-    sd_trial: Annotated[
-        float | None,
-        typer.Option(
-            "--sd-trial", help="rt_ms: standard deviation of a person's single times", metavar="MS", show_default=False
-        ),
-    ] = None,
-    tau: Annotated[
-        float | None,
-        typer.Option("--tau", help="rt_ms: exponential part of single times", metavar="MS", show_default=False),
-    ] = None,
     between: Annotated[
         bool,
         typer.Option("--between", help="two groups of people, one in each condition; by default everybody has both"),
@@ -201,18 +225,17 @@ def plan(
         ),
     ] = "",
     wanted: Annotated[float, typer.Option("--power", help="desired power", min=0.01, max=0.99, metavar="SHARE")] = 0.8,
-    margin: MarginOption = None,
+    margin: MarginOption = (),
     samples: Annotated[
         int, typer.Option("--samples", help="simulated studies for each number of people and trials", metavar="N")
     ] = 2000,
     seed: Annotated[int, typer.Option("--seed", help="seed of the simulation", min=0)] = 1,
-    exclude: ExcludeOption = None,
-    columns: MapOption = None,
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("-o", "--output", help="folder for plan.csv, plan.svg, plan.pdf and plan.json", metavar="DIR"),
     ] = None,
-) -> None:
+    **assumptions: Unpack[Assumptions],
+) -> Result:
     """Simulate how likely a study is to find a difference between two conditions, for numbers of
     people and trials."""
     from spanlab.analysis.stats import read_margins
@@ -223,33 +246,22 @@ def plan(
         raise SpanLabError(
             f"--value is {', '.join([*_UNITS][:-1])} or {[*_UNITS][-1]}, not '{value}'{nearest(value, _UNITS)}"
         )
-    margins, unit = read_margins(margin or ()), _UNITS[value][0]
+    margins, unit = read_margins(words(margin)), _UNITS[value][0]
     if any(one.unit != unit for one in margins):
         such = {"points": "5points (percentage points)", "d′": "0.3d'", "ms": "20ms"}[unit]
         raise SpanLabError(f"spanlab plan --value {value} simulates {_CALLED[value]}: its --margin is such as {such}")
-    options = {
-        "people": sd_people,
-        "effect": sd_effect,
-        "item": sd_item,
-        "items": items,
-        "d_prime": d_prime,
-        "criterion": criterion,
-        "rt": rt,
-        "tau": tau,
-        "criterion_people": sd_criterion,
-        "signals": _share(signals, "--signals", "50%") if signals else None,
-        "forced": forced_choice or None,
-        "trial": sd_trial,
-        "accuracy": _share(accuracy, "--accuracy", "75%") if accuracy else None,
-    }
-    stated = {name: one for name, one in options.items() if one is not None}
+    options: dict[str, Any] = {_SET.get(name, name): one for name, one in part(assumptions, Assumptions).items()}
+    read = {name: options.pop(name) for name in ("exclude", "columns") if options.get(name)}
+    for name, such in (("signals", "50%"), ("accuracy", "75%")):
+        if options.get(name):
+            options[name] = _share(options[name], f"--{name}", such)
+    stated = {name: one for name, one in options.items() if one is not None and one is not False and one != ""}
     _check_options(value, stated)
     change = _change(difference, value) if difference else None
-    assumed, notes = _assumed(
-        value, data or [], paradigm, by, conditions, change, exclude, columns or [], between, stated
-    )
+    found = Result()
+    assumed, notes = _assumed(value, paths(data), paradigm, by, conditions, change, read, between, stated, found)
     numbers = _numbers(people, "--people"), _numbers(trials, "--trials")
-    print(assumed.words, *notes, "", sep="\n")
+    found.lines += [assumed.words, *notes, ""]
     declared = margins[0] if margins else None
     with progress_bar("simulated studies") as tell:
         table = power(
@@ -279,23 +291,31 @@ def plan(
         *([f"alike within {declared.words}"] if declared else []),
         "where there is no difference",
     )
-    print_table(heads, rows)
-    print(
-        f"\nShares of {samples:,} simulated studies (seed {seed}) with one standard error. The test is a two-tailed t"
-        f" test at 5% of\n{_TESTED[value]}\n"
-    )
-    print(*smallest(table, wanted), sep="\n")
+    found.tables = {"plan": table}
+    found.lines += [
+        *table_lines(heads, rows),
+        "",
+        f"Shares of {samples:,} simulated studies (seed {seed}) with one standard error. The test is a two-tailed t"
+        " test at 5% of",
+        _TESTED[value],
+        "",
+        *smallest(table, wanted),
+    ]
     if output is not None:
-        _write(output, table, value, assumed, notes, wanted, group, seed, samples)
+        found.files = _write(Path(output), table, value, assumed, notes, wanted, group, seed, samples)
+        found.lines += ["", *map(str, found.files)]
+    return found
 
 
+@public
 def methods(
     data: Annotated[
-        list[str],
+        Paths,
         typer.Argument(
             help=f"{DATA_HELP}; with --before a paradigm, its file, or the file of a study", metavar="DATA..."
         ),
     ],
+    *,
     before: Annotated[
         bool,
         typer.Option("--before", help="write it before there are data, from a paradigm or a study"),
@@ -304,70 +324,59 @@ def methods(
         str | None,
         typer.Option("--by", help="column of conditions of the models, as for spanlab stats", metavar="COLUMN"),
     ] = None,
-    margin: MarginOption = None,
-    exclude: ExcludeOption = None,
-    columns: MapOption = None,
-    practice: PracticeOption = False,
-    pilot: PilotOption = False,
+    margin: MarginOption = (),
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="write it to this file (Markdown)", metavar="FILE")
+        PathLike | None, typer.Option("-o", "--output", help="write it to this file (Markdown)", metavar="FILE")
     ] = None,
-) -> None:
+    **reading: Unpack[Reading],
+) -> Result:
     """Write the Methods section of data from their record: paradigm, trials, timing, models,
     exclusions, scores, tests, versions, references."""
     from spanlab.analysis.stats import read_margins
 
-    margins, rules = read_margins(margin or ()), read_rules(exclude)
+    margins, given, found = read_margins(words(margin)), paths(data), Result()
     if before:
         from .before import methods_before
 
-        if len(data) != 1:
+        if len(given) != 1:
             raise SpanLabError("--before takes one paradigm or one study; several paradigms are named in a study file")
-        for option, given in (
-            ("--by", by is not None),
-            ("--map", bool(columns)),
-            ("--practice", practice),
-            ("--pilot", pilot),
+        of_data = {"by": by, **reading, "map": reading.get("columns")}
+        if option := next(
+            (name for name in ("by", "map", "practice", "pilot", "accept_unread") if of_data.get(name)), ""
         ):
-            if given:
-                raise SpanLabError(f"{option} is about data; with --before there are none")
-        text = methods_before(data[0], rules, exclude, margins)
+            raise SpanLabError(f"--{option.replace('_', '-')} is about data; with --before there are none")
+        exclude = reading.get("exclude")
+        text = methods_before(str(given[0]), read_rules(exclude), None if exclude is None else Path(exclude), margins)
     else:
-        text = _methods_of([Path(one) for one in data], rules, columns, practice, pilot, margins, by)
+        text = _methods_of(given, reading, margins, by, found)
     if output is None:
-        print(text, end="")
-        return
-    with written_in(output.parent, str(output)):
-        write_whole(output, text.encode())
-    print(output)
+        found.lines = text.splitlines()
+        return found
+    file = Path(output)
+    with written_in(file.parent, str(file)):
+        write_whole(file, text.encode())
+    found.files, found.lines = [file], [str(file)]
+    return found
 
 
-def _methods_of(
-    paths: list[Path],
-    rules: tuple[Rule, ...],
-    columns: list[str] | None,
-    practice: bool,
-    pilot: bool,
-    margins: tuple[Margin, ...],
-    by: str | None,
-) -> str:
-    from spanlab.analysis.data import heads, load, read_map, tables_and_folders
+def _methods_of(given: list[Path], reading: Reading, margins: tuple[Margin, ...], by: str | None, found: Result) -> str:
+    from spanlab.analysis.data import heads, tables_and_folders
 
     from .methods import methods as text_of
 
-    loaded = load(paths, include_practice=practice, include_pilot=pilot, rules=rules, columns=read_map(columns or ()))
-    caution(loaded)
-    if not loaded.scored.parts:
+    answers = loaded(given, **reading)
+    found.cautions = cautions(answers)
+    if not answers.scored.parts:
         raise SpanLabError(
-            "nothing is left to describe" + (": " + " ".join(loaded.scored.notes) if loaded.scored.notes else "")
+            "nothing is left to describe" + (": " + " ".join(answers.scored.notes) if answers.scored.notes else "")
         )
-    folders = tables_and_folders(paths)[1]
+    folders = tables_and_folders(given)[1]
     return text_of(
-        loaded,
+        answers,
         heads(folders)[0] if folders else [],
         margins,
         by,
-        [*(["practice"] if practice else []), *(["pilot"] if pilot else [])],
+        [name for name in ("practice", "pilot") if reading.get(name)],
     )
 
 
@@ -390,10 +399,10 @@ def _assumed(
     by: str,
     conditions: str,
     change: float | None,
-    exclude: Path | None,
-    columns: list[str],
+    read: Mapping[str, Any],
     between: bool,
     stated: dict[str, Any],
+    found: Result,
 ) -> tuple[Planned, list[str]]:
     """Return what is simulated, and where it comes from, in sentences."""
     from dataclasses import replace
@@ -411,13 +420,13 @@ def _assumed(
             ("paradigm", paradigm),
             ("by", by),
             ("conditions", conditions),
-            ("exclude", exclude),
-            ("map", columns),
+            ("exclude", read.get("exclude")),
+            ("map", read.get("columns")),
         ):
             if given:
                 raise SpanLabError(f"--{name} is about data, and none are named")
         return _stated(value, change, between, stated)
-    assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, columns, between)
+    assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, read, between, found)
     assumed = replace(assumed, **stated)
     if math.isnan(assumed.effect):
         # two groups differ by the spread of people within a condition, which has that of the effect in it
@@ -476,19 +485,18 @@ def _fitted(
     by: str,
     conditions: str,
     change: float | None,
-    exclude: Path | None,
-    columns: list[str],
+    read: Mapping[str, Any],
     between: bool,
+    found: Result,
 ) -> tuple[Assumed | PlannedSensitivity | PlannedTimes, str, list[str]]:
-    from spanlab.analysis.data import load, read_map
     from spanlab.analysis.stats import mixed_model
 
     from .planned_measures import from_people
     from .power import from_model
 
-    loaded = load(data, rules=read_rules(exclude), columns=read_map(columns))
-    caution(loaded)
-    there = sorted(loaded.scored.parts)
+    answers = loaded(data, **read)
+    found.cautions = cautions(answers)
+    there = sorted(answers.scored.parts)
     name = paradigm or (there[0] if len(there) == 1 else "")
     if not name:
         raise SpanLabError(
@@ -500,15 +508,19 @@ def _fitted(
         raise SpanLabError(f"there are no scored answers to '{name}' in these data{nearest(name, there)}")
     picked = [one.strip() for one in conditions.split(",") if one.strip()]
     left = (
-        [] if loaded.exclusions is None else ["Left out by rule:", *(f"  {note}" for note in loaded.exclusions.notes)]
+        [] if answers.exclusions is None else ["Left out by rule:", *(f"  {note}" for note in answers.exclusions.notes)]
     )
     if value != "correct":
-        assumed, words = from_people(
-            loaded.scored, name, "d_prime" if value == "d_prime" else "rt_ms", by or None, picked, change, between
+        assumed, said = from_people(
+            answers.scored, name, "d_prime" if value == "d_prime" else "rt_ms", by or None, picked, change, between
         )
-        return assumed, f"{name}, {words}", left
-    model = mixed_model.mixed_model(loaded.scored, name, by or None)
-    return from_model(model, loaded.scored.parts[name], picked, change, between), f"{name}, {model.cells.formula}", left
+        return assumed, f"{name}, {said}", left
+    model = mixed_model.mixed_model(answers.scored, name, by or None)
+    return (
+        from_model(model, answers.scored.parts[name], picked, change, between),
+        f"{name}, {model.cells.formula}",
+        left,
+    )
 
 
 def _numbers(text: str, option: str) -> list[int]:
@@ -566,7 +578,7 @@ def _write(
     group: str,
     seed: int,
     samples: int,
-) -> None:
+) -> list[Path]:
     from dataclasses import asdict
 
     from spanlab.analysis.figures import save_as
@@ -594,10 +606,5 @@ def _write(
     )
     below += " Dashed: how often both are found alike within the margin." if table["alike"].notna().any() else ""
     spec = power_chart(table, title=title, subtitle=below, wanted=wanted, people=group)
-    print()
-    for path in (
-        output / "plan.csv",
-        output / "plan.json",
-        *(save_as(spec, output / f"plan{ending}") for ending in (".svg", ".pdf")),
-    ):
-        print(path)
+    pictures = [save_as(spec, output / f"plan{ending}") for ending in (".svg", ".pdf")]
+    return [output / "plan.csv", output / "plan.json", *pictures]

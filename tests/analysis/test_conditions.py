@@ -60,7 +60,7 @@ def saved(folder: Path, data: pd.DataFrame) -> Path:
 
 def test_reaction_times_by_set_size_and_presence_come_back_with_their_slopes(tmp_path: Path) -> None:
     data = people(spread=20)
-    drawing = spanlab.figure("conditions", saved(tmp_path, data), along="set_size", by="present", value="rt_ms")
+    drawing = spanlab.figure("conditions", saved(tmp_path, data), along="set_size", by="present", value="rt_ms").drawing
     found = rows_by(drawing.table, "factor_present", "set_size")
     for (present, size), row in found.items():
         assert row["mean"] == pytest.approx(400 + 40 * size + 20 * (present == "no"), abs=10)
@@ -81,14 +81,14 @@ def test_times_of_wrong_answers_and_of_machines_are_in_no_mean(tmp_path: Path) -
     data = people()
     wild = data.assign(rt_ms=data["rt_ms"].where(data["correct"].astype(bool), 1e6))
     machine = table(search(0, 0), 40, paradigm="search")
-    drawing = spanlab.figure("conditions", saved(tmp_path, together(wild, machine)), value="rt_ms")
+    drawing = spanlab.figure("conditions", saved(tmp_path, together(wild, machine)), value="rt_ms").drawing
     assert drawing.table["mean"].max() < 1000
     assert set(drawing.table["agent_kind"]) == {"participant"}
 
 
 def test_medians_are_of_each_person(tmp_path: Path) -> None:
     data = people(3, 60)
-    drawing = spanlab.figure("conditions", saved(tmp_path, data), along="set_size", value="rt_median")
+    drawing = spanlab.figure("conditions", saved(tmp_path, data), along="set_size", value="rt_median").drawing
     right = data[data["correct"].astype(bool)].astype({"rt_ms": float})
     wanted = right.groupby(["set_size", "participant"])["rt_ms"].median().groupby("set_size").mean()
     for size, row in rows_by(drawing.table, "set_size").items():
@@ -111,7 +111,7 @@ def test_d_prime_along_a_column_is_that_of_the_planted_observer(tmp_path: Path) 
     ]
     drawing = spanlab.figure(
         "conditions", saved(tmp_path, together(machine, *crowd)), along="set_size", value="d_prime"
-    )
+    ).drawing
     for (kind, size), row in rows_by(drawing.table, "agent_kind", "set_size").items():
         assert row["mean"] == pytest.approx({2: 2.0, 4: 1.0}[size], abs=0.4), kind
         assert row["low"] < row["mean"] < row["high"]
@@ -126,14 +126,15 @@ def test_two_sides_are_a_forced_choice(tmp_path: Path) -> None:
         right = float(ndtr(1.5 / np.sqrt(2) + (0.4 if side == "left" else -0.4)))
         return [({"factor_delay": delay, "correct_answer": json.dumps(side)}, right, None)]
 
-    drawing = spanlab.figure("conditions", saved(tmp_path, table(trial, 1600, paradigm="own")), value="d_prime")
+    file = saved(tmp_path, table(trial, 1600, paradigm="own"))
+    drawing = spanlab.figure("conditions", file, value="d_prime").drawing
     assert drawing.table["mean"].to_numpy(float) == pytest.approx([1.5, 1.5], abs=0.3)
     assert "√2" in drawing.caption
 
 
 def test_a_perfect_machine_has_no_interval_of_d_prime(tmp_path: Path) -> None:
     machine = table(search(right=1.0), 60, paradigm="search")
-    drawing = spanlab.figure("conditions", saved(tmp_path, machine), along="set_size", value="d_prime")
+    drawing = spanlab.figure("conditions", saved(tmp_path, machine), along="set_size", value="d_prime").drawing
     assert drawing.table["low"].isna().all()
     assert drawing.table["note"].str.contains("no spread").all()
 

@@ -59,7 +59,7 @@ EXTENSIONS: dict[str, set[str]] = {
 #: names that a room gives to extensions through its door
 MOST_AT_A_DOOR = 20
 #: Doors that are wider, and what they have: none of these grows.
-WIDE_DOORS = {"core": 23, "paradigms": 37, "sessions": 38, "sessions.record": 28, "sessions.studies": 37}
+WIDE_DOORS = {"api": 23, "core": 23, "paradigms": 37, "sessions": 38, "sessions.record": 28, "sessions.studies": 37}
 
 
 @dataclass(frozen=True)

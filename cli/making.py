@@ -1,0 +1,100 @@
+"""Commands are made from public functions: what is typed becomes the function's parameters, and
+what it finds is printed."""
+
+from __future__ import annotations
+
+import functools
+import json
+import operator
+import sys
+from collections.abc import Callable
+from inspect import Parameter, Signature, unwrap
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from ..api.declared import Declared, PathLike, Paths, Words, declared, summary
+from ..api.options import Levels, parse_levels
+from ..core.errors import SpanLabError
+
+#: how what Python takes is typed
+_TYPED: dict[Any, Any] = {
+    PathLike: Path,
+    Paths: list[Path],
+    Words: list[str],
+    Levels: list[str],
+}
+_Json = Annotated[bool, typer.Option("--json", help="print the numbers as JSON", show_default=False)]
+_Quiet = Annotated[bool, typer.Option("--quiet", help="say only what is wrong", show_default=False)]
+
+
+def as_command(function: Callable[..., Any]) -> Callable[..., None]:
+    """The command of a public function, as typer takes it."""
+    function = unwrap(function)
+    options = {name: one for name, one in declared(function).items() if one.info is not None}
+    finds = function.__annotations__.get("return") not in (None, "None")
+
+    def command(_context: typer.Context, **typed: Any) -> None:
+        as_json, quiet = typed.pop("_json", False), typed.pop("_quiet", False)
+        given = {
+            name: _read(options[name], value)
+            for name, value in typed.items()
+            if getattr(_context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"
+        }
+        show(function(**given), as_json=as_json, quiet=quiet)
+
+    parameters = [_parameter("_context", typer.Context)]
+    parameters += [_parameter(name, Annotated[_typed(one), one.info], _default(one)) for name, one in options.items()]
+    if finds:
+        parameters += [_parameter("_json", _Json, False), _parameter("_quiet", _Quiet, False)]
+    command.__dict__["__signature__"] = Signature(parameters)
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__doc__ = summary(function)
+    return command
+
+
+def show(result: Any, *, as_json: bool = False, quiet: bool = False) -> None:
+    """Print what a function found: cautions on the error stream, then what it says, or its numbers.
+
+    Raises
+    ------
+    SpanLabError
+        with what is wrong.
+    """
+    for caution in getattr(result, "cautions", ()):
+        print(caution, file=sys.stderr)
+    if as_json:
+        print(json.dumps(result.to_dict(), ensure_ascii=False, indent=1))
+    elif result is not None and not quiet and (text := str(result)):
+        print(text)
+    if wrong := getattr(result, "wrong", ()):
+        raise SpanLabError("\n".join(wrong))
+
+
+def _parameter(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _alone(annotation: Any) -> Any:
+    """A type without None."""
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    return functools.reduce(operator.or_, kinds) if type(None) in get_args(annotation) else annotation
+
+
+def _typed(one: Declared) -> Any:
+    kind = _TYPED.get(_alone(one.annotation))
+    if kind is None:
+        return one.annotation
+    return kind if one.default is Parameter.empty else kind | None
+
+
+def _default(one: Declared) -> Any:
+    if one.default == ():
+        return None
+    is_place = isinstance(one.default, str) and _TYPED.get(_alone(one.annotation)) is Path
+    return Path(one.default) if is_place else one.default
+
+
+def _read(one: Declared, value: Any) -> Any:
+    return parse_levels(value) if _alone(one.annotation) == Levels else value
