@@ -62,6 +62,21 @@ class RandomFactor(StrictModel):
     random: Levels = Field(description="levels, each equally likely")
 
 
+def _form_of(value: Any) -> str:
+    """A list of levels, levels at random (a list under a key), or levels with weights."""
+    if not isinstance(value, dict):
+        return "random-factor" if isinstance(value, RandomFactor) else "level-list"
+    return "random-factor" if any(isinstance(inner, list) for inner in value.values()) else "level-weights"
+
+
+FactorLevels = Annotated[
+    Annotated[Levels, Tag("level-list")]
+    | Annotated[RandomFactor, Tag("random-factor")]
+    | Annotated[Weights, Tag("level-weights")],
+    Discriminator(_form_of),
+]
+
+
 class Uniform(StrictModel):
     """A duration drawn for each trial."""
 
@@ -400,7 +415,7 @@ class Head(StrictModel):
     domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")
     functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
     characteristics: list[str] = Field(default_factory=list, description="characteristics of memory that it measures")
-    factors: Annotated[dict[str, Levels | RandomFactor | Weights], Field(max_length=MAX_FACTORS)] = Field(
+    factors: Annotated[dict[str, FactorLevels], Field(max_length=MAX_FACTORS)] = Field(
         default_factory=dict, description="factors and their levels"
     )
     draw: Annotated[dict[str, Any], Field(max_length=MAX_DRAWS)] = Field(
