@@ -17,7 +17,7 @@ from ...paradigms.translation import Words
 from ..base import AgentOptions, Option, Response, TrialContext
 from ..observers import make_observer
 from ..oracles import Observer
-from .input.answering import CONFIRM_KEYS, UNKNOWN, UNKNOWN_KEYS
+from .input.answering import CONFIRM_KEYS, DONE, UNKNOWN, UNKNOWN_KEYS
 from .input.steps import GO_ON_AFTER, Refractory
 from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
@@ -181,6 +181,8 @@ class SimulatedParticipant(Participant):
         surface = ask.kind.surface()
         if surface.dial is not None:
             return self._dial_plan(ask, surface.dial, value)
+        if surface.ordered is not None and surface.ordered.written:
+            return self._writing_plan(ask, value)
         delay = self._first_delay(ask)
         events: list[tuple[float, InputEvent]] = []
         for number, part in enumerate(ask.kind.values_of(value)):
@@ -212,6 +214,23 @@ class SimulatedParticipant(Participant):
             events.append((delay, InputEvent(key, hold=min(hold, 0.03))))
         delay += self.seconds(NEXT_MARK_MS)
         events.append((delay, InputEvent(CONFIRM_KEYS[0], hold=hold)))
+        return self._carried_out(ask, events)
+
+    def _writing_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
+        """A text sign by sign, and the button below it."""
+        (text,) = ask.kind.values_of(value)
+        signs = list(str(text or ""))
+        button = UNKNOWN if text is None else DONE
+        if self._by_mouse():
+            surface = self.open().surface
+            x, y = surface.beside_middle(UNKNOWN) if button == UNKNOWN else surface.done_middle()
+            end = [InputEvent(x=x, y=y, hold=0.03)]
+        else:
+            end = [InputEvent(key, hold=0.03) for key in (*["tab"] * (1 + (button == UNKNOWN)), "return")]
+        delay, events = self._first_delay(ask), list[tuple[float, InputEvent]]()
+        for event in [*(InputEvent(sign, hold=0.02) for sign in signs), *end]:
+            events.append((delay, event))
+            delay += self.seconds(NEXT_TURN_MS)
         return self._carried_out(ask, events)
 
     def _carried_out(self, ask: Ask, events: list[tuple[float, InputEvent]]) -> Callable[[float], None]:

@@ -192,8 +192,10 @@ class Player:
 
     def _invite(self, step: StepAccount, display: Display, at: float) -> None:
         """The window waits for somebody from now on, where it does."""
-        self.stage.pointer(step.sheet is not None and step.sheet.surface.clickable)
-        if step.sheet is not None:
+        sheet = step.sheet
+        self.stage.pointer(sheet is not None and (sheet.surface.clickable or sheet.written))
+        self.stage.surface.write_in(sheet)
+        if sheet is not None:
             self.stage.tell("answer", at)
         elif display.ms is None:
             self.stage.tell("go on", at)
@@ -447,6 +449,7 @@ class Player:
         assert on is not None
         on.put(began, on.refreshes)
         self._sounding.silence()
+        stage.surface.write_in(None)
         paused: dict[str, Any] = {"at_ms": round((began - step.onset) * 1000, 1), "for_ms": None}
         step.notes.setdefault("paused", []).append(paused)
         nothing_left = self._last and (step.sheet is None or step.sheet.complete)

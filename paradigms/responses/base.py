@@ -86,7 +86,8 @@ class Ordered:
     line : where on the canvas what was given stands in a line, as (x0, y0, x1, y1); None where each
         value shows at its own place, with its number
     labels : what stands on the areas of the canvas that are keys to press: value and label
-    lines : so many lines of text at least have room in ``line``
+    written : whether it is a text that is written freely, and edited, in a box at ``line``; the areas
+        of the canvas then put a sign where it is being written
     """
 
     most: int
@@ -95,7 +96,7 @@ class Ordered:
     joined: bool = False
     line: tuple[float, float, float, float] | None = None
     labels: tuple[tuple[int | str, str], ...] = ()
-    lines: int = 1
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)

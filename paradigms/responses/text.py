@@ -31,9 +31,11 @@ KEY_NAMES = {
     ",": "comma",
     "'": "apostrophe",
 }
-#: what may be typed beside small letters and digits; open questions always have the signs
+#: what may be typed beside small letters and digits
 FURTHER = "äöüßéèêàâçñáíóúåøæ .,'"
-_SIGNS = ".,' "
+#: signs by which systems end lines, and what no text has
+_LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _JSON = re.compile(r'\A\s*\{\s*"answer"\s*:\s*"([^"]*)"\s*\}\s*\Z')
 _MARKED = re.compile(r"\*\*([^*\n]+)\*\*|\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?![\w]|[.,]\d)")
@@ -45,8 +47,8 @@ class _Typed(ResponseKind):
     within: Area = Field(
         (2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the typed text and the characters to click on"
     )
-    #: characters in a row of the keys, the part of the area that the text takes, and its lines
-    _look: ClassVar[tuple[int, float, int]]
+    #: characters in a row of the keys, and the part of the area that the text takes
+    _look: ClassVar[tuple[int, float]]
 
     @property
     def alphabet(self) -> str:
@@ -62,7 +64,7 @@ class _Typed(ResponseKind):
 
     def surface(self) -> Surface:
         x0, y0, x1, y1 = self.within
-        in_a_row, share, lines = self._look
+        in_a_row, share = self._look
         most, unknown = self._room()
         top = y0 + share * (y1 - y0)
         rows = [min(in_a_row, len(self.alphabet) - start) for start in range(0, len(self.alphabet), in_a_row)]
@@ -71,7 +73,7 @@ class _Typed(ResponseKind):
             *((f"num_{sign}", sign) for sign in self.alphabet if sign in digits),
         ]
         labels = tuple((sign, "_" if sign == " " else sign) for sign in self.alphabet)
-        ordered = Ordered(most, unknown=unknown, joined=True, line=(x0, y0, x1, top), labels=labels, lines=lines)
+        ordered = Ordered(most, unknown=unknown, joined=True, line=(x0, y0, x1, top), labels=labels)
         regions = row_regions(tuple(self.alphabet), rows, (x0, top, x1, y1))
         return Surface(keys=tuple(keys), regions=regions, several=True, ordered=ordered)
 
@@ -101,7 +103,7 @@ class TypedText(_Typed):
     )
     most: Annotated[int, Field(ge=1, le=60)] = Field(20, description="at most so many characters")
     unknown: bool = Field(True, description='whether the answer may be "don\'t know", which is recorded as ?')
-    _look: ClassVar[tuple[int, float, int]] = (9, 0.22, 1)
+    _look: ClassVar[tuple[int, float]] = (9, 0.22)
 
     @model_validator(mode="after")
     def _consistent(self) -> TypedText:
@@ -214,8 +216,9 @@ class OpenText(_Typed):
     """Free text, such as how somebody went about a task. `ask` has no 'answer', and the rows of the
     table have no 'correct'.
 
-    At the window and in a browser people type small letters; chat models write as they like. It may
-    say who somebody is: data sets for sharing have it only with `--free-text`.
+    What people write is recorded to the character, in any script: the keyboard's layout and input
+    method say what a key writes. It may say who somebody is: data sets for sharing have it only
+    with `--free-text`.
     """
 
     name: ClassVar[str] = "open_text"
@@ -223,31 +226,32 @@ class OpenText(_Typed):
     not_for_networks: ClassVar[str] = "a network answers with one class at a step, and writes no text"
 
     most: Annotated[int, Field(ge=1, le=4000)] = Field(600, description="at most so many characters")
-    more: str = Field("", description="further letters that can be typed, such as äöüß")
-    _look: ClassVar[tuple[int, float, int]] = (14, 0.62, 8)
+    more: str = Field(
+        "", description="signs that can also be clicked on, such as äöüß, for keyboards that do not have them"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> OpenText:
-        wrong = next((sign for sign in self.more if sign not in FURTHER or sign in _SIGNS), None)
-        if wrong is not None or len(set(self.more)) < len(self.more):
-            letters = "".join(sign for sign in FURTHER if sign not in _SIGNS)
-            raise ValueError(f"'more' may have these letters, each once: {letters!r}; found {self.more!r}")
+        if len(set(self.more)) < len(self.more) or not self.more.isprintable():
+            raise ValueError(f"'more' has signs that can be seen, each once; found {self.more!r}")
         return self
 
-    @property
-    def alphabet(self) -> str:
-        return ascii_lowercase + self.more + digits + _SIGNS
-
     def allows(self, value: Any) -> bool:
-        return (
-            isinstance(value, str)
-            and 1 <= len(value) <= self.most
-            and value == value.strip()
-            and all(sign.isprintable() or sign == "\n" for sign in value)
-        )
+        return isinstance(value, str) and 1 <= len(value) <= self.most and value == self.answer_of([value])
 
-    def _room(self) -> tuple[int, bool]:
-        return self.most, True
+    def surface(self) -> Surface:
+        x0, y0, x1, y1 = self.within
+        top = y1 - (0.14 * (y1 - y0) if self.more else 0.0)
+        regions = row_regions(tuple(self.more), (len(self.more),), (x0, top, x1, y1)) if self.more else ()
+        labels = tuple((sign, sign) for sign in self.more)
+        ordered = Ordered(self.most, unknown=True, joined=True, line=(x0, y0, x1, top), labels=labels, written=True)
+        return Surface(regions=regions, several=True, ordered=ordered)
+
+    def answer_of(self, values: Sequence[int | str | None]) -> Answer:
+        """The text as it was written, without space around it; lines end in the same way on every
+        system."""
+        text = _LINE_ENDS.sub("\n", "".join(UNKNOWN if value is None else str(value) for value in values))
+        return _CONTROL.sub("", text.replace("\t", " ")).strip()
 
     def question(self) -> str:
         return (
@@ -260,17 +264,14 @@ class OpenText(_Typed):
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return self.question()
-        return " ".join(
-            sentence(f"legend.{name}", language)
-            for name in ("open_text", "sequence_undo", "open_text_nothing", "sequence_done")
-        )
+        return " ".join(sentence(f"legend.{name}", language) for name in ("open_text", "open_text_nothing"))
 
     def values_of(self, answer: Answer) -> tuple[int | str | None, ...]:
-        return (None,) if answer == UNKNOWN else tuple(sign for sign in str(answer).lower() if sign in self.alphabet)
+        return (None,) if answer == UNKNOWN else (str(answer),)
 
     def parse(self, text: str) -> Answer | None:
         """The whole reply; None where it is empty or too long."""
-        plain = "\n".join(line.rstrip() for line in text.replace("\t", " ").strip().splitlines())
+        plain = "\n".join(line.rstrip() for line in str(self.answer_of([text])).splitlines())
         return plain if self.allows(plain) else None
 
     def answer_from_json(self, value: Any) -> Answer | None:

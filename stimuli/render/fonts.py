@@ -51,6 +51,11 @@ _PIECE = re.compile(f"[{_NOT_LAST}]*(?:[{_UNSPACED}]|[^{_UNSPACED}]+)[{_NOT_FIRS
 _SIGN = re.compile(f"[{_UNSPACED}]")
 
 
+def own_font() -> Path | None:
+    """The file of the font of one's own, where there is one."""
+    return _own[0] if _own else None
+
+
 def use_font(path: Path | None) -> None:
     """Draw lines with letters that the typeface lacks with a font of one's own from now on, in this
     process; None: no longer.

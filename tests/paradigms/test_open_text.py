@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from command_line import Run, command_line
@@ -13,10 +12,9 @@ from session_tools import AtTheWindow, take
 
 import spanlab
 from spanlab.agents.base import Response
-from spanlab.agents.human.display.pad import line_picture
-from spanlab.agents.human.input.answering import AnswerSheet, Press
+from spanlab.agents.human.input.answering import AnswerSheet, Press, Writing
 from spanlab.paradigms import Percept
-from spanlab.paradigms.responses.text import KEY_NAMES, OpenText
+from spanlab.paradigms.responses.text import OpenText
 
 DEBRIEFING = """
 paradigm: debriefing
@@ -32,7 +30,7 @@ timeline:
 instructions: {en: Please answer., de: Bitte antworten Sie.}
 designs: {human: {repetitions: 1}}
 """  # noqa: E501
-SAID = "i said them aloud, with anna. it helped 3 times"
+SAID = "I said them aloud (with anna) - why? It helped 3 times!"
 
 
 @pytest.fixture(scope="module")
@@ -60,36 +58,42 @@ def test_what_is_typed_is_in_the_record_word_for_word_and_nothing_is_scored(file
     assert row["correct"] is None or row["correct"] != row["correct"]
 
 
-def test_it_is_typed_key_by_key_taken_back_and_ended_with_return(file: Path) -> None:
-    ask = next(
+def _strategy(file: Path) -> AnswerSheet:
+    (ask,) = [
         step.percept.ask
         for step in spanlab.compile_trial(spanlab.load_paradigm(file), {}, 1).steps
         if step.percept.phase == "strategy"
-    )
+    ]
     assert ask is not None
-    sheet = AnswerSheet(ask, 0.0)
-    assert sheet.take(Press("key", 0.1, key="return")) == "not yet"
-    for number, sign in enumerate("über uns.x"):
-        assert sheet.take(Press("key", 0.2 + number, key=KEY_NAMES.get(sign, sign))) == "mark", sign
-    assert sheet.take(Press("key", 20.0, key="backspace")) == "unmark"
-    assert sheet.take(Press("key", 21.0, key="return")) == "answer"
-    assert sheet.answer() == "über uns."
-    silent = AnswerSheet(ask, 0.0)
-    assert silent.take(Press("key", 0.1, key="minus")) == "mark"
-    assert silent.take(Press("key", 0.2, key="return")) == "answer"
+    return AnswerSheet(ask, 0.0)
+
+
+def test_keys_write_and_buttons_end_the_answer(file: Path) -> None:
+    sheet = _strategy(file)
+    done, nothing = Press("click", 0.1, done=True, button="done"), Press("click", 0.1, button="unknown")
+    assert sheet.take(done) == "not yet", "nothing is written yet"
+    sheet.writing = Writing("  Über uns – 2-back (hard)?\r\nWhy!\u2028 ")
+    assert {sheet.take(Press("key", 0.2, key=key)) for key in ("minus", "return", "backspace", "a", "2")} == {"writes"}
+    assert sheet.take(done) == "answer"
+    assert sheet.answer() == "Über uns – 2-back (hard)?\nWhy!"
+    assert sheet.presses[-1] == {"click": [0.0, 0.0], "on": "done", "rt_ms": 100.0, "does": "answer"}
+    assert len(sheet.presses) == 2, "the text is on record, its keys are not"
+    silent = _strategy(file)
+    assert silent.take(nothing) == "answer"
     assert silent.answer() == "?"
+    keyed = _strategy(file)
+    keyed.writing = Writing("by hand")
+    taken = [keyed.take(Press("key", 1.0, key=key)) for key in ("tab", "tab", "tab", "tab", "return")]
+    assert taken == ["turn", "turn", "turn", "turn", "answer"], "Tab leads to Done, No answer, the text, and Done"
+    assert keyed.answer() == "by hand"
 
 
-def test_a_long_text_stays_readable_and_is_seen_to_its_end() -> None:
-    kind = OpenText.model_validate({"most": 600})
-    ordered = kind.surface().ordered
-    assert ordered is not None
-    short, long, longer = (
-        np.asarray(line_picture(ordered, None, list(text), (600, 380)))
-        for text in ("one word", "some words " * 50, "some words " * 50 + "end here")
-    )
-    assert (short != long).any()
-    assert (long != longer).any(), "its end is seen"
+@pytest.mark.parametrize("text", ["日本語", "שלום", "हिन्दी\u200d", "a\u00a0b", "😀", "x" * 300])
+def test_any_script_is_an_answer(file: Path, text: str) -> None:
+    sheet = _strategy(file)
+    sheet.writing = Writing(text)
+    assert sheet.take(Press("click", 0.1, done=True, button="done")) == "answer"
+    assert sheet.answer() == text
 
 
 def test_a_chat_model_answers_in_its_own_words() -> None:

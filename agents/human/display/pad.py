@@ -132,9 +132,6 @@ def line_picture(
     draw = ImageDraw.Draw(image)
     if ordered.joined:
         text = "".join(OPEN if one is None else one for one in labels)
-        if ordered.lines > 1:
-            _write_lines(draw, text, ordered.lines, size)
-            return image
         letters = _fitting(text or "x", _GIVEN * high, 0.94 * wide)
         draw.text((wide / 2, high / 2), text, STANDARD.text, face(text, letters, "semibold"), anchor="mm")
         draw.line((0.04 * wide, 0.9 * high, 0.96 * wide, 0.9 * high), STANDARD.muted, max(1, round(high / 40)))
@@ -155,24 +152,6 @@ def line_picture(
             letters = _fitting(text, _GIVEN * high, 0.9 * step)
             draw.text((middle, 0.46 * high), text, STANDARD.text, face(text, letters, "semibold"), anchor="mm")
     return image
-
-
-def _write_lines(draw: ImageDraw.ImageDraw, text: str, lines: int, size: tuple[int, int]) -> None:
-    """A text over several lines from the top left, in a frame; letters become smaller where it is
-    long, so that all of it is seen."""
-    wide, high = size
-    draw.rectangle((1, 1, wide - 2, high - 2), None, STANDARD.muted, max(1, round(high / 200)))
-    letters = max(6, round(high / (1.3 * lines)))
-    while letters > 6 and len(wrap(text, letters, 0.94 * wide)) * 1.3 * letters > 0.96 * high:
-        letters -= 1
-    for number, line in enumerate(wrap(text, letters, 0.94 * wide)):
-        draw.text(
-            (0.03 * wide, 0.02 * high + (0.65 + 1.3 * number) * letters),
-            line,
-            STANDARD.text,
-            face(line, letters),
-            anchor="lm",
-        )
 
 
 def number_picture(text: str, side: int) -> Image.Image:

@@ -19,6 +19,7 @@ from ..input.answering import DONE, UNDO, UNKNOWN, AnswerSheet, Button, hit
 from .lettering import PictureStore, TextBlock, pill, set_text
 from .pad import keys_picture, line_picture, number_picture, numbers_of
 from .theme import STANDARD, Theme
+from .writing import WritingBox
 
 #: How long a single press is acknowledged, in seconds.
 ACKNOWLEDGE = 0.15
@@ -54,6 +55,10 @@ class SurfaceView:
         self.letter_px = letter_px
         self._width = int(win.size[0])
         self.language = "en"
+        self._win = win
+        #: whether the question on the screen is answered with a text that is written freely
+        self._asks_text = False
+        self._box: tuple[Hashable, WritingBox] | None = None
         #: the line of what was given, as it was drawn last
         self._given_line: tuple[Hashable, Any] | None = None
 
@@ -94,6 +99,33 @@ class SurfaceView:
     def done_middle(self) -> tuple[float, float]:
         """The middle of the done button, in pixels from the middle of the window."""
         return self._button_middle(self._button("enabled"))
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def write_in(self, sheet: AnswerSheet | None) -> None:
+        """Have what is typed written in the answer to a question; None: in none."""
+        if self._box is not None:
+            self._box[1].listens = False
+        if sheet is None or not sheet.written or sheet.complete or sheet.surface.ordered is None:
+            return
+        box = self._writing_box(sheet.surface.ordered)
+        if sheet.writing is not box:
+            box.begin()
+            box.most, sheet.writing = sheet.surface.ordered.most, box
+        box.listens = True
+
+    def _writing_box(self, ordered: Ordered) -> WritingBox:
+        """The box of a question; there is one at a time."""
+        if self._box is None or self._box[0] != ordered.line:
+            assert ordered.line is not None
+            middle, size = self._between(ordered.line)
+            self._box = ordered.line, WritingBox(self._win, middle, size, self.letter_px, ordered.most)
+        return self._box[1]
+
+    def _between(self, area: tuple[float, float, float, float]) -> tuple[tuple[float, float], tuple[int, int]]:
+        """Middle and even size of an area of the canvas, in pixels."""
+        (x0, y0), (x1, y1) = self.to_pixels(area[0], area[1]), self.to_pixels(area[2], area[3])
+        return ((x0 + x1) / 2, (y0 + y1) / 2), (2 * round((x1 - x0) / 2), 2 * round((y0 - y1) / 2))
 
     # -- pictures ----------------------------------------------------------------------------------
 
@@ -143,6 +175,8 @@ class SurfaceView:
                 self._keys(surface)
 
     def _prepare_order(self, surface: Surface) -> None:
+        if surface.ordered is not None and surface.ordered.written:
+            self._writing_box(surface.ordered)
         for button in _SIDES:
             for under in (False, True):
                 self._beside(button, under)
@@ -187,7 +221,8 @@ class SurfaceView:
 
     def _beside(self, button: Button, under: bool = False) -> Any:
         """A button beside the done button."""
-        theme, text = self._theme, sentence(f"window.{button}", self.language)
+        name = "nothing" if button == UNKNOWN and self._asks_text else button
+        theme, text = self._theme, sentence(f"window.{name}", self.language)
         edge, ink = (theme.accent_strong, theme.accent_strong) if under else (theme.accent, theme.accent)
         return self._pictures.put(
             (button, under, text), lambda: pill(text, self.letter_px, theme.background, ink, edge, theme.background)
@@ -289,7 +324,8 @@ class SurfaceView:
             tuple(sheet.marks),
             sheet.complete,
             under,
-            self.button_at(*pointer) if sheet.surface.several else None,
+            sheet.pointed or (self.button_at(*pointer) if sheet.surface.several else None),
+            sheet.writing.state,
             visible,
         )
 
@@ -302,7 +338,7 @@ class SurfaceView:
         pointer : where the mouse is, in pixels from the middle of the window
         now : seconds on PsychoPy's clock
         """
-        surface = sheet.surface
+        surface, self._asks_text = sheet.surface, sheet.written
         under = hit(surface.regions, *self.to_canvas(*pointer))
         top, chip = self._below, self.canvas_px / 2 + 0.4 * self.letter_px
         if sheet.ask.prompt is not None:
@@ -317,7 +353,7 @@ class SurfaceView:
         if surface.scale is not None:
             self._pictures.draw(self._keys(surface), 0, 0)
         if surface.several:
-            on = self.button_at(*pointer)
+            on = sheet.pointed or self.button_at(*pointer)
             if surface.ordered is None:
                 self._draw_marks(sheet, surface, under)
             else:
@@ -374,7 +410,7 @@ class SurfaceView:
     ) -> None:
         """Draw the answer that was given in order: in its line, or as numbers at its places; and
         what it is given and taken back with."""
-        for button in _SIDES[: 1 + ordered.unknown]:
+        for button in (UNKNOWN,) if ordered.written else _SIDES[: 1 + ordered.unknown]:
             self._pictures.draw(self._beside(button, on == button), *self.beside_middle(button))
         if ordered.labels:
             self._pictures.draw(self._keys(surface), 0, 0)
@@ -396,13 +432,18 @@ class SurfaceView:
     def _draw_line(
         self, sheet: AnswerSheet, surface: Surface, ordered: Ordered, line: tuple[float, float, float, float]
     ) -> None:
-        (x0, y0), (x1, y1) = self.to_pixels(line[0], line[1]), self.to_pixels(line[2], line[3])
-        size = 2 * round((x1 - x0) / 2), 2 * round((y0 - y1) / 2)
+        middle, size = self._between(line)
+        if ordered.written:
+            self._outline(Region("", *line), line=STANDARD.muted, fill=(255, 255, 255))
+            if isinstance(sheet.writing, WritingBox):
+                sheet.writing.listens = not (sheet.pointed or sheet.complete)
+                sheet.writing.draw()
+            return
         state = (sheet.ask.kind, tuple(sheet.marks), size)
         if self._given_line is None or self._given_line[0] != state:
             labels = [None if mark is None else sheet.ask.kind.label(mark) for mark in sheet.marks]
             self._given_line = state, self._pictures.once(line_picture(ordered, surface.take, labels, size))
-        self._pictures.draw(self._given_line[1], (x0 + x1) / 2, (y0 + y1) / 2)
+        self._pictures.draw(self._given_line[1], *middle)
 
     def _marked_value(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float]) -> int | None:
         """The value whose mark is to be seen: the answer; else where keys have moved the mark; else

@@ -3,6 +3,7 @@ from .answering import DONE as DONE
 from .answering import AnswerSheet as AnswerSheet
 from .answering import Button as Button
 from .answering import Press as Press
+from .answering import Writing as Writing
 from .steps import GO_ON_AFTER as GO_ON_AFTER
 from .steps import TOO_SOON as TOO_SOON
 from .steps import USUAL as USUAL

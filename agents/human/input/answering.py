@@ -3,7 +3,7 @@ nothing of screens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Literal
 
@@ -25,6 +25,8 @@ Button = Literal["", "done", "undo", "unknown"]
 DONE: Button = "done"
 UNDO: Button = "undo"
 UNKNOWN: Button = "unknown"
+#: where Tab leads from the text and from its buttons
+_NEXT_BUTTON: Mapping[Button, Button] = {"": DONE, DONE: UNKNOWN, UNKNOWN: ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,26 @@ def hit(regions: tuple[Region, ...], x: float, y: float) -> Region | None:
     return next((region for region in regions if region.x0 <= x < region.x1 and region.y0 <= y < region.y1), None)
 
 
+class Writing:
+    """A text that is being written: here one that is known already."""
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    @property
+    def text(self) -> str:
+        """What was written so far."""
+        return self._text
+
+    @property
+    def state(self) -> Hashable:
+        """Everything that changes what is seen of it."""
+        return None
+
+    def insert(self, sign: str) -> None:
+        """Put a sign where it is being written."""
+
+
 @dataclass(slots=True)
 class AnswerSheet:
     """The answer to one question as it comes about.
@@ -95,6 +117,10 @@ class AnswerSheet:
     marks : the values given so far, in the order in which they were given
     presses : everything that was pressed, with what it did; fit for JSON
     late : presses after the window
+    writing : what is written freely, and edited
+    nothing : whether "no answer" was given in its place
+    pointed : the button below the canvas on which keys are, where a text is written; Tab leads
+        there, and Return presses it
     """
 
     ask: Ask
@@ -112,6 +138,9 @@ class AnswerSheet:
     #: the value acknowledged last, and when
     acknowledged: tuple[int | str | None, float] | None = None
     paused: float = 0.0
+    writing: Writing = field(default_factory=Writing)
+    nothing: bool = False
+    pointed: Button = ""
     surface: Surface = field(init=False)
     #: whether each answer has a button below the canvas
     buttons: bool = field(init=False)
@@ -119,6 +148,16 @@ class AnswerSheet:
     def __post_init__(self, answered_on: Surface | None) -> None:
         self.buttons = answered_on is not None
         self.surface = answered_on or self.ask.kind.surface()
+
+    @property
+    def written(self) -> bool:
+        """True if the answer is a text that is written freely."""
+        return self.surface.ordered is not None and self.surface.ordered.written
+
+    @property
+    def given(self) -> Sequence[int | str | None]:
+        """The values given so far."""
+        return ([None] if self.nothing else [self.writing.text]) if self.written else self.marks
 
     @property
     def complete(self) -> bool:
@@ -135,11 +174,11 @@ class AnswerSheet:
         """True if the done button is enabled."""
         if self.surface.take is not None:
             return len(self.marks) == self.surface.take
-        return self.ask.kind.allows(self.ask.kind.answer_of(self.marks))
+        return self.ask.kind.allows(self.ask.kind.answer_of(self.given))
 
     def take(self, press: Press) -> str:
         """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``,
-        ``turn``, ``full``, ``used``, ``not yet``, ``extra``, ``late`` or ``nothing``."""
+        ``turn``, ``writes``, ``full``, ``used``, ``not yet``, ``extra``, ``late`` or ``nothing``."""
         if press.done and self.buttons:  # they lie where other questions have the done button
             press = replace(press, done=False, button="")
         entry = press.record(self.onset)
@@ -147,18 +186,22 @@ class AnswerSheet:
             if self.ask.late == "record":
                 self.late.append(entry)
             return "late"
-        if self.surface.dial is not None:
+        if self.written:
+            effect = self._write(press, entry)
+        elif self.surface.dial is not None:
             effect = self._on_dial(self.surface.dial, press, entry)
         else:
             effect = self._several(press, entry) if self.surface.several else self._one(press, entry)
         if effect == "answer":
             self.answered_by = press
-        self.presses.append({**entry, "does": effect})
+        if effect != "writes":  # the text is on record, its keys are not
+            self.presses.append({**entry, "does": effect})
         return effect
 
     def refuse(self, press: Press, why: str) -> None:
         """Note a press that has no effect, and why."""
-        self.presses.append({**press.record(self.onset), "does": why})
+        if not self.written or press.device == "click":
+            self.presses.append({**press.record(self.onset), "does": why})
 
     def _value(self, press: Press, entry: dict[str, Any]) -> int | str | None:
         if press.device == "key":
@@ -207,6 +250,29 @@ class AnswerSheet:
         self.marks[:] = [value]
         self.answered_at = press.time
         self.acknowledged = (value, press.time)
+        return "answer"
+
+    def _write(self, press: Press, entry: dict[str, Any]) -> str:
+        """Keys write, but for Tab, which leads to the buttons and back, and Return on a button."""
+        if self.complete and self.ask.counts == "first":
+            return "extra"
+        button = press.button or (DONE if press.done else "")
+        if press.key == "tab":
+            self.pointed = _NEXT_BUTTON[self.pointed]
+            return "turn"
+        if press.key in (*CONFIRM_KEYS, "space"):
+            button = self.pointed
+        if button not in (DONE, UNKNOWN):
+            value = self._value(press, entry) if press.device == "click" else None
+            if value is not None:
+                self.writing.insert(str(value))
+                return "mark"
+            return "nothing" if press.device == "click" else "writes"
+        entry["on"] = button
+        self.nothing = button == UNKNOWN
+        if not self.may_finish:
+            return "not yet"
+        self.answered_at = press.time
         return "answer"
 
     def _several(self, press: Press, entry: dict[str, Any]) -> str:
@@ -263,7 +329,7 @@ class AnswerSheet:
         """The answer as it stands: None when there is none. Marks of exactly the right number count
         even where the window closed before they were confirmed."""
         if self.surface.several:
-            return self.ask.kind.answer_of(self.marks) if self.complete or self.may_finish else None
+            return self.ask.kind.answer_of(self.given) if self.complete or self.may_finish else None
         return self.marks[0] if self.complete else None
 
     @property

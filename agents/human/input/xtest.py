@@ -17,8 +17,11 @@ from typing import Any
 from ....core.errors import SpanLabError
 from ..display.frames import apart
 
+#: What X adds to the number of a sign that is not in Latin 1.
+_UNICODE = 0x1000000
 _NAMED = {
     "space": "space",
+    "\n": "Return",
     "return": "Return",
     "escape": "Escape",
     "backspace": "BackSpace",
@@ -179,10 +182,10 @@ class XTestInput:
             return None
 
     def _perform(self, event: InputEvent, corner: tuple[int, int] = (0, 0)) -> None:
-        x = self._x
+        x, shift = self._x, 0
         if event.key:
-            code = self._code(event.key)
-            down, up, detail = x.KeyPress, x.KeyRelease, code
+            detail, shifted = self._code(event.key)
+            down, up, shift = x.KeyPress, x.KeyRelease, self._code("lshift")[0] if shifted else 0
         else:
             left, top = corner
             self._fake(
@@ -191,22 +194,31 @@ class XTestInput:
                 y=round(top + self._size[1] / 2 - event.y - 0.5),
             )
             down, up, detail = x.ButtonPress, x.ButtonRelease, 1
+        if shift:
+            self._fake(x.KeyPress, shift)
         before = time.perf_counter()
         self._fake(down, detail)
         self.done.append((event, before))
         time.sleep(event.hold)
         self._fake(up, detail)
+        if shift:
+            self._fake(x.KeyRelease, shift)
 
     def _fake(self, what: int, detail: int = 0, **place: int) -> None:
         self._xtest.fake_input(self._display, what, detail, **place)
         self._display.sync()
 
-    def _code(self, key: str) -> int:
+    def _code(self, key: str) -> tuple[int, bool]:
+        """The code of a key, by its name or the sign that it writes, and whether the sign needs the
+        shift key."""
         name = _NAMED.get(key) or (f"KP_{key[4:]}" if key.startswith("num_") else key)
-        code = int(self._display.keysym_to_keycode(self._keysyms.string_to_keysym(name)))
-        if not code:
+        keysym = int(self._keysyms.string_to_keysym(name))
+        if not keysym and len(key) == 1:
+            keysym = ord(key) + (_UNICODE if ord(key) > 0xFF else 0)
+        codes = sorted(self._display.keysym_to_keycodes(keysym), key=lambda place: place[1]) if keysym else []
+        if not codes:
             raise SpanLabError(f"there is no key '{key}' on this keyboard")
-        return code
+        return codes[0][0], codes[0][1] == 1
 
     def done_since(self, number: int) -> list[tuple[InputEvent, float]]:
         """Return the events that were made from the ``number``-th event on, with times on the clock

@@ -180,6 +180,10 @@ class Tab:
         )
         self.ask("Input.dispatchKeyEvent", type="keyUp", **common)
 
+    def write(self, text: str) -> None:
+        """What an input method gives is written where the cursor is."""
+        self.ask("Input.insertText", text=text)
+
     def click(self, x: float, y: float) -> None:
         """A click of the left mouse button, in CSS pixels."""
         for kind in ("mousePressed", "mouseReleased"):

@@ -170,6 +170,12 @@ class Hands:
                 self.tab.press(key)
             self.tab.press(CONFIRM_KEYS[0])
             return
+        if surface.ordered is not None and surface.ordered.written:
+            (text,) = ask.kind.values_of(decision.value)
+            if text is not None:
+                self.tab.write(str(text))
+            self._button("unknown" if text is None else "done", by)
+            return
         for number, part in enumerate(ask.kind.values_of(decision.value)):
             if number:
                 time.sleep(decision.between_s)

@@ -40,7 +40,8 @@ def theme_colours(theme: Theme) -> dict[str, str]:
 
 def words(language: str) -> dict[str, Any]:
     """The sentences that the page needs itself."""
-    window = ("go_on", "done", "undo", "unknown", "pause", "pause_more", "pause_replaces", "continue", "leave")
+    window = ("go_on", "done", "undo", "unknown", "nothing")
+    pauses = ("pause", "pause_more", "pause_replaces", "continue", "leave")
     counted = ("marked_any", "enter_more", "mark_more")
     online = (
         *(
@@ -61,7 +62,7 @@ def words(language: str) -> dict[str, Any]:
         *("again", "again_yes", "again_no", "refused_title", "refused"),
     )
     return {
-        **{name: sentence(f"window.{name}", language) for name in (*window, "enter_one", "mark_one")},
+        **{name: sentence(f"window.{name}", language) for name in (*window, *pauses, "enter_one", "mark_one")},
         **{name: sentence(f"window.{name}", language, n="{n}") for name in counted},
         **{name: sentence(f"online.{name}", language) for name in online},
     }

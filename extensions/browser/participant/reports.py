@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from spanlab.agents import Response, Shown
-from spanlab.agents.human.input import DONE, AnswerSheet, Button, Press, Refractory, StepAccount, time_of
+from spanlab.agents.human.input import DONE, AnswerSheet, Button, Press, Refractory, StepAccount, Writing, time_of
 from spanlab.core import SpanLabError
 from spanlab.paradigms import Percept
 
@@ -18,6 +18,8 @@ from spanlab.paradigms import Percept
 _Ms = Annotated[float, Field(ge=0, le=1e10, allow_inf_nan=False)]
 _Place = Annotated[float, Field(ge=-1e4, le=1e4, allow_inf_nan=False)]
 _Frames = Annotated[int, Field(ge=0, le=10_000_000)]
+#: A text has no more characters.
+_MOST_TEXT = 4_000
 #: More presses than this in one step nobody makes.
 _MOST_PRESSES = 2_000
 
@@ -87,6 +89,7 @@ class StepReport(_Report):
     presses : in the order of their times
     left_out : how often a key that lay down repeated itself beyond what is told
     complete : whether the page takes the question for answered
+    text : what was written, where somebody was asked to
     earlier : presses that happened before this step came on, and were passed on after the step
         before was told
     closing : the end of the display before, where the step before was told while it was on the
@@ -104,6 +107,7 @@ class StepReport(_Report):
     presses: _Presses
     left_out: _Frames = 0
     complete: bool = False
+    text: Annotated[str, Field(max_length=_MOST_TEXT)] | None = None
     earlier: _Presses = []
     closing: DisplayReport | None = None
     before: _Presses = []
@@ -160,7 +164,7 @@ class StepReading:
             )
         self._displays, self._paused = report.displays, report.paused
         onset = report.displays[0].onset / 1000.0
-        sheet = None if percept.ask is None else AnswerSheet(percept.ask, onset)
+        sheet = None if percept.ask is None else AnswerSheet(percept.ask, onset, writing=Writing(report.text or ""))
         shown = [_shown(percept, number, one, report.paused) for number, one in enumerate(report.displays)]
         self._step = StepAccount(percept, onset, sheet, refractory, before, shown=shown)
         self._note(report)

@@ -53,7 +53,7 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
     ask = Ask(Choice.model_validate({"options": 9, "layout": "3x3"}), ends="on_time", window_ms=STEP_MS, counts="last")
     steps = int(touches[-1][0] * 1000 / STEP_MS) + 4
     percepts = [timed(pattern(number % 4), STEP_MS, ask if number % 3 else None) for number in range(steps)]
-    codes = [bench.xtest._code(str(number + 1)) for number in range(9)]
+    codes = [bench.xtest._code(str(number + 1))[0] for number in range(9)]
     injector = subprocess.Popen(
         [sys.executable, "injector.py"],
         cwd=os.path.dirname(__file__),

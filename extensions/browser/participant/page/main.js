@@ -7,6 +7,7 @@ import { $, element } from "./kit.js";
 import { keepName, Link, linkSays, randomName, whoTakesPart, whoTookPart } from "./link.js";
 import { showEnd, showForm, showNotice, showPage, showText, silence } from "./pages.js";
 import { allowSound, sound } from "./sound.js";
+import { hit } from "./sheet.js";
 import { coarse, layout, measure, refresh, screenNow, wholeStep } from "./screen.js";
 import { drawSurface, surfaceState } from "./surface.js";
 import { Trial } from "./trial.js";
@@ -18,6 +19,7 @@ import { Trial } from "./trial.js";
 
 const CANVAS = 96;
 const canvas = /** @type {HTMLCanvasElement} */ ($("canvas"));
+const writing = /** @type {HTMLTextAreaElement} */ ($("writing"));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
 
 /** said before anything is shown @type {Words} */
@@ -65,8 +67,19 @@ function place(px) {
   canvas.style.width = canvas.style.height = `${shown}px`;
   canvas.style.left = `${step * Math.round((innerWidth - shown) / 2 / step)}px`;
   canvas.style.top = `${top}px`;
+  placeWriting();
   $("prompt").style.bottom = `${innerHeight - top + 0.25 * letter}px`;
   $("below").style.top = `${top + shown + 0.35 * letter}px`;
+}
+
+/** The box for a text lies on the canvas where the question says. */
+function placeWriting() {
+  const area = asking?.sheet?.surface.ordered?.written ? asking.sheet.surface.ordered.line : null;
+  writing.hidden = area === null;
+  if (area === null) return;
+  const unit = parseFloat(canvas.style.width) / CANVAS, [left, top] = [parseFloat(canvas.style.left), parseFloat(canvas.style.top)];
+  [writing.style.left, writing.style.top] = [`${left + area[0] * unit}px`, `${top + area[1] * unit}px`];
+  [writing.style.width, writing.style.height] = [`${(area[2] - area[0]) * unit}px`, `${(area[3] - area[1]) * unit}px`];
 }
 
 /** How many pixels of the screen the canvas takes. */
@@ -186,23 +199,44 @@ function asks(step, number) {
   $("legend").textContent = byFinger ? "" : ask !== null ? ask.legend : waits ? words.go_on : "";
   $("line").textContent = ask !== null && ask.prompt === null && number > 1 && !ask.surface.several ? ask.which[number - 2] ?? "" : "";
   buttons(ask);
+  write(step);
   $("stage").dataset.waits = step === null ? "" : `${ask !== null ? "answer" : waits ? "on" : "shows"} ${trial?.c}:${step.place}`;
 }
+
+/** The step whose answer is being written. @type {Step | null} */
+let writes = null;
+
+/** Open the box for a text, where one is asked for. @param {Step | null} step */
+function write(step) {
+  const ordered = step?.sheet?.surface.ordered;
+  if (!ordered?.written) writes = null;
+  else if (step !== writes) {
+    [writes, writing.value, writing.maxLength] = [step, "", ordered.most];
+    writing.setAttribute("aria-label", step?.percept.ask?.prompt ?? words.done);
+  }
+  placeWriting();
+  if (writes !== null) writing.focus({ preventScroll: true });
+}
+const written = () => { if (writes?.sheet) [writes.sheet.text, drawnState] = [writing.value, ""]; };
+writing.addEventListener("input", written);
+writing.addEventListener("pointerdown", (event) => event.stopPropagation());
 
 /** Buttons below the canvas. @param {Ask | null} ask */
 function buttons(ask) {
   /** @type {HTMLElement[]} */
   const made = [];
   const add = (/** @type {string} */ name, /** @type {string} */ label, /** @type {(event: PointerEvent) => void} */ act, main = false) => {
-    const button = element("button", { type: "button", "data-name": name, tabindex: "-1", class: main ? "main" : "" }, label);
+    const free = ask?.surface.ordered?.written === true;
+    const button = element("button", { type: "button", "data-name": name, tabindex: free ? "0" : "-1", class: main ? "main" : "" }, label);
     button.addEventListener("pointerdown", act);
+    if (free) button.addEventListener("keydown", (event) => { if (!event.repeat && (event.key === "Enter" || event.key === " ")) press("click", event, { button: name }); });
     made.push(button);
   };
   if (ask !== null && ask.surface.several) {
     const { ordered } = ask.surface;
-    if (ordered !== null) add("undo", words.undo, (event) => click(event, "undo"));
+    if (ordered !== null && !ordered.written) add("undo", words.undo, (event) => click(event, "undo"));
     add("done", words.done, (event) => click(event, "done"), true);
-    if (ordered?.unknown) add("unknown", words.unknown, (event) => click(event, "unknown"));
+    if (ordered?.unknown) add("unknown", ordered.written ? words.nothing : words.unknown, (event) => click(event, "unknown"));
   } else if (ask !== null && coarse) {
     for (const { key, label } of ask.buttons) add(key, label, (event) => press("key", event, { key, touch: true }));
   } else if (ask === null && coarse && asking !== null && $("legend").textContent) add("space", words.next, (event) => click(event, ""));
@@ -290,16 +324,23 @@ function onCanvas(event) {
   return { x: within(((event.clientX - box.left) / box.width) * CANVAS), y: within(((event.clientY - box.top) / box.height) * CANVAS) };
 }
 
-$("stage").addEventListener("pointerdown", (event) => click(event, ""));
+$("stage").addEventListener("pointerdown", (event) => {
+  const sign = writes?.sheet && event.target === canvas ? hit(writes.sheet.surface.regions, onCanvas(event).x, onCanvas(event).y) : null;
+  click(event, "");
+  if (sign !== null) {
+    writing.setRangeText(String(sign[0]), writing.selectionStart, writing.selectionEnd, "end");
+    written();
+  }
+});
 $("stage").addEventListener("pointermove", (event) => { pointer = event.pointerType === "mouse" ? onCanvas(event) : null; });
 $("stage").addEventListener("contextmenu", (event) => event.preventDefault());
 document.addEventListener("keydown", (event) => {
-  if ($("stage").hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+  if ($("stage").hidden || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const asked = asking?.sheet?.surface.keys ?? [];
   const key = keyName(event, (name) => asked.some(([one]) => one === name));
   if (!$("notice").hidden) return;
   if (key === "escape") pause();
-  else if (key) press("key", event, { key, held: event.repeat });
+  else if (key && writes === null) press("key", event, { key, held: event.repeat });
 });
 
 /** Escape: go on, or leave. */
@@ -326,6 +367,7 @@ function goOn() {
   trial?.goOn(performance.now());
   if (trial !== null && trial.state === "rest") trial.restedFrom = performance.now();
   clearedAt = performance.now();
+  if (writes !== null) writing.focus({ preventScroll: true });
 }
 
 /** Nothing of a trial is on the screen any more. */

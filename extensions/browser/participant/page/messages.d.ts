@@ -19,7 +19,8 @@ export interface Ordered {
   joined: boolean;
   line: [x0: number, y0: number, x1: number, y1: number] | null;
   labels: [number | string, string][];
-  lines: number;
+  /** a text that is written, and edited, in a box at `line` */
+  written: boolean;
 }
 
 export interface Dial {
@@ -79,7 +80,7 @@ export interface Percept {
 /** Sentences that the page says itself. */
 export type Words = Record<WordName, string>;
 export type WordName =
-  | "go_on" | "done" | "undo" | "unknown" | "pause" | "pause_more" | "pause_replaces" | "continue" | "leave" | "enter_one" | "mark_one" | "marked_any"
+  | "go_on" | "done" | "undo" | "unknown" | "nothing" | "pause" | "pause_more" | "pause_replaces" | "continue" | "leave" | "enter_one" | "mark_one" | "marked_any"
   | "enter_more" | "mark_more" | "start" | "start_body" | "next" | "connecting" | "lost" | "unfit" | "saving" | "code" | "redirect" | "field_needed"
   | "choose" | "send" | "interrupted" | "again" | "again_yes" | "again_no" | "refused_title" | "refused";
 
@@ -234,6 +235,8 @@ export interface StepReport {
   presses: Press[];
   left_out: number;
   complete: boolean;
+  /** what was written, where somebody was asked to */
+  text: string | null;
   earlier: Press[];
   closing: Shown | null;
   before: Press[];

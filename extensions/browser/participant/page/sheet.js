@@ -49,6 +49,9 @@ export class AnswerSheet {
     this.turnedTo = null;
     /** @type {[Value, number] | null} */
     this.acknowledged = null;
+    /** what was written freely, and whether "no answer" was given in its place */
+    this.text = "";
+    this.nothing = false;
   }
 
   get complete() { return this.answeredAt !== null; }
@@ -62,17 +65,19 @@ export class AnswerSheet {
   get mayFinish() {
     const { take, ordered } = this.surface;
     if (take !== null) return this.marks.length === take;
+    if (ordered?.written) return this.nothing || this.text.trim() !== "";
     if (ordered === null || this.marks.length < 1 || this.marks.length > ordered.most) return false;
     if (!ordered.joined) return true;
     const text = this.marks.map((mark) => (mark === null ? "?" : String(mark))).join("").trim();
-    return text.length > 0 && (ordered.lines > 1 || !text.includes("  "));
+    return text.length > 0 && !text.includes("  ");
   }
 
   /** Let a press have its effect; returns what it did. @param {Press} press */
   take(press) {
     if (this.closes !== null && press.t > this.closes) return "late";
     let effect;
-    if (this.surface.dial !== null) effect = this.#dial(this.surface.dial, press);
+    if (this.surface.ordered?.written) effect = this.#write(press);
+    else if (this.surface.dial !== null) effect = this.#dial(this.surface.dial, press);
     else effect = this.surface.several ? this.#several(press) : this.#one(press);
     if (effect === "answer") this.answeredBy = press;
     return effect;
@@ -121,6 +126,16 @@ export class AnswerSheet {
       value = dial.values[this.turnedTo];
     }
     return value === null ? "nothing" : this.#answer(press, value);
+  }
+
+  /** Keys write in a box of the page; its buttons end the answer. @param {Press} press */
+  #write(press) {
+    if (this.complete && this.ask.counts === "first") return "extra";
+    if (press.button !== "done" && press.button !== "unknown") return this.#value(press) === null ? "nothing" : "mark";
+    this.nothing = press.button === "unknown";
+    if (!this.mayFinish) return "not yet";
+    this.answeredAt = press.t;
+    return "answer";
   }
 
   /** @param {Press} press */

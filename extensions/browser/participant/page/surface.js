@@ -90,7 +90,7 @@ function marks(ctx, unit, sheet, under, colours) {
 
 /** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {AnswerSheet} sheet @param {Ordered} ordered @param {Region | null} under @param {Colours} colours */
 function inOrder(ctx, unit, sheet, ordered, under, colours) {
-  if (ordered.line !== null) line(ctx, unit, sheet, ordered, ordered.line, colours);
+  if (ordered.written) { /* a box of the page lies there */ } else if (ordered.line !== null) line(ctx, unit, sheet, ordered, ordered.line, colours);
   else {
     for (const region of sheet.surface.regions) {
       const numbers = sheet.marks.flatMap((mark, number) => (mark === region[0] ? [number + 1] : [])).join(", ");
@@ -104,35 +104,6 @@ function inOrder(ctx, unit, sheet, ordered, under, colours) {
   if (under !== null && sheet.marks.length < ordered.most && !sheet.complete) {
     box(ctx, ...corners(under, unit), { line: colours.canvas_accent_strong, inset: 0.05 });
   }
-}
-
-/** The lines of a text that is no wider than a room; a word that is wider has a line of its own. @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} room */
-function wrapped(ctx, text, room) {
-  /** @type {string[]} */
-  const lines = [];
-  let current = "";
-  for (const word of text.split(" ")) {
-    const longer = current === "" ? word : `${current} ${word}`;
-    if (current !== "" && ctx.measureText(longer).width > room) {
-      lines.push(current);
-      current = word;
-    } else current = longer;
-  }
-  return [...lines, current];
-}
-
-/** A text over several lines from the top left; letters become smaller where it is long, so that all of it is seen. @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} x @param {number} y @param {number} wide @param {number} high @param {number} lines @param {string} colour */
-function writeLines(ctx, text, x, y, wide, high, lines, colour) {
-  let letters = Math.max(6, Math.round(high / (1.3 * lines)));
-  ctx.font = `${letters}px SpanLab, sans-serif`;
-  while (letters > 6 && wrapped(ctx, text, 0.94 * wide).length * 1.3 * letters > 0.96 * high) {
-    letters -= 1;
-    ctx.font = `${letters}px SpanLab, sans-serif`;
-  }
-  ctx.fillStyle = colour;
-  ctx.textAlign = "left";
-  ctx.textBaseline = "middle";
-  wrapped(ctx, text, 0.94 * wide).forEach((part, number) => ctx.fillText(part, x + 0.03 * wide, y + 0.02 * high + (0.65 + 1.3 * number) * letters));
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {AnswerSheet} sheet @param {Ordered} ordered @param {[number, number, number, number]} place @param {Colours} colours */
@@ -152,11 +123,6 @@ function line(ctx, unit, sheet, ordered, place, colours) {
     ctx.lineTo(to, y0 + 0.9 * high);
     ctx.stroke();
   };
-  if (ordered.joined && ordered.lines > 1) {
-    ctx.strokeRect(x0 + 1, y0 + 1, wide - 2, high - 2);
-    writeLines(ctx, given.join(""), x0, y0, wide, high, ordered.lines, colours.canvas_text);
-    return;
-  }
   if (ordered.joined) {
     write(ctx, given.join(""), x0 + wide / 2, y0 + high / 2, 0.62 * high, 0.94 * wide, colours.canvas_text);
     rule(x0 + 0.04 * wide, x0 + 0.96 * wide);

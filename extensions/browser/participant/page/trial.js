@@ -294,6 +294,7 @@ export class Trial {
       presses: step.presses.map(plain),
       left_out: this.leftOut,
       complete: step.sheet !== null && step.sheet.complete,
+      text: step.sheet?.surface.ordered?.written ? step.sheet.text : null,
       earlier: this.earlier.map(plain),
       closing: this.closing,
       before: before.map(plain),

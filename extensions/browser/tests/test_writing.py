@@ -1,0 +1,132 @@
+"""What participants press and write in a real browser: open questions take every sign, and a key that lies down answers
+nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+
+from chromium import Chromium, Tab, chromium
+from page_bench import data_folder
+
+from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.serving import make_server, running
+from spanlab.extensions.browser.visits.visits import VisitDesk
+from spanlab.sessions.record import read_events
+
+OPEN = """
+paradigm: afterwards
+version: 1
+title: Afterwards
+questionnaire: true
+timeline:
+  - phase: strategy
+    show: {blank: {}}
+    ask: {open_text: {most: 200, more: äöüß}, prompt: {en: "How did you remember?"}}
+instructions: {en: Please answer some questions.}
+designs: {human: {repetitions: 1}}
+"""
+SAID = "I said the letters aloud! It was a 2-back (hard). Why?"
+SHIFTED = {"!": ("Digit1", 49), "?": ("Slash", 191), "(": ("Digit9", 57), ")": ("Digit0", 48)}
+PLAIN = {"-": ("Minus", 189), ".": ("Period", 190), " ": ("Space", 32), "\r": ("Enter", 13)}
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Generator[Chromium]:
+    with chromium(tmp_path / "chromium") as found:
+        yield found
+
+
+def key(tab: Tab, sign: str, kind: str = "keyDown", **more: object) -> None:
+    """A key of a US keyboard, as the browser hears of it."""
+    code, number = {**SHIFTED, **PLAIN}.get(
+        sign, (f"Digit{sign}" if sign.isdigit() else f"Key{sign.upper()}", ord(sign.upper()))
+    )
+    shift = 8 if sign in SHIFTED or sign.isupper() else 0
+    name = "Enter" if sign == "\r" else sign
+    text = {"text": sign} if kind == "keyDown" else {}
+    tab.ask(
+        "Input.dispatchKeyEvent",
+        type=kind,
+        key=name,
+        code=code,
+        windowsVirtualKeyCode=number,
+        modifiers=shift,
+        **text,
+        **more,
+    )
+
+
+def begin(tab: Tab, port: int, waits: str) -> None:
+    """Open the page, and go on until a question waits."""
+    tab.screen(1280, 800)
+    tab.open(f"http://127.0.0.1:{port}/?participant=P1")
+    last = time.monotonic() + 60
+    while not tab.evaluate(f"(document.getElementById('stage')?.dataset.waits ?? '').startsWith('{waits}')"):
+        assert time.monotonic() < last
+        tab.evaluate("document.querySelector('#sheet button:enabled')?.click()")
+        time.sleep(0.05)
+
+
+def test_every_sign_of_an_open_answer_is_kept(tmp_path: Path, browser: Chromium) -> None:
+    (file := tmp_path / "afterwards.yaml").write_text(OPEN, encoding="utf-8")
+    offer = ParadigmOffer.checked(str(file), data_folder(tmp_path))
+    desk = VisitDesk(offer, print)
+    with running(make_server(desk), desk) as port, browser.window() as tab:
+        begin(tab, port, "answer")
+        for sign in SAID:
+            key(tab, sign)
+            key(tab, sign, "keyUp")
+        key(tab, "\r")
+        tab.write("日本語, Größe – 😀")
+        ä = tab.evaluate(
+            "(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.left + b.width *"
+            " (2 + 92 / 8) / 96, b.top + b.height * 87 / 96]; })()"
+        )
+        tab.click(*ä)
+        done = tab.middle("#buttons [data-name=done]")
+        assert done is not None
+        assert tab.evaluate("document.querySelector('#buttons [data-name=unknown]').textContent") == "No answer"
+        tab.click(*done)
+        tab.until("document.querySelector('#sheet [data-name=on]:enabled') !== null")
+        tab.evaluate("document.querySelector('#sheet [data-name=on]').click()")
+        tab.until("document.body.dataset.ended === 'true'")
+    (session,) = (tmp_path / "data").iterdir()
+    (step,) = [event for event in read_events(session) if event["event"] == "step"]
+    assert step["value"] == SAID + "\n日本語, Größe – 😀ä"
+    assert step["outcome"] == "answered"
+
+
+def test_a_key_that_lies_down_answers_one_question_and_no_more(tmp_path: Path, browser: Chromium) -> None:
+    offer = ParadigmOffer.checked("cd", data_folder(tmp_path), trials=3, practice=False)
+    desk = VisitDesk(offer, print)
+    with running(make_server(desk), desk) as port, browser.window() as tab:
+        begin(tab, port, "answer")
+        first = tab.evaluate("document.getElementById('stage').dataset.waits")
+        key(tab, "f")
+        second = (
+            f"(w => w.startsWith('answer') && w !== '{first}')(document.getElementById('stage').dataset.waits ?? '')"
+        )
+        until = time.monotonic() + 30
+        held = 0
+        while time.monotonic() < until and held < 40:
+            key(tab, "f", autoRepeat=True)
+            tab.evaluate("document.querySelector('#sheet [data-name=on]:enabled')?.click()")  # a rest
+            held += bool(tab.evaluate(second))
+            time.sleep(0.033)
+        assert held == 40, "the next question waited all the while"
+        key(tab, "f", "keyUp")
+        key(tab, "j")
+        key(tab, "j", "keyUp")
+        time.sleep(1.0)
+    (session,) = (tmp_path / "data").iterdir()
+    answers = [event for event in read_events(session) if event["event"] == "step" and event.get("ask")]
+    assert [answer["value"] for answer in answers][:2] == ["same", "different"]
+    does = [press["does"] for press in answers[1]["raw"]["presses"]]
+    assert does.count("answer") == 1
+    assert does.count("held") >= 30
