@@ -5,6 +5,9 @@ from .lesions import Observed as Observed
 from .lesions import accuracy_without as accuracy_without
 from .lesions import before_the_probe as before_the_probe
 from .lesions import observe as observe
+from .lesions import observe_module as observe_module
+from .modules import ModuleAgent as ModuleAgent
+from .modules import torch_agent as torch_agent
 from .settings import CompactSettings as CompactSettings
 from .settings import WormSettings as WormSettings
 from .settings import model_settings as model_settings

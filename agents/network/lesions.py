@@ -7,7 +7,7 @@ the classifiers, which comes to the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -21,25 +21,20 @@ from .training.evaluation import scored
 
 if TYPE_CHECKING:
     from ...paradigms import WordVectors
-    from .models import Network, Seen
+    from .models import Network
+    from .modules import ModuleAgent, Outputs
 
 
-def accuracy_without(network: Network, observed: Observed, units: Sequence[int] = ()) -> np.ndarray:
+def accuracy_without(observed: Observed, units: Sequence[int] = ()) -> np.ndarray:
     """The share of items that is right in each trial, float (trials,), with these units at zero in
     the hidden state that is read out.
 
     Trials without a question have nan.
     """
-    import torch
-
-    questions, view = observed.questions, observed.view
-    held = observed.hidden[[question.trial for question in questions], [question.step for question in questions]].copy()
-    held[:, list(units)] = 0
-    with torch.inference_mode():
-        logits = network.answer(torch.from_numpy(held), observed.seen, view.task).numpy()
     right, items = np.zeros(len(observed.steps)), np.zeros(len(observed.steps))
-    everywhere = view.readout == "all_classes"
-    for question, outputs in zip(questions, logits, strict=True):
+    everywhere = observed.view.readout == "all_classes"
+    held = observed.hidden[_places(observed.questions)]
+    for question, outputs in zip(observed.questions, observed.read(held, units), strict=True):
         kind = question.ask.kind
         found = scored(kind, kind.from_logits(outputs, question.ask.classes, all_classes=everywhere), question.answer)
         right[question.trial] += sum(found)
@@ -80,7 +75,8 @@ class Observed:
     steps : of each trial, those that machines get
     hidden : float32 (trials, steps, units); zeros after the end of a trial
     questions : those that probe what was held; all of them in paradigms without such a phase
-    seen : what the read-out has before it at these questions, beside the hidden state
+    read : logits at these questions, (questions, outputs), from the hidden states there, with some
+        units at zero for the read-out
     """
 
     view: NetworkView
@@ -88,7 +84,7 @@ class Observed:
     steps: tuple[tuple[Step, ...], ...]
     hidden: np.ndarray
     questions: tuple[ProbedQuestion, ...]
-    seen: Seen
+    read: Callable[[np.ndarray, Sequence[int]], np.ndarray]
 
 
 def observe(network: Network, vectors: WordVectors | None, view: NetworkView, trials: Sequence[Trial]) -> Observed:
@@ -117,19 +113,36 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
             .numpy()
             for start in range(0, len(steps_of), _BATCH)
         ]
-        asked = seen.at(
-            torch.from_numpy(
-                index[[question.trial for question in questions], [question.step for question in questions]]
-            )
-        )
-    return Observed(
-        view,
-        tuple(trials),
-        steps_of,
-        np.where(inside[..., None], np.concatenate(hidden), np.float32(0)),
-        questions,
-        asked,
-    )
+        asked = seen.at(torch.from_numpy(index[_places(questions)]))
+    states = np.where(inside[..., None], np.concatenate(hidden), np.float32(0))
+
+    def read(held: np.ndarray, units: Sequence[int]) -> np.ndarray:
+        left = held.copy()
+        left[:, list(units)] = 0
+        with torch.inference_mode():
+            return network.answer(torch.from_numpy(left), asked, view.task).numpy()
+
+    return Observed(view, tuple(trials), steps_of, states, questions, read)
+
+
+def observe_module(agent: ModuleAgent, view: NetworkView, trials: Sequence[Trial]) -> Observed:
+    """Take trials of one task through a torch module, in batches. Its units are those of the
+    submodule whose output is the hidden state; without some of them the trials are taken again."""
+    steps_of = tuple(tuple(step for step in trial.steps if is_model_step(step.percept)) for trial in trials)
+    frames = agent.frames_of([[step.percept for step in steps] for steps in steps_of])
+    inside = np.arange(frames.shape[1]) < np.array([len(steps) for steps in steps_of])[:, None]
+    questions = _questions(steps_of)
+
+    def passed(units: Sequence[int], hidden: bool) -> list[Outputs]:
+        starts = range(0, len(frames), _BATCH)
+        return [agent.outputs(frames[start : start + _BATCH], hidden, units) for start in starts]
+
+    def read(held: np.ndarray, units: Sequence[int]) -> np.ndarray:
+        logits = np.concatenate([one.logits for one in passed(units, False)])
+        return logits[_places(questions)][:, agent.interface.logits]
+
+    held = np.concatenate([one.hidden for one in passed((), True) if one.hidden is not None])
+    return Observed(view, tuple(trials), steps_of, np.where(inside[..., None], held, np.float32(0)), questions, read)
 
 
 def _questions(trials: Sequence[Sequence[Step]]) -> tuple[ProbedQuestion, ...]:
@@ -141,6 +154,10 @@ def _questions(trials: Sequence[Sequence[Step]]) -> tuple[ProbedQuestion, ...]:
     ]
     probes = [question for phase, question in found if phase == _PROBE]
     return tuple(probes or [question for _, question in found])
+
+
+def _places(questions: Sequence[ProbedQuestion]) -> tuple[list[int], list[int]]:
+    return [question.trial for question in questions], [question.step for question in questions]
 
 
 def before_the_probe(observed: Observed) -> tuple[np.ndarray, bool]:

@@ -155,6 +155,7 @@ class ModuleAgent(BatchAgent):
     ) -> None:
         self.name, self.interface, self.facts, self.states = name, interface, facts, states
         self.module = module
+        self._shown = Shown(interface.frames)
         self._units = 0
         self._submodule()
         self._units = self._tried()
@@ -187,14 +188,10 @@ class ModuleAgent(BatchAgent):
         self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None
     ) -> list[list[Response | None]]:
         answers: list[list[Response | None]] = [[None] * len(trial) for trial in trials]
-        shown = Shown(self.interface.frames)
         views = [self._view(context) for context in contexts]
         for lot in self._lots(trials):
-            frames = [shown.of([percept for percept in trials[number] if is_model_step(percept)]) for number in lot]
-            filled = np.zeros((len(lot), max(map(len, frames)), *shown.shape), np.uint8)
-            for row, one in enumerate(frames):
-                filled[row, : len(one)] = one
-            found = self.outputs(filled, hidden=keep is not None)
+            seen = [[percept for percept in trials[number] if is_model_step(percept)] for number in lot]
+            found = self.outputs(self.frames_of(seen), hidden=keep is not None)
             for row, number in enumerate(lot):
                 step = -1
                 for at, percept in enumerate(trials[number]):
@@ -202,8 +199,16 @@ class ModuleAgent(BatchAgent):
                     if percept.ask is not None:
                         answers[number][at] = self.response_to(found.logits[row, step], percept, views[number])
                 if keep is not None and found.hidden is not None:
-                    keep(number, found.hidden[row, : len(frames[row])])
+                    keep(number, found.hidden[row, : len(seen[row])])
         return answers
+
+    def frames_of(self, trials: Sequence[Sequence[Percept]]) -> np.ndarray:
+        """The frames of trials, uint8 (trials, steps, rows, columns, channels), black after the end of each."""
+        frames = [self._shown.of(percepts) for percepts in trials]
+        filled = np.zeros((len(frames), max(map(len, frames), default=0), *self._shown.shape), np.uint8)
+        for row, one in enumerate(frames):
+            filled[row, : len(one)] = one
+        return filled
 
     def _lots(self, trials: Sequence[Sequence[Percept]]) -> Iterator[list[int]]:
         """The trials that go through the module together, by their numbers: of like length."""
@@ -223,8 +228,13 @@ class ModuleAgent(BatchAgent):
         assert percept.ask is not None
         return read_out(logits[self.interface.logits], percept.ask, view)
 
-    def outputs(self, pixels: np.ndarray, hidden: bool = False) -> Outputs:
+    def outputs(self, pixels: np.ndarray, hidden: bool = False, without: Sequence[int] = ()) -> Outputs:
         """What the module gives for frames, uint8 (trials, steps, rows, columns, channels).
+
+        Parameters
+        ----------
+        hidden : whether hidden states are wanted
+        without : units of the submodule that are at zero in what it gives
 
         Raises
         ------
@@ -237,7 +247,7 @@ class ModuleAgent(BatchAgent):
         fault, shape = f"{self.name} cannot be used: ", tuple(given.shape)
         try:
             with one_thread(), torch.inference_mode():
-                found, states = self._passed(given, hidden)
+                found, states = self._passed(given, hidden, without)
         except SpanLabError:
             raise
         except Exception as error:
@@ -264,7 +274,7 @@ class ModuleAgent(BatchAgent):
             raise SpanLabError(f"{fault}some of its outputs are not finite numbers")
         return Outputs(logits, None if states is None else self._as_states(states, shape[:2]))
 
-    def _passed(self, frames: torch.Tensor, hidden: bool) -> tuple[Any, Any]:
+    def _passed(self, frames: torch.Tensor, hidden: bool, without: Sequence[int]) -> tuple[Any, Any]:
         """What the module returns, and what its hidden states are taken from where they are wanted."""
         import torch
 
@@ -272,12 +282,21 @@ class ModuleAgent(BatchAgent):
         if parameter is not None:
             frames = frames.to(parameter.device, parameter.dtype if parameter.is_floating_point() else None)
         # Hooks of what was compiled would be compiled away.
-        module = _plain(self.module) if hidden else self.module
+        module = _plain(self.module) if hidden or without else self.module
         modes = [(part, part.training) for part in module.modules()]
         kept: list[Any] = []
         hook = None
-        if hidden and self.states:
-            hook = self._submodule().register_forward_hook(lambda part, given, result: kept.append(result))
+
+        def taken(part: Any, given: Any, result: Any) -> Any:
+            kept.append(result)
+            if not without:
+                return None
+            first = result[0] if isinstance(result, tuple | list) else result
+            silenced = first.index_fill(-1, torch.tensor(list(without), device=first.device), 0)
+            return (silenced, *result[1:]) if isinstance(result, tuple | list) else silenced
+
+        if (hidden or without) and self.states:
+            hook = self._submodule().register_forward_hook(taken)
         module.eval()
         try:
             found = module(frames)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from spanlab.agents.network import Observed
     from spanlab.agents.network.checkpoints_io import Checkpoint
-    from spanlab.paradigms import Generator, Paradigm, Trial
+    from spanlab.paradigms import Generator, NetworkView, Paradigm, Trial
 
     from .states import TaskStates
 
@@ -50,7 +50,14 @@ class Analysis(NamedTuple):
 
 def neural(
     checkpoint: Annotated[
-        str, typer.Argument(help="name of a network that ships (laptop), or a checkpoint file", metavar="CHECKPOINT")
+        str,
+        typer.Argument(
+            help=(
+                "name of a network that ships (laptop), a checkpoint file, or a module of yours with the submodule"
+                " whose units are meant (torch:FILE.py:build?states=NAME), which needs --paradigm"
+            ),
+            metavar="NETWORK",
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for page, figures and tables", metavar="DIR")],
     tasks: Annotated[
@@ -69,7 +76,9 @@ def neural(
     paradigm: Annotated[
         list[Path] | None,
         typer.Option(
-            "--paradigm", help="file of a paradigm that is not in the library; may be repeated", metavar="FILE"
+            "--paradigm",
+            help="file of a paradigm that is not in the library, or any that a module of yours takes; may be repeated",
+            metavar="FILE",
         ),
     ] = None,
     apart: Annotated[
@@ -114,14 +123,23 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
     from .report import Subject, write_neural_report
 
     need_scikit_learn()
-    loaded = load(checkpoint)
-    known = list(loaded.network.tasks)
-    chosen = _chosen(how.tasks, known, loaded.name)
     trials, seed, made = how.trials, how.seed, how.generator
-    sources, notes = _sources(loaded, chosen, how.paradigms)
-    names = {task: task if how.apart else loaded.network.tasks[task].head for task in chosen}
+    if checkpoint.startswith("torch:"):
+        studied, sources = _module(checkpoint, how.paradigms)
+        chosen, notes = _chosen(how.tasks, list(studied.heads), studied.name), list[str]()
+    else:
+        loaded = load(checkpoint)
+        studied = _of_checkpoint(loaded)
+        chosen = _chosen(how.tasks, list(studied.heads), studied.name)
+        sources, notes = _sources(loaded, chosen, how.paradigms)
+    names = {task: task if how.apart else studied.heads[task] for task in chosen}
+    observed = {}
     with progress_bar("trials") as tell:
-        observed = _observed(loaded, sources, trials, seed, made, tell)
+        for number, task in enumerate(chosen):
+            view = sources[task].paradigm.network_view(sources[task].combinations[0])
+            assert view is not None
+            observed[task] = studied.observe(view, _trials(sources[task], trials, seed, made))
+            tell(number + 1, len(chosen))
     states = [_states(names[task], observed[task]) for task in chosen]
     for task in chosen:
         if trials < (count := len(sources[task].combinations)):
@@ -140,17 +158,15 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
     command += [part for file in how.paradigms for part in ("--paradigm", str(file))] + ["--apart"] * how.apart
     command += ["--inactive", f"{how.inactive:g}"] * (how.inactive != _INACTIVE)
     command += ["--most-clusters", str(how.most_clusters)] * (how.most_clusters != _MOST)
-    network = loaded.network
     subject = Subject(
-        name=loaded.name,
+        name=studied.name,
         lead=(
-            f"The states of the {network.memory.hidden} units of its memory ({network.settings.architecture}) at every"
-            f" step of {trials} trials of each of {len(chosen)} task{'' if len(chosen) == 1 else 's'}, and what is lost"
-            " without some of them."
+            f"The states of the {states[0].units} units of {studied.memory} at every step of {trials} trials of each of"
+            f" {len(chosen)} task{'' if len(chosen) == 1 else 's'}, and what is lost without some of them."
         ),
         facts=[
-            f"SHA-256 {loaded.sha256[:16]}",
-            f"{network.parameter_count:,} parameters",
+            f"SHA-256 {studied.sha256[:16]}",
+            f"{studied.parameters:,} parameters",
             f"seed {seed}",
             f"{made} trials",
         ],
@@ -158,12 +174,85 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
         notes=notes,
         command=shlex.join(command),
     )
-    embedding = (known, network.task_embedding.weight.detach().cpu().numpy())
     with progress_bar("parts") as tell:
-        silenced = _silencing(loaded, names, observed)
+        silenced = _silencing(names, observed)
         return write_neural_report(
-            subject, states, embedding, silenced, output, inactive=how.inactive, most=how.most_clusters, advance=tell
+            subject,
+            states,
+            studied.embedding,
+            silenced,
+            output,
+            inactive=how.inactive,
+            most=how.most_clusters,
+            advance=tell,
         )
+
+
+class Studied(NamedTuple):
+    """A network whose units are looked at: the head of each of its tasks, and what its memory is called;
+    ``embedding``, the names of its tasks and the numbers by which it tells them apart."""
+
+    name: str
+    heads: Mapping[str, str]
+    memory: str
+    sha256: str
+    parameters: int
+    embedding: tuple[Sequence[str], np.ndarray]
+    observe: Callable[[NetworkView, Sequence[Trial]], Observed]
+
+
+def _of_checkpoint(loaded: Checkpoint) -> Studied:
+    from spanlab.agents.network import observe
+
+    network = loaded.network
+    return Studied(
+        loaded.name,
+        {task: known.head for task, known in network.tasks.items()},
+        f"its memory ({network.settings.architecture})",
+        loaded.sha256,
+        network.parameter_count,
+        (list(network.tasks), network.task_embedding.weight.detach().cpu().numpy()),
+        lambda view, trials: observe(network, loaded.vectors, view, trials),
+    )
+
+
+def _module(spec: str, paradigms: Sequence[Path]) -> tuple[Studied, dict[str, TaskSource]]:
+    """A module of the user's, and the trials of each task of the paradigms that it is to take.
+
+    Raises
+    ------
+    SpanLabError
+        when no paradigm is named, or no submodule whose units are meant.
+    """
+    import numpy as np
+
+    from spanlab.agents.network import observe_module, torch_agent
+    from spanlab.paradigms import load_paradigm
+
+    views: dict[str, NetworkView] = {}
+    sources: dict[str, TaskSource] = {}
+    for paradigm in map(load_paradigm, paradigms):
+        tasks = grouped(
+            (view.task, (view, levels))
+            for levels in paradigm.combinations()
+            if (view := paradigm.network_view(levels)) is not None
+        )
+        for number, (task, known) in enumerate(tasks.items()):
+            views[task], sources[task] = known[0][0], TaskSource(paradigm, [levels for _, levels in known], number)
+    if not views:
+        raise SpanLabError(f"which paradigms does {spec} take? Name them with --paradigm, such as --paradigm vsr")
+    agent = torch_agent(spec, list(views.values()))
+    if not agent.states:
+        raise SpanLabError(f"whose units are meant? Name a submodule of yours: {spec}?states=NAME")
+    return Studied(
+        agent.name,
+        {task: view.shared_head for task, view in views.items()},
+        f"its submodule '{agent.states}'",
+        str(agent.facts["sha256"]),
+        int(agent.facts["parameters"]),
+        ([], np.zeros((0, 1))),
+        lambda view, trials: observe_module(agent, view, trials),
+    ), sources
 
 
 def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[str]:
@@ -240,22 +329,6 @@ def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict
     return levels_of
 
 
-def _observed(
-    checkpoint: Checkpoint, sources: Mapping[str, TaskSource], trials: int, seed: int, generator: Generator, tell: Any
-) -> dict[str, Observed]:
-    from spanlab.agents.network import observe
-
-    observed = {}
-    tasks = [task for task in checkpoint.network.tasks if task in sources]
-    for number, task in enumerate(tasks):
-        source = sources[task]
-        view = source.paradigm.network_view(source.combinations[0])
-        assert view is not None
-        observed[task] = observe(checkpoint.network, checkpoint.vectors, view, _trials(source, trials, seed, generator))
-        tell(number + 1, len(tasks))
-    return observed
-
-
 def _trials(source: TaskSource, count: int, seed: int, generator: Generator) -> list[Trial]:
     """Held-out trials: from the stream of seeds of test sets, which that of training cannot meet.
     Tasks of one paradigm have different ones."""
@@ -310,7 +383,7 @@ def _row(task: str, name: str, source: TaskSource, observed: Observed) -> dict[s
     }
 
 
-def _silencing(checkpoint: Checkpoint, names: Mapping[str, str], observed: Mapping[str, Observed]) -> Any:
+def _silencing(names: Mapping[str, str], observed: Mapping[str, Observed]) -> Any:
     """Return a function that repeats the trials without some units."""
     import numpy as np
 
@@ -318,8 +391,7 @@ def _silencing(checkpoint: Checkpoint, names: Mapping[str, str], observed: Mappi
 
     def silenced(units: Sequence[int]) -> dict[str, np.ndarray]:
         accuracies = grouped(
-            (names[task], accuracy_without(checkpoint.network, observed_task, units))
-            for task, observed_task in observed.items()
+            (names[task], accuracy_without(observed_task, units)) for task, observed_task in observed.items()
         )
         return {name: np.concatenate(parts) for name, parts in accuracies.items()}
 

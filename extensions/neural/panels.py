@@ -412,7 +412,7 @@ def _names(names: Sequence[str], rows: np.ndarray) -> NeuralPart:
         " 1 (scaled_cosine), which makes all of them positive; the table has the cosine of the plain rows, too.",
         figures,
         {"task_embeddings": table},
-        () if len(names) > 1 else ("The network knows a single task, so there is nothing to compare.",),
+        () if len(names) > 1 else ("The network has no embeddings of several tasks, so there is nothing to compare.",),
     )
 
 

@@ -19,11 +19,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from spanlab.agents.network import accuracy_without, observe_module, torch_agent
 from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, save
 from spanlab.agents.network.models import build
 from spanlab.agents.network.settings import Task, model_settings, task_seen_in
 from spanlab.cli import main
-from spanlab.paradigms import WORM_TASKS, load_paradigm
+from spanlab.paradigms import WORM_TASKS, compile_trial, load_paradigm
 
 pytestmark = pytest.mark.slow
 
@@ -266,3 +267,50 @@ def test_a_task_of_an_unknown_paradigm_needs_its_file(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "mine has changed since the network was trained on it" in whole(tmp_path / "out")
+
+
+MODULE = """
+import torch
+from torch import nn
+
+
+class Queue(nn.Module):
+    def forward(self, inputs):
+        return inputs
+
+
+class Sees(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = Queue()
+
+    def forward(self, frames):
+        change = (frames - frames[:, :1]).abs().amax((2, 3, 4))
+        units = self.held(torch.stack([change, frames.mean((2, 3, 4))], -1))
+        return torch.stack([0.05 - units[..., 0], units[..., 0] - 0.05], -1)
+
+
+def build():
+    return Sees()
+"""
+
+
+def test_a_module_of_ones_own_is_looked_at(tmp_path: Path) -> None:
+    """Its first unit says whether anything has changed, and its second is read by nobody."""
+    (tmp_path / "sees.py").write_text(MODULE, encoding="utf-8")
+    named = f"torch:{tmp_path / 'sees.py'}:build"
+    out, options = tmp_path / "out", ("--paradigm", "cd", "--tasks", "cd_color", "--trials", "20")
+    assert "--paradigm vsr" in spanlab("neural", named, "-o", out).stderr
+    assert "?states=NAME" in spanlab("neural", named, "-o", out, *options).stderr
+    done = spanlab("neural", f"{named}?states=held", "-o", out, *options)
+    assert done.returncode == 0, done.stderr
+    assert "The states of the 2 units of its submodule" in whole(out)
+    view = load_paradigm("cd").network_view({"feature": "colour"})
+    assert view is not None
+    agent = torch_agent(f"{named}?states=held", [view])
+    trials = [compile_trial(load_paradigm("cd"), {"feature": "colour"}, seed, "corrected") for seed in range(12)]
+    observed = observe_module(agent, view, trials)
+    assert observed.hidden.shape[2] == 2
+    accuracy = [accuracy_without(observed, units).mean() for units in ((), (1,), (0,))]
+    assert accuracy[:2] == [1, 1]
+    assert accuracy[2] < 0.8

@@ -97,7 +97,7 @@ def test_states_are_those_of_going_step_by_step(name: str) -> None:
 def test_accuracy_with_all_units_is_that_of_the_agent(name: str) -> None:
     agent = NetworkAgent("laptop")
     view, trials = trials_of(name, 4)
-    found = accuracy_without(agent.network, observe(agent.network, None, view, trials))
+    found = accuracy_without(observe(agent.network, None, view, trials))
     contexts = [TrialContext(name, name, "en", "", (), view) for _ in trials]
     answers = agent.answer(contexts, [[step.percept for step in trial.steps] for trial in trials])
     for trial, answered, accuracy in zip(trials, answers, found, strict=True):
@@ -121,21 +121,21 @@ def test_silenced_units_are_columns_of_zeros_in_the_head(name: str) -> None:
     network = network_for(view)
     observed = observe(network, None, view, trials)
     units = [0, 3, 4, 11, 20]
-    found = accuracy_without(network, observed, units)
+    found = accuracy_without(observed, units)
     with torch.no_grad():
         for head in network.heads.values():
             head.weight[:, units] = 0  # type: ignore[index, operator]
-    np.testing.assert_allclose(found, accuracy_without(network, observed))
+    np.testing.assert_allclose(found, accuracy_without(observed))
 
 
 def test_the_compact_network_loses_units_in_every_way_it_reads_them() -> None:
     agent = NetworkAgent("laptop")
     view, trials = trials_of("vsr", 6, list_length=3)
     observed = observe(agent.network, None, view, trials)
-    nothing = accuracy_without(agent.network, observed, range(agent.network.memory.hidden))
-    blind = accuracy_without(agent.network, replace(observed, hidden=np.zeros_like(observed.hidden)))
+    nothing = accuracy_without(observed, range(agent.network.memory.hidden))
+    blind = accuracy_without(replace(observed, hidden=np.zeros_like(observed.hidden)))
     np.testing.assert_array_equal(nothing, blind)
-    assert accuracy_without(agent.network, observed).mean() > 0.7 > nothing.mean() + 0.1
+    assert accuracy_without(observed).mean() > 0.7 > nothing.mean() + 0.1
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_a_cluster_that_serves_one_task_is_needed_for_it_alone() -> None:
     table = lesion_table(
         np.flatnonzero(active),
         clusters.labels,
-        lambda units: {task: accuracy_without(network, one, units) for task, one in observed.items()},
+        lambda units: {task: accuracy_without(one, units) for task, one in observed.items()},
     )
     assert (table["intact"] == 1).all()
     assert (table["units"] == 9).all()
