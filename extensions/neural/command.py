@@ -42,7 +42,7 @@ class Analysis(NamedTuple):
     trials: int = _TRIALS
     seed: int = 1
     generator: Generator = "corrected"
-    paradigms: Sequence[Path] = ()
+    paradigms: Sequence[str | Path] = ()
     apart: bool = False
     inactive: float = _INACTIVE
     most_clusters: int = _MOST
@@ -74,7 +74,7 @@ def neural(
     seed: Annotated[int, typer.Option("--seed", help="seed of the trials", min=0)] = 1,
     generator: GeneratorOption = "corrected",
     paradigm: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
             "--paradigm",
             help="file of a paradigm that is not in the library, or any that a module of yours takes; may be repeated",
@@ -216,7 +216,7 @@ def _of_checkpoint(loaded: Checkpoint) -> Studied:
     )
 
 
-def _module(spec: str, paradigms: Sequence[Path]) -> tuple[Studied, dict[str, TaskSource]]:
+def _module(spec: str, paradigms: Sequence[str | Path]) -> tuple[Studied, dict[str, TaskSource]]:
     """A module of the user's, and the trials of each task of the paradigms that it is to take.
 
     Raises
@@ -269,7 +269,7 @@ def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[st
 
 
 def _sources(
-    checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
+    checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[str | Path]
 ) -> tuple[dict[str, TaskSource], list[str]]:
     """The paradigm of each task: a file that was given, one that the network was trained on, or the
     first of the library. Also what is to be known of them.

@@ -305,10 +305,12 @@ def test_a_module_of_ones_own_is_looked_at(tmp_path: Path) -> None:
     done = spanlab("neural", f"{named}?states=held", "-o", out, *options)
     assert done.returncode == 0, done.stderr
     assert "The states of the 2 units of its submodule" in whole(out)
-    view = load_paradigm("cd").network_view({"feature": "colour"})
+    paradigm = load_paradigm("cd")
+    levels = paradigm.combinations({"feature": "colour"})[0]
+    view = paradigm.network_view(levels)
     assert view is not None
     agent = torch_agent(f"{named}?states=held", [view])
-    trials = [compile_trial(load_paradigm("cd"), {"feature": "colour"}, seed, "corrected") for seed in range(12)]
+    trials = [compile_trial(paradigm, levels, seed, "corrected") for seed in range(12)]
     observed = observe_module(agent, view, trials)
     assert observed.hidden.shape[2] == 2
     accuracy = [accuracy_without(observed, units).mean() for units in ((), (1,), (0,))]
