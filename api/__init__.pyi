@@ -1,8 +1,8 @@
 from .data import DATA_HELP as DATA_HELP
 from .data import ExcludeOption as ExcludeOption
-from .data import MapOption as MapOption
 from .data import MarginOption as MarginOption
 from .data import Reading as Reading
+from .data import RecipeOption as RecipeOption
 from .data import cautions as cautions
 from .data import loaded as loaded
 from .data import read_rules as read_rules

@@ -18,6 +18,7 @@ from typing_extensions import Unpack
 
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
+from ..exchange.recipes import read_recipe
 from .data import DATA_HELP, DataArgument, MarginOption, Reading, cautions, frame_lines, loaded, note_lines, read_rules
 from .declared import PathLike, Paths, Result, Words, part, paths, public, words
 
@@ -359,7 +360,6 @@ def compare(
     # processor time. Read when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _no_collection():
-        from ..analysis.data.column_map import read_map
         from ..analysis.report.page import Options
         from ..analysis.stats.equivalence import read_margins
 
@@ -377,7 +377,8 @@ def compare(
         rules_file=None if exclude is None else Path(exclude),
         models=models,
         margins=read_margins(words(margin)),
-        columns=read_map(reading.get("columns") or ()),
+        recipe=read_recipe(reading.get("recipe")),
+        recipe_typed=tuple(words(reading.get("recipe"))),
         accept_unread=reading.get("accept_unread", False),
         all_figures=all_figures,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 from typing_extensions import Unpack
 
+from ..exchange.recipes import read_recipe
 from .declared import PathLike, Paths, Words, paths
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..analysis.data.loading import Data
 
 _WIDTH = 110
-DATA_HELP = "sessions, folders full of sessions, or response tables (.parquet, .csv, .xlsx)"
+DATA_HELP = "sessions, folders full of sessions, or tables (.csv, .tsv, .xlsx, .json, .parquet ...)"
 DataArgument = Annotated[Paths, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)]
 MarginOption = Annotated[
     Words,
@@ -44,15 +45,15 @@ ExcludeOption = Annotated[
         metavar="RULES.yaml",
     ),
 ]
-MapOption = Annotated[
+RecipeOption = Annotated[
     Words,
     typer.Option(
-        "--map",
+        "--recipe",
         help=(
-            "columns of your own tables: YOURS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where"
-            " a column is missing"
+            "what the columns of your own tables mean: a file (spanlab import table FILE --suggest writes one), or"
+            " YOURS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where a column is missing"
         ),
-        metavar="COLUMNS",
+        metavar="RECIPE",
         show_default=False,
     ),
 ]
@@ -71,7 +72,7 @@ class Reading(TypedDict, total=False):
     """How answers are read."""
 
     exclude: ExcludeOption
-    columns: MapOption
+    recipe: RecipeOption
     practice: PracticeOption
     pilot: PilotOption
     accept_unread: AcceptUnreadOption
@@ -85,13 +86,12 @@ def loaded(data: Paths, *, people: PathLike | None = None, trial_ids: bool = Tru
     SpanLabError
         when nothing can be read, or a rule cannot be applied.
     """
-    from ..analysis.data.column_map import read_map
     from ..analysis.data.loading import load
 
     return load(
         paths(data),
         rules=read_rules(reading.get("exclude")),
-        columns=read_map(reading.get("columns") or ()),
+        recipe=read_recipe(reading.get("recipe")),
         include_practice=reading.get("practice", False),
         include_pilot=reading.get("pilot", False),
         accept_unread=reading.get("accept_unread", False),

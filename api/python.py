@@ -52,7 +52,7 @@ def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except SpanLabError as error:
             text = re.sub(
                 r"--([a-z][a-z-]*[a-z])",
-                lambda match: {"set": "levels", "map": "columns"}.get(match[1], match[1].replace("-", "_")),
+                lambda match: {"set": "levels"}.get(match[1], match[1].replace("-", "_")),
                 str(error),
             )
             if text == str(error):

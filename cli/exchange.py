@@ -135,11 +135,11 @@ def _places(sources: list[Any], output: Path | None, side: Side, imports: bool) 
     if output is None and len(sources) > 1 and not imports:
         *sources, last = sources
         output = Path(last)
-    if output is None:
+    if output is None and side.content != "table":
         raise SpanLabError("where to? Name it with -o, such as -o shared")
     if len(sources) > 1 and not side.source.many:
         raise SpanLabError(f"this format takes one {side.source.metavar} at a time; found {len(sources)}")
-    return sources, output
+    return sources, output or Path()
 
 
 def _output(side: Side, imports: bool) -> Parameter:

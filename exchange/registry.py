@@ -11,8 +11,7 @@ from typing_extensions import override
 
 from ..core.registry import Registry
 from .format import Format
-from .lab_tables.jspsych import JsPsych
-from .lab_tables.psychopy import PsychoPy
+from .tables import Tables
 from .trials_format import TrialsFormat
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -23,8 +22,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for format_ in (PsychoPy, JsPsych):
-            self.register(format_)
+        self.register(Tables)
 
     @override
     def name_of(self, value: Any) -> str:

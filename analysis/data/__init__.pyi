@@ -1,12 +1,12 @@
 from .coding import decoded as decoded
-from .column_map import read_map as read_map
 from .columns import plain_name as plain_name
+from .door import files_of as files_of
+from .door import open_table as open_table
 from .exclusions import Rule as Rule
 from .exclusions import apply_exclusions as apply_exclusions
 from .exclusions import of_sessions as of_sessions
 from .loading import Data as Data
 from .loading import load as load
-from .loading import tables_and_folders as tables_and_folders
 from .numbers import with_sign as with_sign
 from .scoring import Scored as Scored
 from .scoring import plural as plural

@@ -56,6 +56,7 @@ TRIAL = (
     "practice",
     "trial",
     "trial_id",
+    "row_trial",
 )
 #: The session of an answerer as a unit of its means, where it is another than the session in the
 #: record: see :func:`unit_session`.
@@ -66,8 +67,6 @@ SAME_TRIAL = "same_trial"
 WORDING = "wording: "
 #: Columns without which no accuracy can be told.
 NEEDED = ("agent", "paradigm", "correct")
-#: Columns without which curves stay empty.
-_EXPECTED = ("trial", "serial_position", "set_size", "list_length")
 #: What one agent of one paradigm is known by.
 WHO = ("paradigm", "agent_kind", "agent")
 
@@ -170,11 +169,11 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     """
     left_out: dict[str, int] = {}
     rows, columns = len(responses), frozenset(map(str, responses.columns))
-    table = _typed(responses, left_out)
+    table, inferred = numbered(_typed(responses, left_out))
     del responses  # a long table is not kept twice
     oddities = _oddities_of(table)
     items, intrusions = _sorted(table, left_out, include_practice, include_pilot)
-    return Scored(items, intrusions, _told(rows, columns, left_out), oddities.sentences())
+    return Scored(items, intrusions, _told(rows, columns, left_out), (*inferred, *oddities.sentences()))
 
 
 def unit_session(items: pd.DataFrame) -> pd.Series:
@@ -293,8 +292,7 @@ def _told(rows: int, columns: frozenset[str], counts: Mapping[str, int]) -> tupl
     missing = [name for name in NEEDED if name not in columns]
     if missing:
         return (f"The table has no column {', '.join(missing)}: nothing can be scored.",)
-    absent = [name for name in _EXPECTED if name not in columns]
-    notes = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
+    notes: list[str] = []
     notes += [
         f"{plural(count, 'value')} of {reason.removeprefix(_ODD)} that cannot be (such as half a position, or a chance"
         " above 1) taken as missing."
@@ -354,14 +352,12 @@ def _sorted(
         checks = table["_check"].eq(True).fillna(False).astype(bool)
         left_out["check"] = int(checks.sum())
         table = table[~checks].drop(columns="_check")
-    known = table["trial"].notna() | (table["trial_id"] != "")
-    table = table.assign(unit_trial=np.where(known, groups(table, TRIAL)[0], -1))
-    table = _without_duplicates(table, left_out)
+    table = _without_duplicates(table.assign(unit_trial=groups(table, TRIAL)[0]), left_out)
     if UNIT_SESSION in table.columns:
         pool = table[UNIT_SESSION].where(table[UNIT_SESSION] != table["session"].astype(str), "")
         alike = groups(table.assign(session=table["session"].astype(str).where(pool == "", "")), TRIAL)[0]
-        table = table.assign(**{SAME_TRIAL: np.where(table["unit_trial"] < 0, -1, alike)})
-    idle = table["set_size"] == 0
+        table = table.assign(**{SAME_TRIAL: alike})
+    idle = decisions(table)
     if idle.any():
         left_out["idle"] = int(idle.sum())
         table = table[~idle]
@@ -415,6 +411,8 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     for name in YES_NO[1:]:
         table[name] = booleans(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
     table["correct"] = booleans(table["correct"]) if "correct" in table.columns else np.nan
+    if "row_trial" in table.columns:
+        table["row_trial"] = table["row_trial"].fillna(0).astype(np.int64)
     unasked = (
         absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
     )
@@ -455,25 +453,85 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
         when two rows of the same item differ in what was answered, or in how it was scored or
         timed.
     """
-    numbered = (table["unit_trial"] >= 0).to_numpy()  # of others, items cannot be distinguished
-    if not numbered.any():
+    if not len(table):
         return table
+    placed = table["row_trial"].to_numpy() == 0  # of others, items cannot be distinguished
     out = table["output_position"].where(table["_intrusion"])
     item = table["unit_trial"].to_numpy()
     for column in (table["step"], table["ask"], table["serial_position"], table["_intrusion"], out):
         codes, size = apart(column)
         item = packed([item + 1, codes], [int(item.max()) + 2, size], sort=False)
-    if not (pd.Series(item).duplicated().to_numpy() & numbered).any():
+    if not (pd.Series(item).duplicated().to_numpy() & placed).any():
         return table
     work = pd.DataFrame({"item": item} | {name: apart(table[name])[0] for name in _ANSWERED if name in table.columns})
-    again = work.duplicated().to_numpy() & numbered
-    clash = work[~again].duplicated("item").to_numpy() & numbered[~again]
+    again = work.duplicated().to_numpy() & placed
+    clash = work[~again].duplicated("item").to_numpy() & placed[~again]
     if clash.any():
         other = int(np.flatnonzero(~again)[clash][0])
         raise _contradiction(table.iloc[int(np.argmax(item == item[other]))], table.iloc[other], int(clash.sum()))
     if again.any():
         left_out["twice"] = int(again.sum())
     return table[~again]
+
+
+#: Columns of a row's place within its trial, the surest first.
+_PLACES = ("output_position", "ask", "serial_position")
+
+
+def numbered(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """A table in which every row belongs to a trial (``row_trial`` beside ``trial`` and
+    ``trial_id``), and what was inferred.
+
+    A row that has neither ``trial`` nor ``trial_id`` is a trial of its own, unless a position tells
+    that it belongs to the row before it.
+    """
+    if "row_trial" in table.columns:
+        return table, []
+    known = np.zeros(len(table), bool)
+    for name in ("trial", "trial_id"):
+        if name in table.columns:
+            known |= (table[name].notna() & table[name].ne("")).to_numpy()
+    if known.all():
+        return table.assign(row_trial=0), []
+    rows = table[~known]
+    there = [name for name in _PLACES if name in rows.columns and rows[name].notna().mean() > _MOSTLY]
+    place = next((name for name in there if rows[name].nunique() > 1), "")
+    begins = np.ones(len(rows), bool)
+    if place:
+        same = groups(rows, [name for name in TRIAL if name in rows.columns])[0]
+        at = rows[place].to_numpy(float)
+        begins[1:] = (same[1:] != same[:-1]) | ~(at[1:] > at[:-1])
+        if (at[begins] > 1).any():  # in another order than that of positions: a trial has none twice
+            begins = _begins_again(same, at)
+    number = np.zeros(len(table), np.int64)
+    number[~known] = np.cumsum(begins)
+    how = f"a trial begins where {place} begins again" if place else "each row is taken as a trial"
+    few = "" if len(rows) == len(table) else f"{len(rows):,} rows have no trial number: "
+    return table.assign(row_trial=number), [f"{few or 'No trial numbers: '}{how}."]
+
+
+def _begins_again(same: np.ndarray, at: np.ndarray) -> np.ndarray:
+    begins, met = np.ones(len(at), bool), set[float]()
+    for row in range(len(at)):
+        begins[row] = row == 0 or same[row] != same[row - 1] or at[row] in met
+        met = {at[row]} if begins[row] else met | {at[row]}
+    return begins
+
+
+def decisions(table: pd.DataFrame) -> np.ndarray:
+    """Mark decisions that need no memory, as between the items of complex spans: rows of set size 0
+    in a trial with others, and in a phase of their own. Zero is a set size like any other
+    elsewhere.
+    """
+    if "phase" not in table.columns or "unit_trial" not in table.columns:
+        return np.zeros(len(table), bool)
+    idle = (table["set_size"] == 0).to_numpy()
+    if not idle.any():
+        return idle
+    beside = (table["set_size"] > 0).groupby(table["unit_trial"]).transform("any").to_numpy()
+    phases = table["paradigm"].astype(str) + "\n" + table["phase"].astype(str)
+    of_memory = {*phases[~idle].unique()}
+    return idle & beside & ~phases.isin(of_memory).to_numpy()
 
 
 def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:

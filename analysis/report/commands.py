@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..data.column_map import AS_WRITTEN, OPTION, ColumnMap
+from ..data.recipe import OPTION
 from ..stats.equivalence import Margin
 
 
@@ -22,7 +22,7 @@ class ReportCommands:
     exclude : file of exclusion rules, None where there is none
     practice, pilot : whether these rows are used, too
     margins : within which differences count as none, as they were declared
-    columns : the names of columns of files in the response table
+    recipe : what the columns of tables mean, as it was typed
     accept_unread : whether answers of which many replies could not be read are tested all the same
     all_figures : every figure is written, also those that are folded on the page
     """
@@ -33,7 +33,7 @@ class ReportCommands:
     practice: bool = False
     pilot: bool = False
     margins: tuple[Margin, ...] = ()
-    columns: ColumnMap = AS_WRITTEN
+    recipe: tuple[str, ...] = ()
     accept_unread: bool = False
     all_figures: bool = False
 
@@ -46,7 +46,7 @@ class ReportCommands:
     def rows(self) -> list[str]:
         """The options that select the rows."""
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
-        names = [OPTION, self.columns.typed] if self.columns else []
+        names = [word for typed in self.recipe for word in (OPTION, typed)]
         return [
             *rules,
             *names,

@@ -16,9 +16,10 @@ from pathlib import Path
 from ...core.agent_kinds import PARTICIPANT
 from ...core.atomic_files import user_cache, write_whole
 from ...core.errors import SpanLabError
-from ..data.column_map import AS_WRITTEN, ColumnMap
+from ..data.door import files_of
 from ..data.exclusions import Rule
-from ..data.loading import Data, load, tables_and_folders
+from ..data.loading import Data, load
+from ..data.recipe import Recipe
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, looks
 from ..figures.charts import SHAPES, page_theme, vegalite_version
@@ -55,7 +56,7 @@ class Options:
         seconds
     watched : the page loads itself again whenever it has been made again
     margins : within which differences count as none, as they were declared
-    columns : the names of columns of files in the response table
+    recipe : what the columns of tables mean, as it was typed and as it was read
     accept_unread : test answers of which many replies could not be read all the same
     all_figures : write every figure as SVG and PDF, also those that are folded on the page
     """
@@ -67,7 +68,8 @@ class Options:
     models: bool | None = None
     watched: bool = False
     margins: tuple[Margin, ...] = ()
-    columns: ColumnMap = AS_WRITTEN
+    recipe: Recipe | None = None
+    recipe_typed: tuple[str, ...] = ()
     accept_unread: bool = False
     all_figures: bool = False
 
@@ -127,7 +129,7 @@ def _compare(
         include_pilot=options.pilot,
         rules=options.rules,
         spans_suffice=True,
-        columns=options.columns,
+        recipe=options.recipe,
         accept_unread=options.accept_unread,
     )
     for caution in data.cautions:
@@ -139,7 +141,7 @@ def _compare(
         options.practice,
         options.pilot,
         options.margins,
-        options.columns,
+        options.recipe_typed,
         options.accept_unread,
         options.all_figures,
     )
@@ -204,7 +206,7 @@ def _page(
     timing = timing_part(every, commands)
     spoilt = [Remark(text, warning=True) for text in spoilers(every, items, timing)]
     title, lead, facts = opening(data.sessions, data.scored, names) if names or not spans else opening_of_spans(spans)
-    folders = [*map(Path, tables_and_folders(commands.data)[1])]
+    folders = [*map(Path, files_of(commands.data)[1])]
     figure = partial(folder.figure, table="", styles=styles)
     added = added_sections(SectionRequest(folders, data, options.rules, folder.table, figure, commands.added))
     drawings = [

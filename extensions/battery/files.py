@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanlab.analysis.data import apply_exclusions, load, of_sessions, plural, tables_and_folders, without_memory
+from spanlab.analysis.data import apply_exclusions, files_of, load, of_sessions, plural, without_memory
 from spanlab.core import SpanLabError, kind_named, write_whole, written_in
 from spanlab.sessions.record import read_chunks, read_session
 from spanlab.sessions.studies import read_head, read_journal, runs
@@ -38,7 +38,7 @@ def gathered(
     """
     import pandas as pd
 
-    files, _ = tables_and_folders(paths)
+    files, _ = files_of(paths)
     if files:
         raise SpanLabError(
             f"{files[0]} is a table: scores-by-person reads folders of sessions, which also say how the sessions went"

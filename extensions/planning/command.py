@@ -15,11 +15,11 @@ from typing_extensions import Unpack
 from spanlab.api import (
     DATA_HELP,
     ExcludeOption,
-    MapOption,
     MarginOption,
     PathLike,
     Paths,
     Reading,
+    RecipeOption,
     Result,
     cautions,
     loaded,
@@ -101,7 +101,7 @@ class Assumptions(TypedDict, total=False):
     """What a plan assumes where its data do not tell it, and how these are read."""
 
     exclude: ExcludeOption
-    columns: MapOption
+    recipe: RecipeOption
     accuracy: Annotated[
         str,
         typer.Option(
@@ -340,9 +340,9 @@ def methods(
 
         if len(given) != 1:
             raise SpanLabError("--before takes one paradigm or one study; several paradigms are named in a study file")
-        of_data = {"by": by, **reading, "map": reading.get("columns")}
+        of_data = {"by": by, **reading}
         if option := next(
-            (name for name in ("by", "map", "practice", "pilot", "accept_unread") if of_data.get(name)), ""
+            (name for name in ("by", "recipe", "practice", "pilot", "accept_unread") if of_data.get(name)), ""
         ):
             raise SpanLabError(f"--{option.replace('_', '-')} is about data; with --before there are none")
         exclude = reading.get("exclude")
@@ -360,7 +360,7 @@ def methods(
 
 
 def _methods_of(given: list[Path], reading: Reading, margins: tuple[Margin, ...], by: str | None, found: Result) -> str:
-    from spanlab.analysis.data import heads, tables_and_folders
+    from spanlab.analysis.data import files_of, heads
 
     from .methods import methods as text_of
 
@@ -370,7 +370,7 @@ def _methods_of(given: list[Path], reading: Reading, margins: tuple[Margin, ...]
         raise SpanLabError(
             "nothing is left to describe" + (": " + " ".join(answers.scored.notes) if answers.scored.notes else "")
         )
-    folders = tables_and_folders(given)[1]
+    folders = files_of(given)[1]
     return text_of(
         answers,
         heads(folders)[0] if folders else [],
@@ -421,7 +421,7 @@ def _assumed(
             ("by", by),
             ("conditions", conditions),
             ("exclude", read.get("exclude")),
-            ("map", read.get("columns")),
+            ("recipe", read.get("recipe")),
         ):
             if given:
                 raise SpanLabError(f"--{name} is about data, and none are named")

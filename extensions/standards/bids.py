@@ -33,8 +33,6 @@ from spanlab.sessions.record import (
     trial_key,
 )
 
-from .bids_sessions import BidsReading, import_sessions
-from .bids_tables import SEEDS_LEFT_OUT
 from .sharing import SESSIONS, SharedData, SharedSession, Sharing, cell, gather
 
 _VERSION = "1.10.0"
@@ -105,16 +103,10 @@ class _Table:
     rows: Iterable[Mapping[str, Any]]
 
 
-class Bids(Format[BidsReading, Sharing]):
-    """Sessions as a BIDS data set, and back."""
+class Bids(Format[Any, Sharing]):
+    """Sessions as a BIDS data set."""
 
     name = "bids"
-    reads = Side(
-        "sessions",
-        "Sessions of a BIDS data set whose trials can be made again.",
-        BidsReading,
-        Place("BIDS data set", "DIR"),
-    )
     writes = Side(
         "sessions",
         "Sessions as a BIDS data set: events with onsets where there was a window, answers where there was none.",
@@ -122,11 +114,6 @@ class Bids(Format[BidsReading, Sharing]):
         SESSIONS,
         Place("new folder", "DIR"),
     )
-
-    @override
-    def read(self, sources: Sequence[Path], output: Path, options: BidsReading, report: Report) -> None:
-        for data_set in sources:
-            import_sessions(data_set, output, options, report)
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: Sharing, report: Report) -> None:
@@ -368,7 +355,7 @@ def _taken_with(table: _Table, number: int) -> dict[str, Any]:
         sidecar["SpanLab"] |= {"Seed": info["seed"], **({"Draws": draws} if (draws := _draws(info)) else {})}
         sidecar["SpanLab"] |= {"SeedIndependent": True} if seed_independent(info) else {}
     else:
-        sidecar["SpanLab"]["Seeds"] = SEEDS_LEFT_OUT
+        sidecar["SpanLab"]["Seeds"] = "left out"
     if session.fields:
         sidecar["SpanLab"]["Fields"] = session.fields
     if told_before := info.get("instructions"):

@@ -558,7 +558,7 @@ def test_commands(spanlab: Run, tmp_path: Path) -> None:
         ("figure set_size nowhere", "nowhere"),
         ("scores table.csv --against Bob", "nobody is called 'Bob'"),
         ("scores bad.parquet", "cannot be read as a table"),
-        ("scores other.csv", "has no column agent, paradigm, correct"),
+        ("scores other.csv", "nothing says who answered"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(arguments: str, words: str, spanlab: Run) -> None:

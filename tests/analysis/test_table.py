@@ -150,7 +150,7 @@ def test_a_missing_needed_column_is_said(column: str) -> None:
 
 def test_missing_useful_columns_are_said_and_leave_curves_empty() -> None:
     scored = score_table(responses(ALWAYS).drop(columns=["serial_position", "chance", "practice", "oracle"]))
-    assert "serial_position" in scored.notes[0]
+    assert scored.notes == ()
     assert len(accuracy(scored, ("list_length", "serial_position"))) == 0
     row = overall(scored).iloc[0]
     assert row["mean"] == 1
@@ -178,12 +178,20 @@ def test_items_without_a_position_are_in_no_cell_and_counted() -> None:
     assert accuracy(table, ("list_length", "serial_position"))["n_items"].sum() == 5
 
 
-def test_without_trial_numbers_there_is_no_interval() -> None:
-    table = responses(HALF).drop(columns=["trial", "trial_id"])
-    row = overall(table).iloc[0]
-    assert row["note"] == "no trial numbers: no interval"
-    assert 0 < row["mean"] < 1
-    assert np.isnan(row["low"])
+def test_without_trial_numbers_a_trial_begins_where_its_questions_begin_again() -> None:
+    whole, bare = responses(HALF), responses(HALF).drop(columns=["trial", "trial_id"])
+    scored = score_table(bare)
+    assert scored.cautions == ("No trial numbers: a trial begins where ask begins again.",)
+    pd.testing.assert_frame_equal(overall(scored), overall(whole))
+    alone = score_table(bare.assign(ask=None, serial_position=None))
+    assert alone.cautions == ("No trial numbers: each row is taken as a trial.",)
+    assert overall(alone)["n_trials"].tolist() == [len(whole)]
+
+
+def test_positions_in_the_order_of_recall_tell_trials_apart_too() -> None:
+    table = responses(HALF, lengths=[3], repetitions=2).drop(columns=["trial", "trial_id", "ask"])
+    table = table.iloc[[2, 0, 1, 4, 3, 5]]
+    assert score_table(table).items["unit_trial"].tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_a_table_never_depends_on_who_answered_or_on_the_order_of_rows() -> None:

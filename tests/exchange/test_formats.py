@@ -259,7 +259,7 @@ def test_what_a_format_does_not_do_it_refuses() -> None:
             type("Claims", (TrialsFormat,), {"name": "claims", "writes": Archive.writes}),
             "Claims has 'writes' or 'write_trials', and not the other",
         ),
-        (type("Mine", (Given,), {"name": "psychopy"}), "two format classes are called 'psychopy'"),
+        (type("Mine", (Given,), {"name": "table"}), "two format classes are called 'table'"),
     ],
 )
 def test_classes_that_cannot_be_registered(cls: Any, told: str) -> None:

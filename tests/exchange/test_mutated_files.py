@@ -16,13 +16,13 @@ from study_files import STUDY
 from worm_trials import SETS, trials_of, write_folder
 
 from spanlab.agents.human.display.file import read_display, write_display
+from spanlab.analysis.data.loading import load
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import FORMATS, Report
 from spanlab.exchange.migration import migrate
 from spanlab.extensions.replication.nback.published_sessions import import_results
 from spanlab.extensions.replication.nback.sets import import_blocks
 from spanlab.extensions.replication.worm.folder import import_worm
-from spanlab.extensions.standards.bids_sessions import BidsReading
 from spanlab.extensions.standards.sharing import Sharing
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.trials_file import TrialsFile, write_trials
@@ -85,7 +85,7 @@ def _status(folder: Path, file: Path) -> None:
 
 
 def _bids(folder: Path, file: Path) -> None:
-    FORMATS.get("bids")().read([folder / "set"], folder / "new", BidsReading(), QUIET)
+    load([folder / "set"])
 
 
 def _worm(folder: Path, file: Path) -> None:

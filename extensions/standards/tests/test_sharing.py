@@ -93,7 +93,7 @@ def test_lists_of_symbols_come_back_from_bids_without_free_text(
     assert run("replay", "digit_span", "--agent", "chance", "--trials", "6")[0] == 0
     status, _, err = run("export", "bids", "data", "set")
     assert (status, "free text" in err) == (0, False)
-    assert run("import", "bids", "set", "-o", "back")[0] == 0
+    assert run("import", "table", "set", "-o", "back.csv")[0] == 0
 
 
 def test_the_order_of_a_table_does_not_tell_whose_pseudonyms_they_are(

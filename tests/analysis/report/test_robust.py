@@ -169,10 +169,11 @@ def test_what_is_missing_is_said(name: str, tmp_path: Path) -> None:
 COLUMNS = sorted(set(both().columns) - {"agent", "paradigm", "correct"})
 
 
-def test_columns_without_which_there_is_nothing_are_named(tmp_path: Path) -> None:
-    for name in ("agent", "paradigm", "correct"):
-        with pytest.raises(SpanLabError, match=f"it has no column {name}"):
-            page_of(both().drop(columns=name), tmp_path)
+def test_columns_without_which_there_is_nothing_are_asked_for(tmp_path: Path) -> None:
+    for names, told in (("agent",), "who answered"), (("correct", "answer"), "which answers are right"):
+        with pytest.raises(SpanLabError, match=f"nothing says {told}"):
+            page_of(both().drop(columns=[*names]), tmp_path)
+    assert "table" in page_of(both().drop(columns="paradigm"), tmp_path)
 
 
 @pytest.mark.slow
@@ -190,7 +191,7 @@ def test_columns_that_are_missing_leave_a_page(group: list[str], tmp_path: Path)
 @pytest.mark.slow
 def test_only_the_least_columns(tmp_path: Path) -> None:
     text = page_of(both()[["participant", "agent_kind", "agent", "paradigm", "correct"]], tmp_path, models=True)
-    assert "The table has no column trial, serial_position, set_size, list_length" in text
+    assert "No trial numbers: each row is taken as a trial." in text
     assert "only overall numbers" in text
 
 

@@ -242,8 +242,6 @@ def test_where_nothing_can_vary_the_results_hold_for_these_alone() -> None:
         by="",
     )
     assert "a and b: no participants to vary, so the results hold for these ones alone." in two.notes
-    unnumbered = model(responses(lambda *_: 0.5).assign(trial=None, trial_id=None))
-    assert any(note.startswith("Too few trials, or trials that cannot be distinguished") for note in unnumbered.notes)
     again = model(
         *(
             responses(lambda *_: 0.6, agent="net", lengths=(1,), repetitions=40, seed=3).assign(session=name)

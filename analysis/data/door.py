@@ -1,0 +1,789 @@
+"""The one door for tables that somebody brings: which columns are who, which trial, condition,
+answer, truth, time and angle, in the units of the record. Every inference is a sentence; what
+cannot be inferred is asked for in an error that says what to write.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...core.agent_kinds import PARTICIPANT
+from ...core.errors import SpanLabError
+from ...core.json_values import NOTHING
+from ...sessions.record.columns import FURTHER
+from ...sessions.record.reader import COLUMNS as RECORDED
+from .coding import NO, YES, numbers
+from .files import DATE, TABLES, read_columns
+from .recipe import OPTION, OURS, Recipe, column
+from .scoring import NEEDED, YES_NO, numbered
+
+#: Columns that the analysis reads, besides those of factors and recorded values.
+COLUMNS = tuple(one.name for one in RECORDED if one.loaded)
+NUMERIC = frozenset(one.name for one in RECORDED if one.type in ("integer", "number"))
+#: What others call our columns, in small letters without signs between them; the likeliest first.
+_LIKE = {
+    "participant": (
+        "participant participantid subject subj sub subjectid subjectnr subjectno subjectnumber participantnr ppt ppn"
+        " pp vp vpn proband pid sid id"
+    ),
+    "correct": "correct accuracy acc corr iscorrect right",
+    "rt_ms": "rtms rt reactiontime reactiontimems responsetime responsetimems latency",
+    "answer": "answer response resp keypress key choice",
+    "correct_answer": "correctanswer correctresponse corrans correctans correctkey corrresp cresp solution target",
+    "trial": "trial trialnumber trialnr trialno trialnum trialindex",
+    "block": "block blocknumber blocknr blk",
+    "set_size": "setsize memoryload load nitems numitems ss",
+    "list_length": "listlength length seqlength sequencelength ll",
+    "serial_position": "serialposition serialpos position itemposition",
+    "output_position": "outputposition outputpos recallposition",
+    "error": "error deviation err responseerror",
+    "session": "session sessionid run visit sess",
+    "practice": "practice ispractice training",
+    "group": "group",
+    "paradigm": "paradigm task experiment exp expname",
+    "agent": "agent model system",
+    "agent_kind": "agentkind kind agenttype",
+}
+_SYNONYMS = {name: words.split() for name, words in _LIKE.items()}
+#: Columns that an effect knows under these names: no column of somebody else's becomes one.
+_TAKEN = frozenset(
+    ("match", "transition", "congruent", "reverse", "item", "lure_lag", "scale", "signal", "prefilled", "n")
+)
+#: A column of more different values is no condition.
+_MOST_LEVELS = 50
+#: What stands where there is no value.
+_MISSING = frozenset(("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "#NULL!", "."))
+_GROUPED = re.compile(r"\s*[-+]?\d{1,3}([.,])\d{3}(\1\d{3})*(?!\1)[.,]\d+\s*")
+_COMMA = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
+_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
+#: What a spreadsheet makes of an identifier such as 12e5, or of one of sixteen digits.
+_POWER = re.compile(r"\d([.,]\d+)?[eE][-+]\d+")
+#: How spreadsheets write what was recorded as true or false; yes, no, 0 and 1 may be levels.
+_TRUTHS = (YES | NO) - {"yes", "no", "1", "0", "1.0", "0.0"}
+#: Times whose median is below this many ms are seconds.
+_SECONDS = 50.0
+#: An answer on a circle counts as right within this part of it, where nothing else is said.
+_TOLERANCE = 1 / 8
+_BIDS = re.compile(
+    r"sub-(?P<participant>[A-Za-z0-9]+)(_ses-(?P<session>[A-Za-z0-9]+))?_task-(?P<paradigm>[A-Za-z0-9]+)"
+    r"(_[a-z]+-[A-Za-z0-9]+)*_(events|beh)\.tsv"
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """How a program names its columns.
+
+    Parameters
+    ----------
+    marks : patterns, each of which names one of its columns
+    score : of columns of scores; its group is the component
+    answers, times, expected : of a component (``{}``); the first one that is there
+    ms : how many ms its unit of time has
+    participants, sessions, paradigms : columns that may say so
+    """
+
+    name: str
+    marks: tuple[str, ...]
+    score: str
+    answers: tuple[str, ...]
+    times: tuple[str, ...]
+    ms: float
+    participants: tuple[str, ...]
+    sessions: tuple[str, ...] = ()
+    paradigms: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+
+
+_RIGHT = (
+    "{}.CRESP",
+    *("corrAns", "correctAns", "corr_ans", "correct_ans", "correct_key", "correct_choice"),
+    *("correct_response", "correct_answer", "correctResponse", "correctAnswer", "CorrectAnswer", "CorrectResponse"),
+)
+_PROLIFIC = ("PROLIFIC_PID", "prolific_pid", "worker_id", "workerId")
+PROGRAMS = (
+    Program(
+        "PsychoPy",
+        (r".+\.corr",),
+        r"(.+)\.corr",
+        ("{}.keys", "{}.clicked_name", "{}.response", "{}.text"),
+        ("{}.rt", "{}.time"),
+        1000.0,
+        ("participant",),
+        ("session", "date"),
+        ("expName",),
+    ),
+    Program(
+        "E-Prime",
+        (r".+\.ACC", "Subject"),
+        r"(.+)\.ACC",
+        ("{}.RESP",),
+        ("{}.RT",),
+        1.0,
+        ("Subject",),
+        ("Session",),
+        ("ExperimentName", "Experiment"),
+    ),
+    Program(
+        "OpenSesame",
+        ("subject_nr", r"correct(_.+)?"),
+        r"correct((?:_(?!response$|answer$).+)?)",
+        ("response{}",),
+        ("response_time{}",),
+        1.0,
+        ("subject_nr",),
+        ("datetime",),
+        ("title", "experiment_file"),
+    ),
+    Program(
+        "jsPsych",
+        ("trial_type", "correct", "trial_index|time_elapsed|internal_node_id|rt"),
+        "correct()",
+        ("response", "key_press"),
+        ("rt",),
+        1.0,
+        ("participant", "participant_id", "subject", "subject_id", *_PROLIFIC),
+        ("session_id",),
+    ),
+    Program(
+        "lab.js",
+        ("sender", "correct", "duration"),
+        "correct()",
+        ("response",),
+        ("duration",),
+        1.0,
+        ("participant", "participant_id", "subject", "url.participant", *_PROLIFIC, "id"),
+        ("session_id", "timestamp_session"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table that somebody brought, in the columns of the response table.
+
+    Parameters
+    ----------
+    said : what was inferred, in sentences
+    unused : their columns that are not read
+    unscored : rows of a program's table without a scored answer
+    contradictions : answers whose score is another than that of comparing them with the right one
+    read : by column of the response table, the one of theirs that was taken for it
+    """
+
+    table: pd.DataFrame
+    said: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    unscored: int = 0
+    contradictions: int = 0
+    read: Mapping[str, str] = field(default_factory=dict)
+
+
+def files_of(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]:
+    """Tables in files, those in BIDS data sets among them, and all other paths.
+
+    Raises
+    ------
+    SpanLabError
+        for spreadsheets of a kind that is not read, and a data set without tables.
+    """
+    from .files import UNREAD
+
+    tables: list[Path] = []
+    others: list[str | Path] = []
+    for path in map(Path, paths):
+        if path.suffix.lower() in UNREAD and not path.is_dir():
+            raise SpanLabError(
+                f"{path} cannot be read: of spreadsheets, only .xlsx and .csv can be read. Save it as one of these"
+            )
+        if path.is_dir() and (path / "dataset_description.json").exists() and [*path.glob("sub-*")]:
+            found = sorted(one for one in path.rglob("*.tsv") if _BIDS.fullmatch(one.name))
+            if not found:
+                raise SpanLabError(f"{path} has no table of answers: sub-*/[ses-*/]*/*_events.tsv or *_beh.tsv")
+            tables += found
+        elif path.suffix.lower() in TABLES and not path.is_dir():
+            tables.append(path)
+        else:
+            others.append(path)
+    return tables, others
+
+
+def open_table(file: Path, recipe: Recipe | None = None, *, trial_ids: bool = True, whole: bool = False) -> Opened:
+    """Read a table and bring it into the columns of the response table.
+
+    Parameters
+    ----------
+    recipe : what its columns mean; as their names say when not given
+    trial_ids : whether ``trial_id`` is read where trials are numbered
+    whole : whether columns are read that the analysis does not need
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read, or what it means cannot be inferred.
+    """
+    return _Reading(file, recipe or Recipe()).opened(trial_ids, whole)
+
+
+class _Reading:
+    """The way of a table through the door."""
+
+    def __init__(self, file: Path, recipe: Recipe) -> None:
+        self.file, self.recipe = file, recipe
+        self.said: list[str] = []
+        self.read: dict[str, str] = {}  # our column: theirs
+        self.unscored = self.contradictions = 0
+        self.milliseconds = 0.0  # of the program's unit of time; 0 where it is not known
+        self.delimiter, self.german = "", False
+
+    def opened(self, trial_ids: bool, whole: bool) -> Opened:
+        recipe = self.recipe
+        raw = read_columns(
+            self.file,
+            recipe.names,
+            recipe.skip,
+            recipe.sheet,
+            lambda names: self._picked(names, trial_ids, whole),
+        )
+        self.delimiter = str(raw.attrs.get("delimiter", ""))
+        recipe.asked([*raw.columns], self.file)
+        raw = self._without_missing(raw)
+        if recipe.keep:
+            raw = raw[column(raw, recipe.keep, self.file).eq(True)].reset_index(drop=True)
+        raw, program = self._answers_apart(raw)
+        table = self._named(raw, program)
+        raw = raw.loc[table.index]
+        self._who(table, raw, program)
+        self._practised(table, raw)
+        self._numbers(table)
+        self._times(table)
+        self._angles(table)
+        self._scored(table, program)
+        self._levels(table)
+        self._refuse(table)
+        table, inferred = numbered(table)
+        self.said += [f"{self.file.name}: {sentence}" for sentence in inferred]
+        if self.read:
+            pairs = ", ".join(f"'{theirs}' as {ours}" for ours, theirs in self.read.items())
+            self.said.insert(0, f"{self.file.name}: {pairs}.")
+        taken = {*self.read.values(), *recipe.conditions, *recipe.columns.values()}
+        unused = [name for name in raw.columns if name not in {*table.columns, *taken} and not name.startswith("_")]
+        return Opened(table, tuple(self.said), tuple(unused), self.unscored, self.contradictions, self.read)
+
+    def _picked(self, names: Sequence[str], trial_ids: bool, whole: bool) -> list[str]:
+        """Of a table in our own columns those that the analysis needs, and what it does not know."""
+        if whole or self.recipe != Recipe() or not {*NEEDED} <= {*names}:
+            return [name for name in names if name]
+        left = {"trial_id"} if "trial" in names and not trial_ids else set[str]()
+        passed = OURS - {*COLUMNS} | left
+        return [name for name in names if name not in passed]
+
+    def _without_missing(self, raw: pd.DataFrame) -> pd.DataFrame:
+        missing = _MISSING | {*self.recipe.missing}
+        changed: dict[str, pd.Series] = {}
+        for name in raw.columns:
+            if isinstance(raw[name].dtype, pd.CategoricalDtype):
+                gone = [one for one in raw[name].cat.categories if str(one).strip() in missing or not str(one).strip()]
+                if gone and not (name == "answer" and gone == ["."]):
+                    changed[name] = raw[name].cat.remove_categories(gone)
+        return raw.assign(**changed)
+
+    # -- rows ---------------------------------------------------------------------------------------
+
+    def _answers_apart(self, raw: pd.DataFrame) -> tuple[pd.DataFrame, Program | None]:
+        """A row for each answer, and the program whose table it is."""
+        recipe = self.recipe
+        if recipe.long is not None:
+            return self._lengthened(raw), None
+        names = [*raw.columns]
+        program = next((one for one in PROGRAMS if all(_any(mark, names) for mark in one.marks)), None)
+        if program is None or {*NEEDED} <= {*names}:
+            return raw, None
+        parts = {name: match[1] for name in names if (match := re.fullmatch(program.score, name))}
+        if len(parts) > 1 and "" in parts.values():  # what is said of the last component again
+            parts = {name: part for name, part in parts.items() if part}
+        chosen = recipe.columns.get("correct")
+        parts = {name: part for name, part in parts.items() if chosen in (None, name)}
+        self.milliseconds = program.ms
+        rows = []
+        for score, part in parts.items():
+            theirs = {
+                "correct": score,
+                "answer": _first(program.answers, part, names),
+                "rt_ms": _first(program.times, part, names),
+                "correct_answer": _first((*program.expected, *_RIGHT), part, names),
+            }
+            there = raw[raw[score].notna()]
+            known = {ours: there[name] for ours, name in theirs.items() if name and ours not in recipe.columns}
+            rows.append(
+                there.assign(**{f"_{ours}": values for ours, values in known.items()}, _part=part, _row=there.index)
+            )
+            self.read |= {ours: name for ours, name in theirs.items() if name and len(parts) == 1}
+        self.unscored = len(raw) - len({row for part in rows for row in part["_row"]})
+        self.said.append(f"{self.file.name} is read as a table of {program.name}: {self._answers_of(parts)}.")
+        return pd.concat(rows).sort_values("_row", kind="stable").reset_index(drop=True), program
+
+    def _answers_of(self, parts: Mapping[str, str]) -> str:
+        listed = ", ".join(parts) or "no column"
+        return f"answers are the rows with a value in {listed}"
+
+    def _lengthened(self, raw: pd.DataFrame) -> pd.DataFrame:
+        assert self.recipe.long is not None
+        long = self.recipe.long
+        patterns = {ours: re.escape(theirs).replace(r"\{\}", r"(\d+)") for ours, theirs in long.columns.items()}
+        found = {
+            ours: {int(match[1]): name for name in raw.columns if (match := re.fullmatch(pattern, str(name)))}
+            for ours, pattern in patterns.items()
+        }
+        for ours, by_number in found.items():
+            if not by_number:
+                raise SpanLabError(f"{OPTION}: {self.file} has no column like '{long.columns[ours]}'")
+        beside = {name for by_number in found.values() for name in by_number.values()}
+        rest = raw.drop(columns=[*beside])
+        rows = [
+            rest.assign(
+                **{f"_{ours}": raw[by_number[at]] for ours, by_number in found.items() if at in by_number},
+                **{f"_{long.number}": at},
+                _row=raw.index,
+            )
+            for at in sorted({at for by_number in found.values() for at in by_number})
+        ]
+        table = pd.concat(rows).sort_values("_row", kind="stable")
+        held = [f"_{ours}" for ours in found]
+        return table[table[held].notna().any(axis=1)].reset_index(drop=True)
+
+    # -- columns ------------------------------------------------------------------------------------
+
+    def _named(self, raw: pd.DataFrame, program: Program | None) -> pd.DataFrame:
+        """The columns of the response table: as the recipe says, as the program does, and as names
+        are alike."""
+        recipe, file = self.recipe, self.file
+        table = pd.DataFrame(index=raw.index)
+        for ours, theirs in recipe.columns.items():
+            if theirs in raw.columns or ours not in raw.columns:  # another file of the same command may have our names
+                table[ours] = column(raw, theirs, file)
+        for ours, value in recipe.values.items():
+            if ours not in raw.columns and ours not in table.columns:
+                table[ours] = pd.Categorical.from_codes(np.zeros(len(raw), int), [str(value)])
+        for name in raw.columns:
+            ours = str(name).removeprefix("_")
+            if name in ("_row", "_part") or ours in table.columns:
+                continue
+            meant = ours.startswith(FURTHER) or (ours in OURS and (name != ours or self._is_ours(ours, raw)))
+            if meant and (name != ours or program is None):
+                table[ours] = raw[name]
+        if program is not None:
+            several = raw["_part"].nunique() > 1
+            table["phase"] = raw["_part"] if several else ""
+            table["trial"] = raw["_row"].to_numpy()
+            table["ask"] = raw.groupby("_row").cumcount().to_numpy() + 1
+        elif "_row" in raw.columns and "trial" not in table.columns and not self._alike(raw, table).get("trial"):
+            table["trial"] = raw["_row"].to_numpy() + 1
+        if match := _BIDS.fullmatch(file.name):
+            raw = raw[raw["event_type"].eq("answer")] if "event_type" in raw.columns else raw
+            table = table.loc[raw.index]
+            self.milliseconds = 1000.0
+            for ours, value in match.groupdict().items():
+                if value and ours not in table.columns:
+                    table[ours] = value
+            self._people_of_bids(table, match["participant"])
+        if program is None:
+            for ours, theirs in self._alike(raw, table).items():
+                table[ours] = raw[theirs]
+                self.read[ours] = theirs
+        for theirs in recipe.conditions:
+            table[theirs if theirs in OURS else f"factor_{theirs}"] = raw[theirs]
+        self._record(table, raw)
+        return table
+
+    def _is_ours(self, name: str, raw: pd.DataFrame) -> bool:
+        """Return whether a column of one of our names is ours: not where it cannot be what it says, and
+        another one can."""
+        plain = {re.sub(r"[\W_]+", "", str(other).casefold()): other for other in raw.columns if other != name}
+        others = [plain[word] for word in _SYNONYMS.get(name, ()) if word in plain]
+        return _may_be(name, raw[name]) or not any(_may_be(name, raw[other]) for other in others)
+
+    def _alike(self, raw: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
+        """For columns of the response table that are not there, the one that is meant by its name."""
+        there = {re.sub(r"[\W_]+", "", str(name).casefold()): str(name) for name in reversed([*raw.columns])}
+        free = {plain: name for plain, name in there.items() if name not in {*table.columns, *self.recipe.conditions}}
+        taken = {*self.recipe.columns.values()}
+        found: dict[str, str] = {}
+        for ours, words in _SYNONYMS.items():
+            candidates = [free[word] for word in words if word in free and free[word] not in {*taken, *found.values()}]
+            theirs = next((name for name in candidates if _may_be(ours, raw[name])), None)
+            if ours not in table.columns and theirs is not None:
+                found[ours] = theirs
+        return found
+
+    def _record(self, table: pd.DataFrame, raw: pd.DataFrame) -> None:
+        """Their other columns of few values, as recorded values under their own names."""
+        used = {*self.read.values(), *self.recipe.columns.values(), *self.recipe.conditions}
+        for name in raw.columns:
+            plain = str(name)
+            if plain in used or plain in OURS or plain.startswith(("_", *FURTHER)) or not plain.isidentifier():
+                continue
+            ours = f"record_{plain}"
+            if plain in _TAKEN or ours in table.columns or f"factor_{plain}" in table.columns:
+                continue
+            if 1 < raw[name].nunique() <= _MOST_LEVELS:
+                table[ours] = raw.loc[table.index, name]
+
+    def _people_of_bids(self, table: pd.DataFrame, label: str) -> None:
+        """What ``participants.tsv`` says of who took part, where it is a machine."""
+        root = next((one for one in self.file.parents if (one / "participants.tsv").exists()), None)
+        if root is None:
+            return
+        people = read_columns(root / "participants.tsv")
+        if {"participant_id", "agent_kind", "agent"} <= {*people.columns}:
+            for _, row in people[people["participant_id"] == f"sub-{label}"].iterrows():
+                for ours in {"agent_kind", "agent"} - {*table.columns}:
+                    table[ours] = str(row[ours])
+                if str(row["agent_kind"]) != PARTICIPANT.name:
+                    table["participant"] = ""
+
+    # -- who ----------------------------------------------------------------------------------------
+
+    def _who(self, table: pd.DataFrame, raw: pd.DataFrame, program: Program | None) -> None:
+        if program is not None:
+            self._program_people(table, raw, program)
+        told = []
+        if "participant" in table.columns and "agent" not in table.columns and "agent_kind" not in table.columns:
+            table["agent"] = table["agent_kind"] = PARTICIPANT.name
+            told = ["answers are taken as those of people"]
+        if "agent" not in table.columns and "agent_kind" in table.columns and _all_people(table["agent_kind"]):
+            table["agent"] = PARTICIPANT.name
+        if "paradigm" not in table.columns:
+            table["paradigm"] = self.file.stem
+            told.append(f"its task is called {self.file.stem}")
+        if told and program is None and not _BIDS.fullmatch(self.file.name):
+            self.said.append(f"{self.file.name}: {', and '.join(told)}.")
+
+    def _program_people(self, table: pd.DataFrame, raw: pd.DataFrame, program: Program) -> None:
+        """Who took part in which session, as a program's columns say."""
+        names = [name for name in program.participants if name in raw.columns and raw[name].notna().any()]
+        texts = raw[names].astype(object).fillna("").astype(str)
+        if "participant" not in table.columns and len(names) > 1 and (texts.nunique(axis=1) > 1).any():
+            raise SpanLabError(
+                f"{self.file}: {' and '.join(names)} may name the participant, and they differ: choose with {OPTION}"
+                f" {names[0]}=participant"
+            )
+        if "participant" not in table.columns and not names:
+            raise SpanLabError(
+                f"{self.file} has no column that names the participant ({' or '.join(program.participants)}): give"
+                f" {OPTION} COLUMN=participant, or {OPTION} FILE=participant for the file's name"
+            )
+        if "participant" not in table.columns:
+            table["participant"] = texts[names[0]]
+        if "paradigm" not in table.columns:
+            named = next((name for name in program.paradigms if name in raw.columns and raw[name].notna().all()), None)
+            table["paradigm"] = self.file.stem if named is None else raw[named].astype(str)
+        runs = [name for name in program.sessions if name in raw.columns and raw[name].notna().all()]
+        if "session" not in table.columns:
+            parts = [table["participant"], *(raw[name].astype(str) for name in runs)]
+            end = [] if len(runs) == len(program.sessions) and runs else [self.file.stem]
+            table["session"] = ["-".join([*map(str, row), *end]) for row in zip(*parts, strict=True)]
+        within = (
+            table.assign(_row=table["trial"]).drop_duplicates(["session", "_row"]).groupby("session").cumcount() + 1
+        )
+        table["trial"] = table["trial"].map(dict(zip(table.loc[within.index, "trial"], within, strict=True)))
+
+    def _practised(self, table: pd.DataFrame, raw: pd.DataFrame) -> None:
+        """Which rows are practice, as the recipe says."""
+        rows = self.recipe.practice
+        if not rows:
+            return
+        name, equals, value = (part.strip() for part in rows.partition("="))
+        loop = f"{name}.thisN"
+        if equals and name in raw.columns:
+            marked = raw[name].astype(object).astype(str) == value
+            values = f"; {name} has {', '.join(sorted(raw[name].dropna().astype(str).unique()))}"
+        elif not equals and loop in raw.columns:
+            marked, values = raw[loop].notna(), ""
+        else:
+            loops = sorted(str(one).removesuffix(".thisN") for one in raw.columns if str(one).endswith(".thisN"))
+            raise SpanLabError(
+                f"practice: {rows}: expected COLUMN=VALUE with a column of {self.file}, or a loop of PsychoPy; it has"
+                f" {', '.join(loops) or 'none'}"
+            )
+        if not marked.any():
+            raise SpanLabError(f"practice: {rows}: no answer of {self.file} is practice{values}")
+        table["practice"] = marked.loc[table.index]
+
+    # -- numbers, times, angles ---------------------------------------------------------------------
+
+    def _numbers(self, table: pd.DataFrame) -> None:
+        """Columns of numbers as numbers, whatever separates decimals and thousands."""
+        columns = [name for name in table.columns if name in NUMERIC and not _is_number(table[name])]
+        texts = {name: [*map(str, table[name].astype("category").cat.categories)] for name in columns}
+        every = [(text, name) for name, values in texts.items() for text in values]
+        grouped = {match[1] for text, _ in every if (match := _GROUPED.fullmatch(text))}
+        comma = next(((text, name) for text, name in every if _COMMA.fullmatch(text)), None)
+        point = next(
+            ((text, name) for text, name in every if _POINT.fullmatch(text) and not _THOUSANDS.fullmatch(text)), None
+        )
+        german = grouped == {"."} or (comma is not None and grouped != {","})
+        if len(grouped) > 1 or (german and (point or (self.delimiter == "," and not grouped))):
+            both = [f"{text} in column {name}" for text, name in filter(None, (comma, point))]
+            raise SpanLabError(
+                f"{self.file} has numbers with commas ({' and '.join(both)}), and it is unclear whether these separate"
+                " decimals or thousands"
+            )
+        self.german = german
+        for name in columns:
+            category = table[name].astype("category")
+            values = [_number(str(one), german) for one in category.cat.categories]
+            table[name] = np.array([*values, np.nan])[category.cat.codes]
+
+    def _times(self, table: pd.DataFrame) -> None:
+        """Times in milliseconds."""
+        theirs = self.recipe.columns.get("rt_ms") or self.read.get("rt_ms", "")
+        unit = self.recipe.units.get("rt_ms")
+        if "rt_ms" not in table.columns or not (theirs or unit or self.milliseconds):
+            return
+        factor = {"ms": 1.0, "s": 1000.0}.get(unit or "", self.milliseconds)
+        times = table["rt_ms"].to_numpy(float)
+        if not factor:
+            plain = theirs.lower().replace("_", "")
+            seconds = (
+                not plain.endswith("ms") and float(np.nanmedian(times) if np.isfinite(times).any() else 0) < _SECONDS
+            )
+            factor = 1000.0 if seconds and np.isfinite(times).any() else 1.0
+            if factor > 1:
+                self.said.append(f"{self.file.name}: times ({theirs}) are taken as seconds.")
+        table["rt_ms"] = np.round(times * factor, 3)
+
+    def _angles(self, table: pd.DataFrame) -> None:
+        """Errors on a circle in degrees, the shorter way round, and how many degrees it has."""
+        given = self.recipe.units.get("error") or self.recipe.units.get("answer")
+        known = "period" in table.columns and bool(np.isfinite(table["period"].to_numpy(float)).any())
+        if "error" not in table.columns and (known or given) and {"answer", "correct_answer"} <= {*table.columns}:
+            sides = [numbers(table[name]) for name in ("answer", "correct_answer")]
+            table["error"] = sides[0] - sides[1]
+            self.said.append(f"{self.file.name}: errors are answers minus right answers.")
+        if "error" not in table.columns or not np.isfinite(table["error"].to_numpy(float)).any():
+            return
+        errors = table["error"].to_numpy(float)
+        size = np.abs(errors[np.isfinite(errors)])
+        most = float(size.max(initial=0.0))
+        whole = bool((size == np.round(size)).all())
+        radians = given == "radians" or (given is None and _looks_like_radians(table, most, whole, known))
+        if radians:
+            errors = np.degrees(errors)
+            most = float(np.degrees(most))
+            for name in ("period", "tolerance"):
+                if name in table.columns:
+                    table[name] = np.degrees(table[name].to_numpy(float))
+            self.said.append(f"{self.file.name}: errors are taken as radians, and are in degrees here.")
+        if not known:
+            half = 80.0 < most <= 90.5
+            table["period"] = 180.0 if half else 360.0
+            self.said.append(
+                f"{self.file.name}: the circle of answers is taken to have {180 if half else 360}° (period)."
+            )
+        period = table["period"].to_numpy(float)
+        with np.errstate(invalid="ignore"):
+            wrapped = (errors + period / 2) % period - period / 2
+        beyond = int((np.abs(errors) > period / 2 + 1e-9).sum())
+        if beyond:
+            self.said.append(
+                f"{self.file.name}: {beyond:,} errors beyond half a circle are taken the shorter way round."
+            )
+            errors = np.where(np.abs(errors) > period / 2, wrapped, errors)
+        table["error"] = errors
+
+    # -- answers ------------------------------------------------------------------------------------
+
+    def _scored(self, table: pd.DataFrame, program: Program | None) -> None:
+        """Which answers are right, and which were never given."""
+        answered = "answer" in table.columns and bool(table["answer"].notna().any())
+        erring = "error" in table.columns and bool(np.isfinite(table["error"].to_numpy(float)).any())
+        if "correct" not in table.columns and erring:
+            if "tolerance" not in table.columns:
+                table["tolerance"] = table["period"] * _TOLERANCE
+                self.said.append(
+                    f"{self.file.name}: answers count as right up to an error of"
+                    f" {float(table['tolerance'].iloc[0]) if len(table) else 45:g}° (tolerance)."
+                )
+            table["correct"] = _yes_no(table["error"].abs() <= table["tolerance"], table["error"].notna())
+        elif "correct" not in table.columns and answered and "correct_answer" in table.columns:
+            given, right = (_plain_texts(table[name]) for name in ("answer", "correct_answer"))
+            table["correct"] = _yes_no(given == right, table["correct_answer"].notna())
+            self.said.append(f"{self.file.name}: answers count as right where they equal the right answer.")
+        if "correct" not in table.columns:
+            return
+        self._refuse_odd(table)
+        if not answered or "outcome" in table.columns:
+            return
+        right = table["correct"].astype(object).astype(str).str.strip().str.lower().isin(YES)
+        table["outcome"] = np.where(table["answer"].isna() & ~right, "omitted", "answered")
+        if program is not None and "correct_answer" in table.columns:
+            both = table["answer"].notna() & table["correct_answer"].notna()
+            same = _plain_texts(table["answer"]) == _plain_texts(table["correct_answer"])
+            self.contradictions = int((both & (same != right)).sum())
+
+    def _refuse_odd(self, table: pd.DataFrame) -> None:
+        for name in (one for one in YES_NO if one in table.columns and not _is_number(table[one])):
+            values = [str(one) for one in table[name].dropna().unique()]
+            odd = sorted(repr(one) for one in values if one.strip().lower() not in YES | NO | NOTHING)
+            if odd:
+                raise SpanLabError(
+                    f"{self.file}: column {self.read.get(name, name)} holds {', '.join(odd[:3])}, which is neither true"
+                    " nor false"
+                )
+
+    def _levels(self, table: pd.DataFrame) -> None:
+        """Levels of conditions: truths as such, numbers in quotes as numbers, decimal commas."""
+        for name in (one for one in table.columns if one.startswith(FURTHER) and not _is_number(table[one])):
+            category = table[name].astype("category")
+            texts = [str(one) for one in category.cat.categories]
+            table[name] = category.cat.rename_categories(_unlike(texts, self._level_texts(texts)))
+
+    def _level_texts(self, texts: Sequence[str]) -> list[str]:
+        words = [text.strip().lower() for text in texts]
+        if texts and all(word in _TRUTHS for word in words):
+            return ["true" if word in YES else "false" for word in words]
+        bare = [text[1:-1] if re.fullmatch(r'"-?(0|[1-9]\d*)(\.\d+)?"', text) else text for text in texts]
+        if bare != [*texts] and all(re.fullmatch(r"-?\d+(\.\d+)?", text) for text in bare):
+            return bare
+        if self.delimiter != "," and any(map(_COMMA.fullmatch, texts)):
+            return [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
+        return [*texts]
+
+    # -- what is refused ----------------------------------------------------------------------------
+
+    def _refuse(self, table: pd.DataFrame) -> None:
+        """Refuse a table that is none, that a spreadsheet has spoilt, or whose people cannot be
+        told apart."""
+        file = self.file
+        if missing := [name for name in NEEDED if name not in table.columns]:
+            raise SpanLabError(
+                f"{file} is not a response table: nothing says {_ASKED.get(missing[0], missing[0])}. Name the column"
+                f" with {OPTION} THEIRS={missing[0]}, or begin a recipe with spanlab import table {file} --suggest"
+            )
+        for name in table.columns:
+            if isinstance(table[name].dtype, pd.CategoricalDtype):
+                dates = [str(one) for one in table[name].cat.categories if str(one).startswith(DATE)]
+                if dates and name not in ("session", "started_at", "date"):
+                    raise SpanLabError(
+                        f"{file} holds dates ({dates[0].removeprefix(DATE)}): a spreadsheet has turned values into"
+                        " dates, and the original values are lost. Read the table as recorded"
+                    )
+        if "trial_id" in table.columns and not _is_number(table["trial_id"]):
+            ids = map(str, table["trial_id"].dropna().unique())
+            if power := next((text for text in ids if _POWER.fullmatch(text)), ""):
+                raise SpanLabError(
+                    f"{file}: a spreadsheet has turned identifiers of trials into numbers ({power}), so that trials"
+                    " cannot be distinguished. Read the table as recorded, or import the column as text"
+                )
+        self._refuse_nameless(table)
+
+    def _refuse_nameless(self, table: pd.DataFrame) -> None:
+        """Refuse a table without a column of participants, or with rows of people that name nobody."""
+        rows = table[table["agent"].notna()]
+        kind = _plain_texts(rows["agent_kind"]) if "agent_kind" in rows.columns else pd.Series("", index=rows.index)
+        persons, unsaid = kind.eq(PARTICIPANT.name), kind.eq("")
+        if "participant" not in table.columns:
+            if (persons | unsaid).any():
+                raise SpanLabError(
+                    f"{self.file} has no column participant: several people would count as one. Add it, with an"
+                    " identifier for each person and nothing for machines (FILE=participant in a recipe takes the name"
+                    " of the file); a table of machines alone needs a column agent_kind (network, chat ...) instead"
+                )
+            return
+        names = _plain_texts(rows["participant"])
+        nobody = names.str.casefold().isin(NOTHING)
+        named = bool((unsaid & ~nobody).any())
+        nameless = nobody & (persons | (unsaid & (named | names.ne(""))))
+        if nameless.any():
+            written = sorted({*names[nameless]} - {""})
+            found = f" ({', '.join(map(repr, written[:3]))})" if written else ""
+            raise SpanLabError(
+                f"{self.file}: {int(nameless.sum()):,} rows name nobody: participant is empty, or a word that means"
+                f" missing, such as NA, null or None{found}. Write an identifier for each person (P01 ...), and"
+                " network, chat ... in agent_kind where the answers are a machine's"
+            )
+
+
+_THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(\.\d{3})+\s*")
+_ASKED = {
+    "correct": "which answers are right",
+    "agent": "who answered",
+}
+
+
+def _number(text: str, german: bool) -> float:
+    text = text.strip()
+    text = text.replace(".", "").replace(",", ".") if german else text.replace(",", "")
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _all_people(kinds: pd.Series) -> bool:
+    return set(_plain_texts(kinds)) == {PARTICIPANT.name}
+
+
+def _is_number(values: pd.Series) -> bool:
+    return values.dtype.kind in "biufc"
+
+
+def _any(pattern: str, names: Sequence[str]) -> bool:
+    return any(re.fullmatch(pattern, str(name)) for name in names)
+
+
+def _first(templates: Sequence[str], part: str, names: Sequence[str]) -> str:
+    """The first column that is there, of a component."""
+    return next((one for template in templates if (one := template.format(part)) in names), "")
+
+
+def _plain_texts(values: pd.Series) -> pd.Series:
+    """A column as texts without quotes and spaces around them, empty where nothing is there."""
+    category = values.astype("category")
+    texts = [_bare(one) for one in category.cat.categories]
+    return pd.Series(np.array([*texts, ""], dtype=object)[category.cat.codes], index=values.index)
+
+
+def _bare(value: Any) -> str:
+    text = str(value).strip()
+    try:
+        decoded = json.loads(text)
+    except ValueError:
+        return text
+    return decoded if isinstance(decoded, str) else f"{decoded:g}" if isinstance(decoded, float) else text
+
+
+def _yes_no(right: pd.Series, known: pd.Series) -> pd.Series:
+    return right.astype(object).where(known, None)
+
+
+def _unlike(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, str] | list[str]:
+    """New names of categories; the old ones where two would be the same."""
+    return [*wanted] if len({*wanted}) == len(wanted) else [*texts]
+
+
+def _may_be(ours: str, values: pd.Series) -> bool:
+    """Return whether a column can be what its name says."""
+    if values.isna().all():
+        return False
+    if ours in YES_NO:
+        return all(str(one).strip().lower() in YES | NO for one in values.dropna().unique())
+    return ours not in NUMERIC or bool(
+        pd.Series([_number(str(one), "," in str(one)) for one in values.dropna().unique()]).notna().all()
+    )
+
+
+def _looks_like_radians(table: pd.DataFrame, most: float, whole: bool, known: bool) -> bool:
+    """Return whether errors are in radians: they fill a circle of 2 pi, or of pi, and no more."""
+    if known:
+        return bool(np.nanmax(table["period"].to_numpy(float)) < 7.0)
+    return not whole and most <= np.pi + 0.01 and len(table) > 1

@@ -1,1 +1,0 @@
-"""Tables that PsychoPy and jsPsych write, as response tables that figures and tests read."""

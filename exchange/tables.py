@@ -1,0 +1,197 @@
+"""Anybody's tables as one response table: what PsychoPy, E-Prime, OpenSesame, jsPsych, lab.js, BIDS
+and laboratories write, by a recipe where names alone do not tell what columns mean."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from pydantic import Field
+from typing_extensions import override
+
+from ..analysis.data.door import NUMERIC, Opened, files_of, open_table
+from ..analysis.data.files import read_columns
+from ..analysis.data.recipe import Recipe, written
+from ..core.atomic_files import whole_file
+from ..core.errors import SpanLabError
+from ..core.table_cells import harmless
+from ..sessions.record.columns import FURTHER
+from .format import AsParadigm, Flag, Format, Options, Place, Report, Side, counted
+from .recipes import read_recipe
+
+_FIRST = ("session", "participant", "agent_kind", "agent", "paradigm", "practice", "block", "trial", "ask", "phase")
+_LAST = ("correct_answer", "answer", "outcome", "correct", "rt_ms")
+_MOST_NAMES = 12
+
+
+class TableOptions(Options):
+    """Options for a table of somebody's own; each adds to the recipe."""
+
+    recipe: Annotated[
+        str, Field(description="what the columns mean: a file, or THEIRS=OURS,..."), Flag(metavar="RECIPE")
+    ] = ""
+    suggest: Annotated[bool, Field(description="print a recipe for these files instead, to be completed")] = False
+    paradigm: AsParadigm = None
+    participant: Annotated[
+        str,
+        Field(description="column with the participants' identifiers, or FILE for the name of the file"),
+        Flag(metavar="COLUMN"),
+    ] = ""
+    factors: Annotated[
+        str,
+        Field(description="columns of conditions, such as load,congruent; no other columns are written"),
+        Flag(metavar="COLUMN,..."),
+    ] = ""
+    practice: Annotated[
+        str,
+        Field(description="rows that are practice: COLUMN=VALUE, or the name of a loop of PsychoPy"),
+        Flag(metavar="ROWS"),
+    ] = ""
+    chance: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="the share that is right by guessing, such as 0.5; no chance line without it"),
+    ] = None
+
+    def whole_recipe(self) -> Recipe:
+        """The recipe with what the other options say."""
+        base = read_recipe(self.recipe or None) or Recipe()
+        columns = {**base.columns, **({"participant": self.participant} if self.participant else {})}
+        given = {"paradigm": self.paradigm, "chance": self.chance}
+        values = {**base.values, **{name: value for name, value in given.items() if value is not None}}
+        factors = tuple(name.strip() for name in self.factors.split(",") if name.strip())
+        return base.model_copy(
+            update={
+                "columns": columns,
+                "values": values,
+                "conditions": (*base.conditions, *factors),
+                "practice": self.practice or base.practice,
+            }
+        )
+
+
+class Tables(Format[TableOptions, Any]):
+    """Anybody's tables of answers."""
+
+    name = "table"
+    reads = Side(
+        "table",
+        "Answers in tables of PsychoPy, E-Prime, OpenSesame, jsPsych, lab.js, BIDS or your own as one response table.",
+        TableOptions,
+        Place("tables (.csv, .tsv, .dat, .txt, .xlsx, .json, .parquet), or a BIDS data set", "FILE", many=True),
+    )
+
+    @override
+    def read(self, sources: Sequence[Path], output: Path, options: TableOptions, report: Report) -> None:
+        recipe = options.whole_recipe()
+        files, others = files_of(sources)
+        if others:
+            raise SpanLabError(f"{others[0]} is no table: give .csv, .tsv, .dat, .txt, .xlsx, .json or .parquet")
+        if options.suggest:
+            return report.done(suggestion(files[0], recipe).rstrip("\n"))
+        if output.suffix.lower() != ".csv":
+            raise SpanLabError(f"-o names the response table that is written, such as answers.csv; found {output}")
+        if output.exists():
+            raise SpanLabError(f"{output} is there already; choose another name")
+        opened = [open_table(file, recipe, whole=True) for file in dict.fromkeys(files)]
+        self._refuse_twins(files, opened)
+        table = pd.concat([one.table for one in opened], ignore_index=True)
+        if not len(table):
+            raise SpanLabError("no row has a scored answer, so there is no table: nothing was imported")
+        _write(table, output, recipe)
+        self._tell(output, table, opened, report)
+
+    def _refuse_twins(self, files: Sequence[Path], opened: Sequence[Opened]) -> None:
+        first: dict[str, Path] = {}
+        for file, one in zip(files, opened, strict=True):
+            sessions = one.table["session"].astype(str).unique() if "session" in one.table.columns else []
+            for session in sessions:
+                if first.setdefault(session, file) != file:
+                    raise SpanLabError(
+                        f"{first[session]} and {file} hold the same session, {session}: name one of them, or rename a"
+                        " file"
+                    )
+
+    def _tell(self, output: Path, table: pd.DataFrame, opened: Sequence[Opened], report: Report) -> None:
+        people, practice = (
+            table["participant"].nunique(),
+            int(table["practice"].eq(True).sum()) if "practice" in table.columns else 0,
+        )
+        sessions = table["session"].nunique() if "session" in table.columns else len(opened)
+        answers = counted(len(table), "answer") + (f" ({practice:,} of practice)" if practice else "")
+        report.done(f"{output}: {answers} of {counted(people, 'participant')} in {counted(sessions, 'session')}")
+        for sentence in dict.fromkeys(sentence for one in opened for sentence in one.said):
+            report.note(sentence)
+        if unscored := sum(one.unscored for one in opened):
+            report.note(f"{counted(unscored, 'row')} without a scored answer (instructions, pauses ...) left out")
+        if many := sum(one.contradictions for one in opened):
+            report.note(
+                f"{counted(many, 'answer')} scored differently from the correct answer in the same row; the file's"
+                " scores are used"
+            )
+        if names := sorted({name for one in opened for name in one.unused if "." not in name}):
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            report.note(
+                f"columns that are not used: {', '.join(names[:_MOST_NAMES])}{more}; --factors names those that are"
+                " conditions"
+            )
+
+
+def _write(table: pd.DataFrame, output: Path, recipe: Recipe) -> None:
+    """Write the columns of the response table, and the conditions that were asked for."""
+    asked = [name if name in table.columns else f"factor_{name}" for name in recipe.conditions]
+    ours = [name for name in table.columns if not name.startswith(("record_", "row_trial")) and name not in asked]
+    middle = [name for name in ours if name not in (*_FIRST, *_LAST)]
+    names = [*(name for name in _FIRST if name in ours), *middle, *asked, *(name for name in _LAST if name in ours)]
+    if "trial" not in names:
+        table, names = table.assign(trial=table["row_trial"]), ["trial", *names]
+    with whole_file(output) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        columns = [[_cell(name, value) for value in table[name]] for name in dict.fromkeys(names)]
+        writer.writerows(zip(*columns, strict=True))
+
+
+def _cell(name: str, value: Any) -> str:
+    """A value as the response table has it: numbers plain, texts of answers and conditions in quotes."""
+    if value is None or value != value:
+        return ""
+    if name in ("correct", "practice"):
+        return "true" if str(value).strip().lower() in ("true", "1", "1.0", "yes") else "false"
+    if name in NUMERIC or not (name.startswith(FURTHER) or name in ("answer", "correct_answer")):
+        return f"{value:.15g}" if isinstance(value, float) else harmless(str(value))
+    text = str(value).strip()
+    try:
+        plain = json.loads(text)
+    except ValueError:
+        plain = text
+    number = isinstance(plain, int | float) and isfinite(plain)
+    return json.dumps(plain if number or isinstance(plain, str) else text, ensure_ascii=False)
+
+
+def suggestion(file: Path, recipe: Recipe) -> str:
+    """A recipe for a file, to be completed: what is inferred of its columns, and those that are
+    left."""
+    try:
+        names = [*read_columns(file, recipe.names, recipe.skip, recipe.sheet).columns]
+    except SpanLabError as error:
+        if "has no header" not in str(error):
+            raise
+        first = read_columns(file, ["column 1"], recipe.skip, recipe.sheet)
+        start = "".join(f"  - {name}  # {', '.join(map(str, first[name].head(3)))}\n" for name in first.columns)
+        return f"# {file.name} has no header: name its columns\nnames:\n{start}# columns:\n#   participant: ...\n"
+    try:
+        opened = open_table(file, recipe)
+        said, unused = opened.said, opened.unused
+        read = opened.read
+    except SpanLabError as error:
+        said, unused, read = (str(error),), tuple(names), {}
+    lines = [f"# {line}" for sentence in said for line in sentence.splitlines()]
+    filled = recipe.model_copy(update={"columns": {**read, **recipe.columns}})
+    rest = [f"# columns that are not read: {', '.join(unused)}"] if unused else []
+    end = ["# conditions: [...]", "# units: {rt_ms: s}", "# practice: COLUMN=VALUE"]
+    return "\n".join([*lines, *rest, written(filled).rstrip("\n") if filled != Recipe() else "", *end]) + "\n"
