@@ -378,7 +378,7 @@ def compare(
         models=models,
         margins=read_margins(words(margin)),
         recipe=read_recipe(reading.get("recipe")),
-        recipe_typed=tuple(words(reading.get("recipe"))),
+        recipe_typed=tuple(words(reading.get("recipe") or ())),
         accept_unread=reading.get("accept_unread", False),
         all_figures=all_figures,
     )
