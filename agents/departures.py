@@ -17,8 +17,7 @@ class InVain:
     ----------
     count : how many: all of those may have been paid for in vain
     in_doubt : of these, how many may or may not have reached the server: the program was killed
-        while they left, or a connection was closed under them. Versions that did not note when a
-        request was gone leave all in doubt that were under way at a kill.
+        while they left, or a connection was closed under them
     """
 
     count: int
@@ -64,17 +63,8 @@ def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 
 def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """Count the faults on the way to replies, by the word for each. Older versions have noted it
-    with the reply alone."""
-    counts: Counter[str] = Counter()
-    counted: set[tuple[Any, ...]] = set()
-    for line in lines:
-        if "fault" in line:
-            counts[str(line["fault"])] += 1
-            counted.add(_which(line))
-        elif "reply" in line and _which(line) not in counted and not line["reply"].get("cached"):
-            counts.update(line["reply"].get("faults", ()))
-    return counts
+    """Count the faults on the way to replies, by the word for each."""
+    return Counter(str(line["fault"]) for line in lines if "fault" in line)
 
 
 def _which(line: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -140,7 +140,7 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     from ..paradigms import load_paradigm
     from ..paradigms.checking import check_paradigm
     from ..paradigms.translation import untranslated
-    from ..sessions.large_run import rehearsed
+    from ..sessions.trial_log import rehearsed
 
     trials: list[Trial] = []
     asked = 0

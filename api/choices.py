@@ -60,9 +60,9 @@ def score_choices(
     from ..agents.chat.agent import ChatAgent
     from ..agents.registry import options_of
     from ..analysis.model_vs_human.choice_bits import choice_bits, over_people
-    from ..sessions.conduct import make_machine
     from ..sessions.evaluations.choices import TABLE, note_summary
     from ..sessions.evaluations.choices import score_choices as score
+    from ..sessions.run import make_machine
 
     limits, prices = care_given(concurrency, max_cost, max_tokens, cache, None, care), parse_prices(price, agent)
     watcher = terminal()

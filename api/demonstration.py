@@ -23,10 +23,10 @@ from ..core.extras import how_to_install, installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session
 from ..paradigms.language.schema import SessionDesign
 from ..sessions import Request, Runner, Session, begin, find_sessions, read_session
-from ..sessions.chosen_trials import ChosenTrials
-from ..sessions.conduct import remove_unused
 from ..sessions.key_mapping import KeySetting, key_request
 from ..sessions.people import SessionSeed
+from ..sessions.request import ChosenTrials
+from ..sessions.run import remove_unused
 
 if TYPE_CHECKING:
     from ..agents.chat.servers.scripted import ScriptedServer

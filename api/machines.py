@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +32,6 @@ from .options import (
     PairedOption,
     PriceOption,
     SchedulerOption,
-    SeedOption,
     SetOption,
     TrialsOption,
     TriggersOption,
@@ -100,7 +101,10 @@ def replay(
         ),
     ] = None,
     trials: TrialsOption = None,
-    seed: SeedOption = 1,
+    seed: Annotated[
+        list[int] | None,
+        typer.Option("--seed", help="seed of the session; may be repeated: one session for each", min=0),
+    ] = None,
     set_: SetOption = None,
     like: Annotated[
         Path | None, typer.Option("--like", help="take exactly the trials of this session", metavar="SESSION")
@@ -179,15 +183,15 @@ def replay(
             " report of any data)"
         )
     from ..agents.registry import options_of
-    from ..sessions.chosen_trials import choose_trials
-    from ..sessions.conduct import make_machine, prepare, replay_sessions
+    from ..sessions.request import choose_trials
+    from ..sessions.run import make_machine, prepare, replay_sessions, spread_sessions
 
     if not agent:
         raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
     _refuse_options(context, agent)
-    chosen = choose_trials(
+    choose = partial(
+        choose_trials,
         paradigm,
-        seed=seed if given(context, "seed") else None,
         levels=parse_levels(set_),
         trials=trials,
         design=design,
@@ -197,27 +201,24 @@ def replay(
         paired_with=paired_with,
         fresh=fresh,
     )
-    request = chosen.request(pilot)
     together = batch_given(batch_, no_wait)
     limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, batch=together)
     settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
+    watcher = terminal()
     # All of them before the first begins: a slip in the last name shows at once, and what all of
     # them will cost.
-    takers = []
-    for spec in agent:
+    prepared = []
+    for chosen, spec in product([choose(seed=one) for one in seed or [None]], agent):
         values = {"chat": settings, "care": limits, "price": prices.get(spec)}
-        takers.append(
-            make_machine(
-                spec, request.seed, trials=chosen, typed=True, **{name: values[name] for name in options_of(spec)}
-            )
-        )
-    shared_out = next(
-        (name for name, value in (("--workers", workers), ("--scheduler", scheduler)) if value is not None), ""
-    )
-    watcher = terminal()
-    requests = [prepare(taker, chosen, request, watcher.say, shared_out, states) for taker in takers]
+        options = {name: values[name] for name in options_of(spec)}
+        taker = make_machine(spec, chosen.seed, trials=chosen, typed=True, **options)
+        prepared.append((chosen, taker, prepare(taker, chosen, chosen.request(pilot), watcher.say, states)))
+    if workers is None and scheduler is None:
+        for session, span in replay_sessions(data, prepared, watcher):
+            print_session(session, span)
+        return
     with open_pool(workers, scheduler) as pool:
-        for session, span in replay_sessions(data, chosen, takers, requests, watcher, pool):
+        for session, span in spread_sessions(data, prepared, pool):
             print_session(session, span)
 
 
@@ -288,14 +289,12 @@ def resume(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")
     ] = False,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
 ) -> None:
     """Continue whatever was interrupted, with its next trial and its own settings: a session with a
     person or a machine, or a session of a study."""
     from ..sessions import complete, reopen
-    from ..sessions.conduct import agent_again, carry_out, check_shared_out, make_machine
     from ..sessions.record.reader import has_failed
+    from ..sessions.run import agent_again, carry_out, make_machine
 
     session = folder = recorded_by(session)
     if skip or repeat:
@@ -331,9 +330,7 @@ def resume(
     opened, taker = agent_again(
         opened, {"care": limits, "price": prices}, watcher.say, triggers or "", screen, given=typed
     )
-    check_shared_out(opened, workers is not None or scheduler is not None)
-    with open_pool(workers, scheduler) as pool:
-        print_session(opened, carry_out(opened, taker, watcher, pool, fresh=False, retry_failed=retry_failed))
+    print_session(opened, carry_out(opened, taker, watcher, fresh=False, retry_failed=retry_failed))
     _tell_rest(session)
 
 
@@ -418,7 +415,7 @@ def batch(
     """Show the batches of a session with a chat model, or cancel the one that is under way."""
     from ..agents.chat.agent import ChatAgent
     from ..sessions import reopen
-    from ..sessions.conduct import make_machine
+    from ..sessions.run import make_machine
 
     if cancel and give_up:
         raise SpanLabError("--cancel asks the provider to cancel a batch, --give-up forgets one: give one of them")

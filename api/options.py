@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..agents.chat.cost.totals import Prices
     from ..paradigms import Generator, Paradigm, Trial
     from ..sessions import Session
-    from ..sessions.conduct import Watcher
+    from ..sessions.run import Watcher
 
 
 #: levels of factors by name, and settings by name
@@ -309,7 +309,7 @@ def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) 
 
 def terminal() -> Watcher:
     """A watcher that reports to the terminal."""
-    from ..sessions.conduct import Watcher
+    from ..sessions.run import Watcher
 
     return Watcher(bar=progress_bar)
 

@@ -192,9 +192,9 @@ def run(
 ) -> None:
     """Run a session with a person at the screen: one paradigm, or a session of a study."""
     from ..agents.human.input.steps import read_refractory
-    from ..sessions.conduct import carry_out
     from ..sessions.key_mapping import key_setting
     from ..sessions.people import begin_with_somebody
+    from ..sessions.run import carry_out
     from ..sessions.studies.study import is_study
     from ..sessions.triggers import parse_codes
 

@@ -13,7 +13,6 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
 
     from ..agents.base import Agent
     from ..agents.network.training.run import TrainingResult
-    from ..core.worker_pool import WorkerPool
     from ..paradigms import Generator, Trial
-    from ..sessions.chosen_trials import ChosenTrials
+    from ..sessions.request import ChosenTrials
     from ..sessions.result import SessionResult
     from ..sessions.session import Session
 
@@ -62,15 +60,6 @@ def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return called
 
 
-def _pool(workers: int | None, scheduler: str | None) -> AbstractContextManager[WorkerPool | None]:
-    """Those who share the work of a command; None where this process works alone."""
-    if workers is None and scheduler is None:
-        return nullcontext()
-    from ..core.worker_pool import open_pool
-
-    return open_pool(workers, scheduler)
-
-
 @_for_python
 def replay(
     paradigm: str | None = None,
@@ -93,8 +82,6 @@ def replay(
     price: tuple[float, float] | None = None,
     pilot: bool = False,
     states: bool | str = False,
-    workers: int | None = None,
-    scheduler: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> SessionResult:
     """A session with a machine, as ``spanlab replay`` runs it: with estimate, account and record.
@@ -127,7 +114,6 @@ def replay(
     pilot : mark the data as pilot data
     states : keep the hidden states of networks, too; of a torch module by the name of the submodule
         that gives them, or True for what it returns beside its logits
-    workers, scheduler : share the work of a large session out
     say : takes the sentences that the command prints on stderr, which is where they go when not
         given
 
@@ -147,9 +133,9 @@ def replay(
     >>> result.responses.groupby("list_length")["correct"].mean().tolist()
     [1.0, 1.0]
     """
-    from ..sessions.chosen_trials import choose_trials
-    from ..sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
+    from ..sessions.request import choose_trials
     from ..sessions.result import SessionResult
+    from ..sessions.run import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
 
     if isinstance(agent, str) and not agent:
         raise SpanLabError("who takes the trials? Give agent, such as agent='ideal' or agent='network:laptop'")
@@ -176,12 +162,8 @@ def replay(
     taker = given or make_machine(
         str(agent), chosen.seed, watcher.say, chosen, typed=True, chat=chat, care=care, price=price
     )
-    shared_out = next(
-        (name for name, value in (("workers", workers), ("scheduler", scheduler)) if value is not None), ""
-    )
-    request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, bool(states))
-    with _pool(workers, scheduler) as pool:
-        ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, pool, given is not None)
+    request = prepare(taker, chosen, chosen.request(pilot), watcher.say, bool(states))
+    ((session, span),) = replay_sessions(Path(data), [(chosen, taker, request)], watcher, given is not None)
     return SessionResult(session.folder, span)
 
 
@@ -212,7 +194,7 @@ def _made_in_python(
     if isinstance(agent, str):
         if not agent.startswith("torch:"):
             raise SpanLabError(f"'{agent}' is made again by its name: leave agent out")
-        from ..sessions.conduct import make_machine
+        from ..sessions.run import make_machine
 
         return make_machine(agent, trials.seed, trials=trials, typed=True)
     if _is_module(agent):
@@ -220,7 +202,7 @@ def _made_in_python(
 
         if not isinstance(frames, Mapping | None):
             raise SpanLabError(f'frames says how frames are given, such as {{"colour": "grey"}}; found {frames!r}')
-        from ..sessions.conduct import network_views
+        from ..sessions.run import network_views
 
         given = cast("Mapping[str, Any] | None", frames)
         taker = module_agent(agent, network_views(trials), logits, given, states if isinstance(states, str) else "")
@@ -339,9 +321,9 @@ def run(
         when there is no display, for what is unknown or impossible, and when something has stopped
         the session; :func:`resume` goes on.
     """
-    from ..sessions.conduct import Watcher, carry_out, say_on_stderr
     from ..sessions.people import begin_with_somebody
     from ..sessions.result import SessionResult
+    from ..sessions.run import Watcher, carry_out, say_on_stderr
 
     session, agent = begin_with_somebody(
         Path(data),
@@ -374,8 +356,6 @@ def resume(
     care: Mapping[str, Any] | None = None,
     price: tuple[float, float] | None = None,
     retry_failed: bool = False,
-    workers: int | None = None,
-    scheduler: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> SessionResult:
     """Go on with a session that was interrupted, at the next trial, with its own settings; one that
@@ -389,7 +369,6 @@ def resume(
         again
     care, price : of chat agents, from now on
     retry_failed : ask again for the trials that failed
-    workers, scheduler : share the work of a large session out
     say : takes sentences; stderr when not given
 
     Raises
@@ -405,9 +384,9 @@ def resume(
     """
     from ..agents.registry import check_options
     from ..sessions import complete, reopen
-    from ..sessions.conduct import Watcher, agent_again, carry_out, check_shared_out, say_on_stderr
     from ..sessions.record.reader import has_failed
     from ..sessions.result import SessionResult
+    from ..sessions.run import Watcher, agent_again, carry_out, say_on_stderr
 
     folder = Path(session)
     again = retry_failed and has_failed(folder)
@@ -415,7 +394,6 @@ def resume(
         return SessionResult(folder)
     watcher = Watcher(say or say_on_stderr)
     opened = reopen(folder)
-    check_shared_out(opened, workers is not None or scheduler is not None)
     given = None if agent is None else _made_in_python(agent, opened, logits, frames, care or price)
     if given is None:
         check_options(opened.info["agent"], {"care": care, "price": price}, {"retry_failed": retry_failed})
@@ -423,9 +401,8 @@ def resume(
     waits = {"batch": "wait"} if before.get("batch") else {}  # also where it was left before
     care = {**before, **waits, **(care or {})}
     opened, taker = agent_again(opened, {"care": care, "price": price}, watcher.say, given=given)
-    with _pool(workers, scheduler) as pool:
-        span = carry_out(opened, taker, watcher, pool, fresh=False, retry_failed=retry_failed, given=given is not None)
-        return SessionResult(folder, span)
+    span = carry_out(opened, taker, watcher, fresh=False, retry_failed=retry_failed, given=given is not None)
+    return SessionResult(folder, span)
 
 
 async def resume_async(session: PathLike, **options: Any) -> SessionResult:

@@ -119,8 +119,8 @@ def run_study(
 def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> None:
     """Try out what can go wrong, begin the session (only then is there a folder and a number), and
     run it."""
-    from ..sessions.conduct import say_on_stderr
     from ..sessions.people import tell_unspoken
+    from ..sessions.run import say_on_stderr
     from ..sessions.studies.battery import NoConsentError, QuizLeftError
     from ..sessions.studies.visit import sit_down
     from ..sessions.studies.visit_files import states

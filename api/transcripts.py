@@ -68,8 +68,6 @@ def as_text(read: Transcript, talk: Talk) -> str:
         if turn.reply.reasoning:
             lines += ["  [reasoning, delivered separately:]", _indented(turn.reply.reasoning, "  | ")]
         lines += [f"  [{note}]" for note in marked(turn)]
-    if not any(turn.sent for turn in talk.turns):
-        lines += ["", "[what was sent was not kept in this session: it was recorded by an older version]"]
     if talk.unanswered:
         lines += [
             "",

@@ -62,7 +62,6 @@ PANELS = {
     "data": {
         "import": "cli.exchange:import_app",
         "export": "cli.exchange:export_app",
-        "migrate": "cli.exchange:migrate",
     },
 }
 #: The panel of commands of other packages that name none.

@@ -1,9 +1,8 @@
 """``spanlab import`` and ``spanlab export``, with a command for each format that reads or writes
-something; ``spanlab migrate``. Part of the command line."""
+something. Part of the command line."""
 
 from __future__ import annotations
 
-import sys
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,35 +66,6 @@ def _import() -> None: ...
 
 @export_app.callback()
 def _export() -> None: ...
-
-
-def migrate(
-    sessions: Annotated[
-        list[Path], typer.Argument(help="finished sessions, or folders of sessions", metavar="SESSION...")
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="migrate a copy in this new folder; the original stays as it is", metavar="DIR"
-        ),
-    ] = None,
-) -> None:
-    """Write records of older formats in the newest one; older ones stay readable without this."""
-    from ..exchange.migration import migrate as in_place
-    from ..exchange.migration import migrate_beside
-
-    if output is not None and len(sessions) > 1:
-        raise SpanLabError("with -o, name one session, or one folder of sessions")
-    migrated = in_place(sessions) if output is None else migrate_beside(sessions[0], output)
-    for session in migrated:
-        if session.became == "refused":
-            print(f"{session.folder} stays as it is: {session.why}", file=sys.stderr)
-        else:
-            print(f"{session.folder}: {session.why}")
-    if refused := sum(session.became == "refused" for session in migrated):
-        raise SpanLabError(
-            f"{refused} of {len(migrated)} sessions {'stays as it is' if refused == 1 else 'stay as they are'}"
-        )
 
 
 def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:

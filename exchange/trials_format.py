@@ -21,7 +21,7 @@ from ..core.errors import MAX_PROBLEMS, Problem, SpanLabError
 from ..paradigms.compile import check_draws, drawn_values, resolve_levels
 from ..paradigms.paradigm import Generator, Paradigm
 from ..paradigms.trials_file import GivenTrial, given_trial, write_trials
-from ..sessions.chosen_trials import plan_trials
+from ..sessions.request import plan_trials
 from .format import LIBRARY, Format, Levels, OfGenerator, Options, Report, Side, SkipMalformed, counted
 from .malformed import format_problems, refused
 

@@ -32,7 +32,6 @@ from .paradigm import Generator as Generator
 from .paradigm import Paradigm as Paradigm
 from .paradigm import load_paradigm as load_paradigm
 from .paradigm import paradigm_from_data as paradigm_from_data
-from .paradigm import with_streams as with_streams
 from .responses import RESPONSES as RESPONSES
 from .responses import STANDARD_KEYS as STANDARD_KEYS
 from .responses import Answer as Answer

@@ -158,7 +158,7 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
         for name, factor in paradigm.factors.items()
         if factor.mode == "crossed"
     }
-    root = trial_root(paradigm.name, paradigm.streams, seed, crossed)
+    root = trial_root(paradigm.name, seed, crossed)
     resolved: dict[str, Any] = {}
     for name, factor in paradigm.factors.items():
         if name in chosen:
@@ -203,7 +203,7 @@ def compile_trial(
     prescribed = None if draws is None else given_draws(paradigm, draws)
     start_trial()
     try:
-        root = trial_root(paradigm.name, paradigm.streams, seed, resolved)
+        root = trial_root(paradigm.name, seed, resolved)
         env = draw_all(paradigm, {"generator": generator, **resolved}, root, prescribed)
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
         steps = _unroll(paradigm, env, root, {**resolved, **sizes})
@@ -219,7 +219,7 @@ def compile_trial(
         generator=generator,
         levels=resolved,
         seed=seed,
-        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, prescribed, paradigm.streams),
+        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, prescribed),
         set_size=sizes["set_size"],
         list_length=sizes["list_length"],
         steps=steps,
@@ -281,7 +281,7 @@ def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Genera
     draw_all(
         paradigm,
         {"generator": generator, **resolved},
-        trial_root(paradigm.name, paradigm.streams, 0, resolved),
+        trial_root(paradigm.name, 0, resolved),
         given_draws(paradigm, draws),
     )
 
@@ -290,9 +290,7 @@ def _drawn(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, gene
     """Everything that a trial is built from: generator, factor levels and draws, by name."""
     resolved = _checked(paradigm, levels, seed, generator)
     start_trial()
-    return draw_all(
-        paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, seed, resolved)
-    )
+    return draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, seed, resolved))
 
 
 def drawn_names(

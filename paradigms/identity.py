@@ -1,15 +1,11 @@
 """Identities: hashes of paradigms and trials, seeds, and the random streams made from them.
 
-A trial is named by (paradigm, version, generator, factor levels, seed, version of the streams), and
-by its draws when these were given. Its randomness comes from one stream per named draw; a stream
+A trial is named by (paradigm, version, generator, factor levels, seed), and by its draws when these
+were given. Its randomness comes from one stream per named draw; a stream
 depends on the paradigm's name, the seed, the factor levels and the draw's name, so that trials of
 different levels are independent and adding a draw leaves the others alone. Streams are numpy's
 ``RandomState`` over MT19937, seeded through its array seeding: numpy's compatibility policy (NEP
 19) freezes them for all versions.
-
-There are two versions of the streams. In version 1 they did not depend on the levels: trials of one
-seed shared what was drawn whatever their levels, and with it their answers. It is kept so that
-recorded trials can be rebuilt as they were; everything new has version 2.
 """
 
 from __future__ import annotations
@@ -26,8 +22,8 @@ from numpy.random.bit_generator import ISeedSequence
 
 from ..core.errors import SpanLabError
 
-#: The version of the streams of new trials; records that name none are of version 1.
-STREAMS = 2
+#: A constant part of every trial's hashes, which keeps trials apart from other uses of the same streams.
+_OF_TRIALS = 2
 #: Largest seed that a user may give for a whole session or data set.
 MAX_MASTER_SEED = 2**20 - 1
 _MAX_INDEX = 2**30 - 1
@@ -62,21 +58,11 @@ def trial_id(
     levels: Mapping[str, Any],
     seed: int,
     draws: Mapping[str, Any] | None = None,
-    streams: int = STREAMS,
 ) -> str:
     """The identity of a trial, as 16 hexadecimal digits; of a trial whose draws were given, it
     covers these too."""
-    return digest(
-        [
-            paradigm,
-            version,
-            generator,
-            dict(levels),
-            seed,
-            *([] if streams == 1 else [streams]),
-            *([] if draws is None else [dict(draws)]),
-        ]
-    )
+    given = [] if draws is None else [dict(draws)]
+    return digest([paradigm, version, generator, dict(levels), seed, _OF_TRIALS, *given])
 
 
 class _Nothing(ISeedSequence):
@@ -90,15 +76,14 @@ class _Nothing(ISeedSequence):
 _NOTHING = _Nothing()
 
 
-def trial_root(paradigm: str, streams: int, seed: int, levels: Mapping[str, Any]) -> str:
+def trial_root(paradigm: str, seed: int, levels: Mapping[str, Any]) -> str:
     """The common origin of the random streams of one trial.
 
     Parameters
     ----------
-    streams : their version
     levels : for draws, those of all factors; for random factors, those of the crossed ones
     """
-    return f"{paradigm}|{seed}" if streams == 1 else f"{streams}|{paradigm}|{seed}|{canonical(dict(levels))}"
+    return f"{_OF_TRIALS}|{paradigm}|{seed}|{canonical(dict(levels))}"
 
 
 def _words(root: str, name: str) -> np.ndarray:

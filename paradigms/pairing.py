@@ -84,7 +84,7 @@ def _paired(
     env = draw_all(
         base,
         {"generator": generator, **theirs},
-        trial_root(base.name, base.streams, planned.seed, theirs),
+        trial_root(base.name, planned.seed, theirs),
         planned.draws,
     )
     start_trial()
@@ -93,7 +93,7 @@ def _paired(
         mine = draw_all(
             variant,
             {"generator": generator, **levels},
-            trial_root(variant.name, variant.streams, seed, levels),
+            trial_root(variant.name, seed, levels),
             shared_draws,
         )
     except GivenDrawError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..core.json_values import as_levels
 from ..core.registry import nearest
-from .identity import STREAMS, digest
+from .identity import digest
 from .language.component_spec import COUNTERS, ComponentSpec, LevelText, Reader, read_component
 from .language.diagnostics import in_order, listed, show
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
@@ -81,8 +81,7 @@ class Paradigm:
 
     ``hash`` covers the whole file (after ``extends``), so that a session knows whether its paradigm
     changed. ``data`` is the plain content of the file, from which the paradigm can be rebuilt
-    (:func:`paradigm_from_data`). ``streams`` is the version of the random streams of its trials
-    (:mod:`.identity`).
+    (:func:`paradigm_from_data`).
     """
 
     name: str
@@ -112,7 +111,6 @@ class Paradigm:
     set_size: Template | None
     list_length: Template | None
     reader: Reader = field(compare=False)
-    streams: int = STREAMS
     compiled: CompiledTrials = field(default_factory=CompiledTrials, compare=False)
 
     @property
@@ -240,31 +238,10 @@ def load_paradigm(source: str | Path) -> Paradigm:
     return build_paradigm(resolve(locate(source)))
 
 
-def paradigm_from_data(data: Mapping[str, Any], name: str, streams: int = STREAMS) -> Paradigm:
+def paradigm_from_data(data: Mapping[str, Any], name: str) -> Paradigm:
     """Rebuild a paradigm from the plain content of its file (``Paradigm.data``), as a session's
-    record keeps it.
-
-    Parameters
-    ----------
-    streams : version of the random streams, so that recorded trials are those of then
-    """
-    return with_streams(build_paradigm(Document(dict(data), {}, name)), streams)
-
-
-def with_streams(paradigm: Paradigm, streams: int) -> Paradigm:
-    """The paradigm with the trials that a version of the random streams gives.
-
-    Raises
-    ------
-    SpanLabError
-        for a version that there is not.
-    """
-    if isinstance(streams, bool) or streams not in range(1, STREAMS + 1):
-        raise SpanLabError(
-            f"{paradigm.name}: random streams have versions 1 to {STREAMS} here; found {show(streams)}. A newer spanlab"
-            " may know it: update"
-        )
-    return replace(paradigm, streams=streams, compiled=CompiledTrials())
+    record keeps it."""
+    return build_paradigm(Document(dict(data), {}, name))
 
 
 def build_paradigm(document: Document) -> Paradigm:

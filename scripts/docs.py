@@ -70,9 +70,9 @@ def events() -> str:
 
 def session_keys() -> str:
     """The keys of ``session.json``, and what lies in them."""
-    from spanlab.sessions.record.session_info import Keys, Parts, PlanEntry, SessionInfo, StaircasePlan
+    from spanlab.sessions.record.session_info import Keys, PlanEntry, SessionInfo, StaircasePlan
 
-    inside = [("in `plan`", PlanEntry), ("in `keys`", Keys), ("in `parts`", Parts), ("in `adaptive`", StaircasePlan)]
+    inside = [("in `plan`", PlanEntry), ("in `keys`", Keys), ("in `adaptive`", StaircasePlan)]
     return record_keys([("", SessionInfo, set[str]()), *((name, model, set[str]()) for name, model in inside)], "")
 
 

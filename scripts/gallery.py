@@ -90,14 +90,11 @@ def content(name: str) -> str:
     frames = [
         [
             frame.phase,
-            frame.number,
+            frame.after,
             frame.time,
-            *(
-                [type(stimulus).name, stimulus.model_dump(mode="json")]
-                for stimulus in (frame.stimulus, *(variant for _, variant in frame.variants))
-            ),
-            None if frame.ask is None else [frame.ask.kind.question(), frame.truth.answer],
-            frame.then,
+            frame.people_only,
+            [type(frame.stimulus).name, frame.stimulus.model_dump(mode="json")],
+            None if frame.ask is None else [frame.ask.kind.question(), frame.answer],
         ]
         for frame in frames_of(trial)
     ]

@@ -9,7 +9,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast, get_args
 
-from ..agents.base import Agent, BatchAgent, Episode, Outcome, Response, TrialContext, WindowAgent, WindowEpisode
+from ..agents.base import (
+    Agent,
+    BatchAgent,
+    Episode,
+    Outcome,
+    Response,
+    TrialContext,
+    WindowAgent,
+    WindowEpisode,
+)
 from ..core.errors import SpanLabError
 from ..core.json_values import as_object
 from ..paradigms import Percept, ResponseKind
@@ -120,13 +129,13 @@ def answers_of(
     agent: BatchAgent,
     contexts: Sequence[TrialContext],
     trials: Sequence[Sequence[Percept]],
-    add_states: Callable[[Sequence[Percept], Any], None] | None = None,
+    hidden: dict[int, Any] | None = None,
 ) -> Sequence[Sequence[Response | None]]:
     """Get the answers of an agent to a batch of trials: one per step of each trial.
 
     Parameters
     ----------
-    add_states : takes the percepts of each trial, and the hidden states with which it was answered
+    hidden : takes the hidden states with which each trial was answered
 
     Raises
     ------
@@ -135,9 +144,8 @@ def answers_of(
     """
     if not trials:
         return []
-    hidden: dict[int, Any] = {}
     answers: Any = (
-        agent.answer(contexts, trials) if add_states is None else agent.answer(contexts, trials, hidden.__setitem__)
+        agent.answer(contexts, trials) if hidden is None else agent.answer(contexts, trials, hidden.__setitem__)
     )
     lengths, steps = _lengths(answers), [len(trial) for trial in trials]
     if lengths != steps:
@@ -146,13 +154,8 @@ def answers_of(
             f"{agent.name} gave {returned} for {_counts(steps)}; expected from answer() is a list with a list for each"
             f" trial: {_FAULT}"
         )
-    if add_states is not None:
-        if lacking := [number for number in range(len(trials)) if number not in hidden]:
-            raise SpanLabError(
-                f"{agent.name} kept the hidden states of {len(trials) - len(lacking)} of {len(trials)} trials: {_FAULT}"
-            )
-        for number, trial in enumerate(trials):
-            add_states(trial, hidden[number])
+    if hidden is not None and len(hidden) != len(trials):
+        raise SpanLabError(f"{agent.name} kept the hidden states of {len(hidden)} of {len(trials)} trials: {_FAULT}")
     return answers
 
 
@@ -238,7 +241,7 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
         when the agent is another one, or has settings that somebody chose otherwise.
     """
     settings = settings_of(agent)
-    if digest([agent.kind.name, agent.name, settings]) == info["agent_settings_hash"]:
+    if settings_hash(agent) == info["agent_settings_hash"]:
         return {}
     rules, then = agent.setting_rules(), as_object(info.get("agent_settings"))
     if (agent.kind.name, agent.name) != (info["agent_kind"], info["agent"]):

@@ -14,8 +14,7 @@ from ..paradigms import PlannedTrial, Trial
 from ..paradigms.compile import resolve_levels
 from ..paradigms.preview.example import example_displays, worked_answers
 from ..paradigms.translation import translated
-from .before_trials import NotPassedError, Scores, Take, items_of, practise
-from .practice_feedback import feedback_on
+from .practice import NotPassedError, Scores, Take, feedback_on, items_of, practise
 from .record.events import Event
 from .record.quiz import Attempt, QuizState
 from .session import Session

@@ -19,10 +19,10 @@ from ..core.errors import SpanLabError
 from ..core.locale import languages
 from ..paradigms import Generator, Trial, load_paradigm
 from ..paradigms.identity import MAX_MASTER_SEED, digest
-from .beginning import Request, begin, session_stem
-from .chosen_trials import pair_trials, plan_trials
 from .key_mapping import KeySetting, key_request
 from .record.reader import sessions_below
+from .request import Request, pair_trials, plan_trials
+from .run import begin, session_stem
 from .session import Session
 from .triggers import trigger_request
 
@@ -121,7 +121,7 @@ def begin_with_somebody(
     participant : identifier of the person
     simulate, speed, window : as :func:`.seating.seat` takes them
     say : takes sentences for whoever has started the session
-    seed, levels, trials, design, generator, paired_with : which trials, as :mod:`.chosen_trials`
+    seed, levels, trials, design, generator, paired_with : which trials, as :mod:`.request`
         has it; None where it was not said
     codes : trigger codes that differ from the paradigm's, laid out as in its file
 

@@ -1,4 +1,4 @@
-"""Recorded sessions as agents: they give the recorded answers again."""
+"""The trials of a recorded session, as they were taken, and the agent that gives their answers again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from pathlib import Path
 from ..agents.base import Response
 from ..agents.recorded import Recorded
 from ..core.errors import SpanLabError
-from ..core.locale import sentence
 from ..core.registry import as_tuple
-from ..paradigms import Paradigm, Percept, Trial, compile_trial
-from .before_trials import result_of
+from ..paradigms import Percept, Trial, compile_trial
 from .record.events import AskedStep, Event, ShownStep, TrialStart
 from .record.reader import finished_trials, is_practice, read_events, trial_key
-from .record.session_files import PARTS
 from .session import Session, same_trials
 
 #: ``recorded:SESSION`` names a recorded session as an agent
@@ -38,10 +35,6 @@ def recorded_agent(name: str) -> Recorded:
     if not name.removeprefix(PREFIX):
         raise SpanLabError("which session? Name its folder after the colon, such as recorded:data/vsr-capacity-s1")
     session = same_trials(folder)
-    if PARTS in session.info:
-        raise SpanLabError(
-            f"{folder} is a large session: its responses are in its table, and there are no recorded answers to replay"
-        )
     trials = list(_trials(session, read_events(folder)))
     if not trials:
         raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to replay")
@@ -115,29 +108,3 @@ def taken_trials(session: Session, events: Sequence[Event], practice: bool = Fal
 
 def _response(line: AskedStep) -> Response:
     return Response(as_tuple(line["value"]), line["rt_ms"], line["raw"], line["outcome"], line["notes"])
-
-
-def said_after(paradigm: Paradigm, trial: TakenTrial | None, following: TakenTrial | None, language: str) -> list[str]:
-    """The sentences after a trial that is read from a record: the result of a practice trial, that
-    a further round follows, and that the main part begins.
-
-    Parameters
-    ----------
-    trial : None before the first one, when practice may begin
-    following : the next trial; None after the last one
-    """
-    practice = paradigm.practice
-    feedback = practice is not None and practice.feedback
-    sentences: list[str] = []
-    if trial is not None and is_practice(trial.key) and feedback:
-        sentences.append(result_of([line["scores"] for line in trial.questions], language))
-    if following is None:
-        return sentences
-    if is_practice(following.key):
-        if trial is None:
-            sentences.append(sentence("session.practice_body" if feedback else "session.practice_silent", language))
-        elif trial.start["block"] != following.start["block"]:  # blocks of practice are its rounds
-            sentences.append(sentence("session.again_body", language))
-    elif trial is not None and is_practice(trial.key):
-        sentences.append(sentence("session.main_body", language))
-    return sentences

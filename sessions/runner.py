@@ -7,21 +7,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Sentences, WindowAgent
+from ..agents.base import Agent, BatchAgent, ConcurrentAgent, WindowAgent
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
-from ..core.worker_pool import SerialPool, WorkerPool
 from ..paradigms import PlannedTrial
 from .agent_checks import changed_constants, note_changes
-from .before_trials import apart_for
-from .large_run import ShardWorker, take_parts
-from .record.events import Event, Resumed, SessionStart
+from .plan import apart_for
+from .record.events import Resumed, SessionStart
 from .record.reader import NO_TRIAL, SessionState, read_events, staircase_of, write_responses
-from .record.session_files import PARTS, read_transcript
+from .record.session_files import read_transcript
 from .record.staircase import Staircase
 from .record.writer import Recorder, TrialJournal
-from .sent import recovered, without_sentences
 from .session import Session, questions_of, speak_as_recorded, utc_now
 from .strategies.batches import in_batches
 from .strategies.concurrently import concurrently, interruptible, practise_and_recall
@@ -37,12 +34,11 @@ class Runner:
 
     Parameters
     ----------
-    session : from :func:`..beginning.begin` or :func:`..session.reopen`
+    session : from :func:`..run.begin` or :func:`..session.reopen`
     agent : who takes the trials
     progress : called after every finished trial
     now : the wall clock, for the measured column ``started_at``
     say : told what happens when the session is being stopped
-    pool : who takes the parts of a large session; this process when not given
     retry_failed : whether trials that failed are asked for again
     stays : whether the agent stays when the session is over: whoever has made it closes it
     """
@@ -54,13 +50,11 @@ class Runner:
         progress: Progress | None = None,
         now: Callable[[], str] = utc_now,
         say: Callable[[str], None] | None = None,
-        pool: WorkerPool | None = None,
         retry_failed: bool = False,
         stays: bool = False,
     ) -> None:
         self.session, self.agent, self.now = session, agent, now
         self._retry_failed, self._stays = retry_failed, stays
-        self.pool: WorkerPool = pool or SerialPool()
         self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
         self._changed = changed_constants(agent, session.info, session.folder)
@@ -88,11 +82,7 @@ class Runner:
         with only_writer(session.folder), speak_as_recorded(info):
             events, lines = read_events(session.folder), read_transcript(session.folder)
             state = SessionState.of(events, lines, isinstance(agent, ConcurrentAgent) and agent.remembers)
-            beginning, sentences = (
-                self._resumed(events, lines)
-                if events
-                else (SessionStart(event="session_start", at=self.now()), questions_of(info))
-            )
+            beginning = self._resumed(lines) if events else SessionStart(event="session_start", at=self.now())
             apart = (
                 apart_for(agent, session.paradigm, info["generator"], session.seed, session.may_come)
                 if isinstance(agent, ConcurrentAgent)
@@ -100,38 +90,21 @@ class Runner:
             )
             recorder = Recorder(session.folder)
             log = SessionLog(recorder.write, self.now, state, self._retry_failed)
-            taker = TrialTaker(TrialSource(session, agent, sentences, apart), recorder, log, state)
-            trials = (
-                partial(self._take_parts, recorder)
-                if PARTS in info
-                else partial(self._take_all, taker, staircase_of(info, events))
-            )
-            self._record(recorder, beginning, trials)
-            if PARTS not in info:
-                write_responses(session.folder)
+            taker = TrialTaker(TrialSource(session, agent, questions_of(info), apart), recorder, log, state)
+            self._record(recorder, beginning, partial(self._take_all, taker, staircase_of(info, events)))
+            write_responses(session.folder)
 
-    def _resumed(
-        self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]
-    ) -> tuple[Resumed, Mapping[str, Sentences]]:
-        """The event with which the session is resumed, and the sentences about its questions;
-        differences from its beginning are reported."""
+    def _resumed(self, lines: Sequence[Mapping[str, Any]]) -> Resumed:
+        """The event with which the session is resumed; differences from its beginning are
+        reported."""
         session, event = self.session, Resumed(event="resumed")
-        sentences = questions_of(session.info)
         if lines:
             from ..agents.departures import paid_twice_at_most
 
             event["paid_twice_at_most"] = paid_twice_at_most(lines)
         note_changes(self.agent, self._changed, event, lambda what: self.say(f"{session.name} goes on with {what}"))
-        if without_sentences(session.info):
-            sentences = recovered(session.info, session.paradigm, session.plan, self.agent, events, lines)
-            whose = "questions are those of its transcripts" if sentences else "the instructions are the recorded ones"
-            self.say(
-                f"the record of {session.name} does not contain what was said beside the instructions: {whose}, and all"
-                " else is worded as it is now"
-            )
-            event["sentences"] = "of the transcripts" if sentences else "of now"
         event["at"] = self.now()
-        return event, sentences
+        return event
 
     def _record(
         self, recorder: Recorder, beginning: SessionStart | Resumed, trials: Callable[[], Awaitable[None]]
@@ -173,15 +146,6 @@ class Runner:
                 note_apparatus(self.session, self.agent)
         finally:
             await self.agent.teardown()
-
-    async def _take_parts(self, recorder: Recorder) -> None:
-        session, agent = self.session, self.agent
-        assert isinstance(agent, BatchAgent), "only these have large sessions"
-        info = {name: value for name, value in session.info.items() if name != "plan"}
-        worker = partial(ShardWorker, info, agent, self.now)
-        await take_parts(
-            session.folder, session.info, session.plan, self.pool, worker, recorder.write, self.now, self.progress
-        )
 
     async def _take_all(self, taker: TrialTaker, staircase: Staircase | None) -> None:
         after: list[After] = (

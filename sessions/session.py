@@ -1,15 +1,11 @@
-"""Sessions: the folder, its ``session.json``, and coming back to them.
+"""Sessions: the folder, its ``session.json``, and coming back to it.
 
 The images and sounds of a paradigm are copied into the folder, so that trials can be shown again as
-they were.
-"""
+they were."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
-import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields, replace
@@ -17,13 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..agents.base import Agent, Sentences, TrialContext
 from ..core.agent_kinds import kind_named
 from ..core.atomic_files import only_writer, write_json, write_whole
 from ..core.errors import SpanLabError
-from ..core.json_values import as_object
 from ..core.locale import kept, texts_for_people
 from ..paradigms import (
     STANDARD_KEYS,
@@ -35,7 +28,6 @@ from ..paradigms import (
     paradigm_from_data,
     plan_practice,
 )
-from ..paradigms.identity import canonical, trial_seed
 from ..paradigms.language.component_spec import filled
 from ..paradigms.language.diagnostics import listed
 from ..paradigms.language.own_files import KINDS, own_hash
@@ -44,8 +36,7 @@ from ..paradigms.library import in_library
 from ..paradigms.practice_levels import LevelsInUse, levels_in_use
 from ..paradigms.triggers import Triggers, read_triggers
 from ..stimuli.own_files import content_of, remember, suffix_of
-from .record.reader import read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
-from .record.session_files import PARTS, parts_missing
+from .record.reader import read_events, read_session, trial_key, trials_left, trials_taken, write_responses
 from .record.session_info import OF_SOME_TRIALS
 
 #: the entry of ``session.json`` on the sentences beside those of the paradigm, so that a session goes on with the
@@ -95,11 +86,9 @@ class Session:
         return design_of(self.paradigm, str(self.info["design"]))
 
     @property
-    def levels_in_use(self) -> LevelsInUse | None:
-        """The levels that practice and examples keep to; None in records that do not say which were
-        chosen."""
-        chosen = self.info.get("chosen_levels")
-        return None if chosen is None else levels_in_use(self.paradigm, self.design, chosen)
+    def levels_in_use(self) -> LevelsInUse:
+        """The levels that practice and examples keep to."""
+        return levels_in_use(self.paradigm, self.design, self.info["chosen_levels"])
 
     def practice_round(self, number: int) -> list[PlannedTrial]:
         """The practice trials of one round (from 1)."""
@@ -233,8 +222,6 @@ def complete(folder: str | Path) -> bool:
     """
     folder = Path(folder)
     info = read_session(folder)
-    if PARTS in info:
-        return not parts_missing(folder, info)
     if trials_left(info, read_events(folder)):
         return False
     if not all((folder / name).exists() for name in ("responses.csv", "responses.parquet")):
@@ -302,9 +289,8 @@ def _paradigm_in(folder: Path, info: Mapping[str, Any]) -> Paradigm:
 
 
 def stored_paradigm(info: Mapping[str, Any]) -> Paradigm:
-    """The paradigm from the record of a session, with the random streams of that time, so that its
-    trials are the same."""
-    return paradigm_from_data(info["paradigm_data"], info["paradigm"], streams_of(info))
+    """The paradigm from the record of a session."""
+    return paradigm_from_data(info["paradigm_data"], info["paradigm"])
 
 
 def _as_taken(planned: PlannedTrial, start: Mapping[str, Any] | None) -> PlannedTrial:
@@ -313,16 +299,10 @@ def _as_taken(planned: PlannedTrial, start: Mapping[str, Any] | None) -> Planned
     return replace(planned, levels=start["levels"], seed=start["seed"], varies="")
 
 
-def plan_for_record(plan: Sequence[PlannedTrial], seed: int, compact: bool) -> dict[str, Any] | list[dict[str, Any]]:
+def plan_for_record(plan: Sequence[PlannedTrial]) -> list[dict[str, Any]]:
     """A plan as ``session.json`` has it; what only trials from elsewhere have is left out of
-    others.
-
-    Parameters
-    ----------
-    seed : of the session
-    compact : whether each combination of levels is written once, where the plan can be written so
-    """
-    return (compacted(plan, seed) if compact else None) or [
+    others."""
+    return [
         {name: value for name, value in asdict(trial).items() if name not in OF_SOME_TRIALS or value not in (None, "")}
         for trial in plan
     ]
@@ -333,9 +313,6 @@ def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
         raise SpanLabError(
             f"the trials of {info['session']} cannot be made again: it was imported from data without seeds"
         )
-    plan: Any = info["plan"]
-    if not isinstance(plan, list):
-        return expanded(as_object(plan), info["seed"])
     names = [part.name for part in fields(PlannedTrial)]
     return tuple(
         PlannedTrial(**{name: trial[name] for name in names if name in trial or name not in OF_SOME_TRIALS})
@@ -346,80 +323,6 @@ def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
 def write_info(folder: Path, info: Mapping[str, Any]) -> None:
     """Write ``session.json``, whole or not at all."""
     write_json(folder / "session.json", info)
-
-
-def compacted(plan: Sequence[PlannedTrial], seed: int) -> dict[str, Any] | None:
-    """The compact form of a plan; None for trials that it cannot represent (from elsewhere,
-    practice, or in another order).
-
-    Parameters
-    ----------
-    seed : of the session; the seeds of its trials mostly follow from it, and are then left out
-    """
-    if any(
-        planned.draws is not None or planned.name or planned.varies or planned.practice or planned.trial != number
-        for number, planned in enumerate(plan, start=1)
-    ):
-        return None
-    kinds: dict[str, int] = {}
-    by_identity: dict[int, int] = {}
-    levels: list[Mapping[str, Any]] = []
-    which = np.empty(len(plan), np.uint32)
-    for row, planned in enumerate(plan):
-        kind = by_identity.get(id(planned.levels))
-        if kind is None:
-            kind = by_identity[id(planned.levels)] = kinds.setdefault(canonical(dict(planned.levels)), len(kinds))
-            if kind == len(levels):
-                levels.append(dict(planned.levels))
-        which[row] = kind
-    seeds = np.array([planned.seed for planned in plan], np.int64)
-    intervals = np.array([planned.interval_ms for planned in plan], np.float64)
-    return {
-        "trials": len(plan),
-        "levels": levels,
-        "which": _packed(which),
-        "seeds": "session" if np.array_equal(seeds, _of_session(seed, len(plan))) else _packed(seeds),
-        "blocks": _packed(np.array([planned.block for planned in plan], np.uint32)),
-        "intervals_ms": intervals[0].item() if (intervals == intervals[0]).all() else _packed(intervals),
-    }
-
-
-def expanded(record: Mapping[str, Any], seed: int) -> tuple[PlannedTrial, ...]:
-    """Read a plan that :func:`compacted` has written.
-
-    Raises
-    ------
-    SpanLabError
-        when it is damaged.
-    """
-    try:
-        many, levels = record["trials"], record["levels"]
-        which, blocks = _unpacked(record["which"], np.uint32), _unpacked(record["blocks"], np.uint32)
-        seeds = _of_session(seed, many) if record["seeds"] == "session" else _unpacked(record["seeds"], np.int64)
-        intervals = record["intervals_ms"]
-        intervals = _unpacked(intervals, np.float64) if isinstance(intervals, str) else np.full(many, float(intervals))
-        if not len(which) == len(blocks) == len(seeds) == len(intervals) == many:
-            raise ValueError("trials are missing")
-        rows = zip(which.tolist(), blocks.tolist(), seeds.tolist(), intervals.tolist(), strict=True)
-        return tuple(
-            PlannedTrial(block, number, levels[kind], trial_seed_, interval_ms=interval)
-            for number, (kind, block, trial_seed_, interval) in enumerate(rows, start=1)
-        )
-    except (KeyError, ValueError, TypeError, IndexError, zlib.error, binascii.Error) as error:
-        raise SpanLabError(f"the plan in session.json is damaged ({error}); restore it from a copy") from None
-
-
-def _of_session(seed: int, many: int) -> np.ndarray:
-    """The seeds of a session's trials; they are numbers in a row (:func:`.identity.trial_seed`)."""
-    return trial_seed("session", seed, 0) + np.arange(many, dtype=np.int64)
-
-
-def _packed(numbers: np.ndarray) -> str:
-    return base64.b64encode(zlib.compress(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes(), 6)).decode("ascii")
-
-
-def _unpacked(text: str, kind: type) -> np.ndarray:
-    return np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), np.dtype(kind).newbyteorder("<"))
 
 
 #: the folders of the copies, in the folder of a session; each copy is named by the hash of its

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response
 from .record.events import AskedStep, Event, Feedback, Notes, PairedWith, Score, ShownDisplay, ShownStep, TrialCutOff
 from .record.marking import fields_of
-from .record.reader import SessionState, trial_key
+from .record.reader import ResponseTable, SessionState, response_rows, response_table, trial_key
 
 #: takes an event of the record
 WriteEvent = Callable[[Event], None]
@@ -214,3 +214,30 @@ class SessionLog:
         key = trial_key(planned.practice, planned.trial)
         self._write({"event": "trial_failed", "trial": key, "attempt": self._attempts[key], "why": reason})
         self.failed[key] = reason
+
+
+#: the reaction time of every rehearsed answer
+_RT_MS = 500.0
+
+
+def rehearsed(trials: Iterable[Trial]) -> ResponseTable:
+    """The response table that these trials would give.
+
+    Parameters
+    ----------
+    trials : of one paradigm, steps for people and machines alike
+    """
+    events: list[Event] = []
+    log, paradigm = SessionLog(events.append, lambda: ""), ""
+    for number, trial in enumerate(trials, start=1):
+        paradigm = trial.paradigm
+        trial_log = log.start(PlannedTrial(1, number, trial.levels, trial.seed), trial)
+        for step in trial.steps:
+            ask = step.percept.ask
+            value = None
+            if ask is not None:
+                value = step.truth.answer if ask.kind.scored else ask.kind.unscored_answer(number % 2 == 0)
+            trial_log.step(step, step.percept, None if ask is None else Response(value, _RT_MS, {}, "answered", {}))
+        log.finish(trial_log, len(trial.steps))
+    session = {"session": "rehearsed", "participant": "", "agent_kind": "ideal", "agent": "ideal", "paradigm": paradigm}
+    return response_table(response_rows(session, events))

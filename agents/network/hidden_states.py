@@ -1,73 +1,67 @@
 """Hidden states, for neural analysis: what the memory of a network holds at every step of every
-trial, kept beside the responses of a large run."""
+trial, kept beside the answers of a session."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ...core.atomic_files import write_whole
 from ...core.errors import SpanLabError
-from ...paradigms import Percept, is_model_step
+from ...paradigms import Step, is_model_step
 
 #: the folder of a session's hidden states
 STATES = "states"
 
 
-class StatesLog:
-    """Collects the hidden states of trials that are answered in batches.
+def write_states(
+    folder: Path, trials: Sequence[tuple[int, Sequence[Step]]], hidden: Sequence[np.ndarray], session: str
+) -> None:
+    """Write the hidden states of trials that were answered together into the folder of their session.
 
     Parameters
     ----------
-    units : how many each state has
+    trials : their numbers and the steps that the network saw
+    hidden : of each of them, float32 (steps, units)
+    session : its name, for the file
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be written.
     """
+    import pyarrow
+    import pyarrow.parquet
 
-    def __init__(self, units: int) -> None:
-        self._units = units
-        self._trials: list[tuple[Sequence[Percept], np.ndarray]] = []
-
-    def add(self, percepts: Sequence[Percept], hidden: np.ndarray) -> None:
-        """Take the hidden states of a trial, float32 (steps that machines see, units)."""
-        self._trials.append((percepts, hidden))
-
-    def take(self, steps: Mapping[int, Sequence[int]], session: str) -> bytes:
-        """The hidden states of the trials added since this was last asked, as a Parquet file.
-
-        Parameters
-        ----------
-        steps : for the number of each of these trials in the session, in the order in which they
-            were put, the numbers of the steps that were put
-        session : name of the session, for the file
-        """
-        import pyarrow
-        import pyarrow.parquet
-
-        trials, self._trials = self._trials, []
-        rows: list[tuple[int, int, str, bool]] = []
-        for (number, numbers), (percepts, states) in zip(steps.items(), trials, strict=True):
-            seen = [(step, percept) for step, percept in zip(numbers, percepts, strict=True) if is_model_step(percept)]
-            assert len(seen) == len(states)
-            rows += [(number, step, percept.phase, percept.ask is not None) for step, percept in seen]
-        hidden = np.concatenate([states for _, states in trials]).astype(np.float32, copy=False)
-        columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
-        arrays = [
-            pyarrow.array(columns[0], pyarrow.int64()),
-            pyarrow.array(columns[1], pyarrow.int32()),
-            pyarrow.array(columns[2], pyarrow.string()).dictionary_encode(),
-            pyarrow.array(columns[3], pyarrow.bool_()),
-            pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(hidden.ravel(), pyarrow.float32()), self._units),
-        ]
-        table = pyarrow.table(
-            arrays, names=["trial", "step", "phase", "asked", "hidden"], metadata={"session": session}
-        )
-        sink = pyarrow.BufferOutputStream()
-        # the bytes of equal weight of all numbers go together: so they can be compressed
-        options: dict[str, Any] = {"use_dictionary": ["phase"], "use_byte_stream_split": ["hidden.list.element"]}
-        pyarrow.parquet.write_table(table, sink, compression="zstd", **options)
-        return sink.getvalue().to_pybytes()
+    rows: list[tuple[int, int, str, bool]] = []
+    for (number, steps), states in zip(trials, hidden, strict=True):
+        seen = [(step.index + 1, step.percept) for step in steps if is_model_step(step.percept)]
+        assert len(seen) == len(states)
+        rows += [(number, step, percept.phase, percept.ask is not None) for step, percept in seen]
+    numbers = np.concatenate(hidden).astype(np.float32, copy=False)
+    trial, step, phase, asked = zip(*rows, strict=True)
+    arrays = [
+        pyarrow.array(trial, pyarrow.int64()),
+        pyarrow.array(step, pyarrow.int32()),
+        pyarrow.array(phase, pyarrow.string()).dictionary_encode(),
+        pyarrow.array(asked, pyarrow.bool_()),
+        pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(numbers.ravel(), pyarrow.float32()), numbers.shape[1]),
+    ]
+    table = pyarrow.table(arrays, names=["trial", "step", "phase", "asked", "hidden"], metadata={"session": session})
+    sink = pyarrow.BufferOutputStream()
+    # the bytes of equal weight of all numbers go together: so they can be compressed
+    options: dict[str, Any] = {"use_dictionary": ["phase"], "use_byte_stream_split": ["hidden.list.element"]}
+    pyarrow.parquet.write_table(table, sink, compression="zstd", **options)
+    write_whole(
+        folder / STATES / f"{trials[0][0]:08d}.parquet",
+        sink.getvalue().to_pybytes(),
+        "free some space, or check the disk",
+        folders="own",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +87,26 @@ class States:
 
 
 def read_states(folder: str | Path) -> Iterator[States]:
-    """The hidden states of a session, a chunk (as many trials as a part has) at a time, in the
-    order of its trials. Of an unfinished session, those of its finished parts.
+    """The hidden states of a session, a chunk (trials that were answered together) at a time, in the
+    order of its trials. Of an interrupted session, those of the trials under way may be among them.
 
     Raises
     ------
     SpanLabError
         when none were kept, or a file is damaged.
     """
-    files = sorted(
-        path for path in (Path(folder) / STATES).glob("[0-9]*.parquet") if (Path(folder) / "parts" / path.name).exists()
-    )
+    files = sorted((Path(folder) / STATES).glob("[0-9]*.parquet"))
     if not files:
         raise SpanLabError(
             f"{folder} holds no hidden states; they are kept by: spanlab replay PARADIGM --agent network:FILE --states"
         )
-    yield from map(_read, files)
+    # A session that went on in the middle of a batch has answered the rest of it anew.
+    ends = [*(int(file.stem) for file in files[1:]), None]
+    yield from map(_read, files, ends)
 
 
-def _read(path: Path) -> States:
+def _read(path: Path, end: int | None) -> States:
+    """The states of a file, before those of the trial with which the next file begins."""
     import pyarrow
     import pyarrow.parquet
 
@@ -125,7 +120,9 @@ def _read(path: Path) -> States:
         phase = np.array(table.column("phase").to_pylist(), dtype=object)
     except (pyarrow.ArrowException, OSError, KeyError, AttributeError) as error:
         raise SpanLabError(
-            f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it and the file of the same"
-            f" name in parts, and both are made again by: spanlab resume {path.parent.parent}"
+            f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); restore it from a copy, or take"
+            " the trials again (spanlab replay --like)"
         ) from None
-    return States(trial, step, phase, asked, numbers.reshape(-1, units))
+    before = slice(None) if end is None else slice(int(np.searchsorted(trial, end)))
+    columns = (trial, step, phase, asked, numbers.reshape(-1, units))
+    return States(*(column[before] for column in columns))

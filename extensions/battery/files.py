@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanlab.analysis.data import apply_exclusions, files_of, load, of_sessions, plural, without_memory
 from spanlab.core import SpanLabError, kind_named, write_whole, written_in
-from spanlab.sessions.record import read_chunks, read_session
+from spanlab.sessions.record import read_session, read_table
 from spanlab.sessions.studies import read_head, read_journal, runs
 
 from .composites import correlations, matrix
@@ -49,9 +49,8 @@ def gathered(
     spans = [span for span in data.spans if span.facts.folder not in aside]
     folders = [facts.folder for facts in (*sessions, *(span.facts for span in spans))]
     tables = [
-        without_memory(read_session(facts.folder), chunk.to_pandas()).assign(session=facts.name)
+        without_memory(read_session(facts.folder), read_table(facts.folder).to_pandas()).assign(session=facts.name)
         for facts in sessions
-        for chunk in read_chunks(facts.folder)
     ]
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
     responses = (

@@ -211,13 +211,10 @@ def sessions_of(suite: Suite, data: Path) -> list[tuple[Path, Mapping[str, Any]]
 
 
 def hash_of(folder: Path) -> str:
-    """SHA-256 of the events of a session, or of its parts where it is a large one."""
-    files = [folder / "events.jsonl", *sorted((folder / "parts").glob("*.parquet"))]
-    digest = hashlib.sha256()
-    for file in files:
-        if file.exists():
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
+    """SHA-256 of the events of a session."""
+    file = folder / "events.jsonl"
+    content = file.name.encode() + b"\0" + file.read_bytes() if file.exists() else b""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _session_entry(folder: Path, info: Mapping[str, Any], suite: Suite) -> dict[str, Any]:

@@ -62,9 +62,8 @@ def agent_problems(folder: Path) -> Iterator[str]:
 
 
 def table_problems(folder: Path) -> Iterator[str]:
-    """Find where the tables of a session say otherwise than its events; large sessions have a table
-    alone."""
-    if not (folder / "events.jsonl").exists() or (folder / "parts").exists():
+    """Find where the tables of a session say otherwise than its events."""
+    if not (folder / "events.jsonl").exists():
         return
     events, stored = response_rows(read_session(folder), read_events(folder)), read_table(folder)
     yield from _first_difference(f"{folder.name}: its table", events, stored.to_pylist(), stored.column_names)

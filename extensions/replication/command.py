@@ -159,7 +159,6 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
     """Sessions of everybody in the paradigms of a paper, those that are there already not taken
     again; and who could not take what, in sentences."""
     from spanlab import resume
-    from spanlab.core import open_pool
     from spanlab.sessions import (
         Watcher,
         choose_trials,
@@ -196,11 +195,9 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
             absent.append(f"{agent} cannot take {paradigm}: {str(error).split(';')[0].rstrip('.')}.")
             print(absent[-1], file=sys.stderr)
             continue
-        with open_pool(None, None) as pool:
-            folders += [
-                session.folder
-                for session, _ in replay_sessions(data, chosen, [taker], [request], Watcher(say_on_stderr), pool)
-            ]
+        folders += [
+            session.folder for session, _ in replay_sessions(data, [(chosen, taker, request)], Watcher(say_on_stderr))
+        ]
     return folders, absent
 
 

@@ -13,7 +13,7 @@ from spanlab.agents import Response
 from spanlab.agents.chat import READER, ChatSettings, Reply, read_reply
 from spanlab.core import SpanLabError, as_tuple, json_line, whole_folder
 from spanlab.sessions import Session, TakenTrial, judge, same_trials, taken_trials, write_info
-from spanlab.sessions.record import PARTS, read_events, write_responses
+from spanlab.sessions.record import read_events, write_responses
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,6 @@ def reread(folder: Path) -> RereadSession:
     info = session.info
     if info["agent_kind"] != "chat" or "published" in info:
         raise SpanLabError(f"{folder} has no replies of a chat model that SpanLab has read")
-    if PARTS in info:
-        raise SpanLabError(
-            f"{folder} is a large session, which keeps answers and not replies, so it cannot be read again"
-        )
     trials = list(taken_trials(session, read_events(folder)))
     settings = ChatSettings.of_session(info)
     replies = [reply for trial in trials for reply in _replies(trial, settings)]

@@ -19,7 +19,6 @@ from typing_extensions import override
 from spanlab.core import SpanLabError, __version__, whole_folder, write_json
 from spanlab.exchange import Format, Place, Report, Side, counted
 from spanlab.sessions.record import (
-    PARTS,
     Column,
     Event,
     SessionInfo,
@@ -212,7 +211,7 @@ def _of_question(row: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def _tables(data: SharedData, session: SharedSession) -> Iterator[_Table]:
-    events = [] if PARTS in session.info else read_events(session.folder)
+    events = read_events(session.folder)
     if any(event["event"] == "step" and event.get("shown") for event in events):
         yield from _sittings(data, session, events)
         return

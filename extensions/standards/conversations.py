@@ -22,7 +22,7 @@ from spanlab.agents.chat import NO_ANSWER, Before, ChatSettings, Conversation, M
 from spanlab.core import SpanLabError, as_tuple, whole_file, whole_folder
 from spanlab.exchange import Format, Place, Report, Side, counted
 from spanlab.sessions import TakenTrial, said_after, same_trials, taken_trials
-from spanlab.sessions.record import PARTS, finished_trials, is_practice, read_events
+from spanlab.sessions.record import finished_trials, is_practice, read_events
 
 from .sharing import OTHER, SESSIONS, SharedData, SharedSession, Sharing, gather
 
@@ -150,18 +150,6 @@ def _merged(turns: Sequence[Turn]) -> list[Turn]:
     return merged
 
 
-def recorded_by_trial(sessions: Sequence[SharedSession], report: Report) -> list[SharedSession]:
-    """All but large sessions, whose trials are not recorded one by one; reports how many are left
-    out."""
-    whole = [one for one in sessions if PARTS not in one.info]
-    if left := len(sessions) - len(whole):
-        report.note(
-            f"NOTE {counted(left, 'large session')} {'is' if left == 1 else 'are'} left out: the trials of large"
-            " sessions are not recorded one by one"
-        )
-    return whole
-
-
 def _in_words(
     sources: Sequence[str], options: TextSharing, report: Report, output: Path
 ) -> tuple[SharedData, list[SharedSession]]:
@@ -173,7 +161,7 @@ def _in_words(
             f"NOTE {counted(left, 'session')} of machines {'is' if left == 1 else 'are'} left out; --machines writes"
             " them, too"
         )
-    whole = recorded_by_trial(wanted, report)
+    whole = wanted
     if not whole:
         raise SpanLabError(
             "nothing is left to write: "

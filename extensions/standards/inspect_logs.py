@@ -23,7 +23,7 @@ from spanlab.sessions import Session, TakenTrial, items_of, same_trials, taken_t
 from spanlab.sessions.record import finished_trials, is_practice, read_events, response_rows, trial_key
 from spanlab.sessions.transcripts import SentMessage, SentPicture, Talk, Transcript
 
-from .conversations import recorded_by_trial, trial_in_words
+from .conversations import trial_in_words
 from .sharing import OTHER, SESSIONS, SharedData, SharedSession, Sharing, gather
 
 #: what SpanLab's scores are called in a log, here as in tasks that inspect_ai runs
@@ -70,7 +70,7 @@ class InspectLogs(Format[Any, Sharing]):
     def write(self, sources: Sequence[str], output: Path, options: Sharing, report: Report) -> None:
         need("inspect", "inspect_ai", "a log of inspect_ai")
         data = gather(sources, options, report, output)
-        sessions = recorded_by_trial(data.sessions, report)
+        sessions = data.sessions
         if not sessions:
             raise SpanLabError("nothing is left to write: see above")
         if any(is_practice(key) for one in sessions for key in finished_trials(read_events(one.folder))):

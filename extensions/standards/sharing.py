@@ -25,15 +25,14 @@ from spanlab.exchange import Flag, Options, Place, Report, counted
 from spanlab.sessions.record import (
     COLUMNS,
     FURTHER,
-    PARTS,
     Column,
     SessionInfo,
     event_meaning,
     find_sessions,
     finished_trials,
-    read_chunks,
     read_events,
     read_session,
+    read_table,
     seed_independent,
     trials_left,
 )
@@ -281,15 +280,14 @@ class SharedData:
         return [column for column in (*COLUMNS, *others) if self.has(column.name)]
 
     def rows(self, session: SharedSession) -> Iterator[dict[str, Any]]:
-        """The response table of a session, row by row: of large ones a part at a time."""
+        """The response table of a session, row by row."""
         json_columns = {column.name for column in COLUMNS if column.type == "json"}
-        for chunk in read_chunks(session.folder):
-            for row in chunk.to_pylist():
-                loaded = {
-                    name: json.loads(value) if value is not None and _as_json(name, json_columns) else value
-                    for name, value in row.items()
-                }
-                yield from self.of_session(session, [loaded])
+        for row in read_table(session.folder).to_pylist():
+            loaded = {
+                name: json.loads(value) if value is not None and _as_json(name, json_columns) else value
+                for name, value in row.items()
+            }
+            yield from self.of_session(session, [loaded])
 
     @property
     def who_columns(self) -> list[Column]:
@@ -299,9 +297,7 @@ class SharedData:
 
     def all_columns(self) -> list[Column]:
         """The shared columns of all sessions."""
-        return self.columns(
-            {name for one in self.sessions for chunk in read_chunks(one.folder) for name in chunk.column_names}
-        )
+        return self.columns({name for one in self.sessions for name in read_table(one.folder).column_names})
 
     def header(self, columns: Sequence[Column]) -> list[str]:
         """The first line of a table of answers."""
@@ -356,8 +352,8 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
                 f"NOTE a session of {info['paradigm']} was set aside, and taken again; it is left out: {folder}"
             )
             continue
-        events = [] if PARTS in info else read_events(folder)
-        if PARTS not in info and not finished_trials(events):
+        events = read_events(folder)
+        if not finished_trials(events):
             report.note(f"NOTE a session of {info['paradigm']} has no finished trial, and is left out: {folder}")
             continue
         if options.pseudonymous and not _seeds_safe(info, options):
@@ -365,7 +361,7 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
             continue
         person = kind_named(info["agent_kind"]).person
         label = labels[info["participant"]] if person else machines[_machine(info)]
-        finished = PARTS in info or not trials_left(info, events)
+        finished = not trials_left(info, events)
         entries = info.get("study", {}).get("fields") or {}
         asked = {name: entries[name] for name in wanted if person and name in entries}
         visit = int(info.get("study", {}).get("session") or 0)
@@ -455,7 +451,7 @@ def _tell(
         report.note(f"NOTE {options.key_file} links pseudonyms to people: do not share it")
 
 
-_TRACEABLE = "with seeds that may tell who took part (they are of an older version, or were given)"
+_TRACEABLE = "with seeds that may tell who took part (they were given, or came with the data)"
 _TRIALS_TELL = (
     "Right answers and levels follow from the seed: whoever guesses an identifier can make its trials again, and see"
     " from them whether it is right. --pseudonymous leaves these sessions out; publish them only if the participants"

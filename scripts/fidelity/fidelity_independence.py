@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from spanlab.paradigms import Paradigm, compile_trial, list_paradigms, load_paradigm, trial_seed, with_streams
+from spanlab.paradigms import Paradigm, compile_trial, list_paradigms, load_paradigm, trial_seed
 
 #: seeds of sessions over which pairs are looked at
 SEEDS = range(1, 21)
@@ -109,32 +109,15 @@ def _bits(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def table() -> str:
-    """Every paradigm with several cells: the worst of all pairs, with the streams of version 1 and
-    those that new trials have."""
-    lines = [
-        (
-            "| paradigm | pairs of cells | bits, streams 1 | smallest p | bits, streams 2 | by chance | smallest p x"
-            " pairs |"
-        ),
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    """Every paradigm with several cells: the worst of all pairs."""
+    lines = ["| paradigm | pairs of cells | bits | by chance | smallest p x pairs |", "| --- | --- | --- | --- | --- |"]
     for name in list_paradigms():
         paradigm = load_paradigm(name)
         cells = some_cells(paradigm, _CELLS)
         if len(cells) < 2:
             continue
-        before, now = (pairs(with_streams(paradigm, streams), _TRIALS, cells) for streams in (1, 2))
-        worst = {
-            key: max(found, key=lambda pair: pair.bits - pair.shuffled)
-            for key, found in (("before", before), ("now", now))
-        }
-        corrected = min(1.0, min(pair.p for pair in now) * len(now))
-        lines.append(
-            f"| `{name}` | {len(now)} | {worst['before'].bits:.3f} | {_small(min(pair.p for pair in before))} "
-            f"| {worst['now'].bits:.3f} | {worst['now'].shuffled:.3f} | {corrected:.2f} |"
-        )
+        found = pairs(paradigm, _TRIALS, cells)
+        worst = max(found, key=lambda pair: pair.bits - pair.shuffled)
+        corrected = min(1.0, min(pair.p for pair in found) * len(found))
+        lines.append(f"| `{name}` | {len(found)} | {worst.bits:.3f} | {worst.shuffled:.3f} | {corrected:.2f} |")
     return "\n".join(lines) + "\n"
-
-
-def _small(p: float) -> str:
-    return "< 1e-12" if p < 1e-12 else f"{p:.1g}"

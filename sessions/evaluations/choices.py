@@ -38,11 +38,12 @@ from ...core.registry import as_tuple
 from ...paradigms import Answer
 from ...paradigms.identity import canonical, digest
 from ..agent_checks import settings_hash, settings_of
-from ..conduct import Watcher
+from ..practice import said_after
 from ..record.reader import is_practice, read_events, trials_left
-from ..record.session_files import PARTS, read_transcript, replies_by_trial
+from ..record.session_files import read_transcript, replies_by_trial
 from ..record.writer import Recorder, TrialJournal
-from ..replaying import TakenTrial, said_after, taken_trials
+from ..replaying import TakenTrial, taken_trials
+from ..run import Watcher
 from ..session import brief, same_trials, utc_now
 from ..strategies.concurrently import interruptible, several
 
@@ -163,11 +164,6 @@ class _Scoring:
             raise SpanLabError(
                 "answers are scored given what the person had seen, which had no worked examples: leave out examples"
             )
-        if PARTS in info:
-            raise SpanLabError(
-                f"{folder} is a large session: its answers are in its table, and its trials were not recorded one"
-                " by one"
-            )
         self._events = read_events(folder)
         self._taken = list(taken_trials(self._session, self._events, practice=agent.practises))
         if not any(not is_practice(followed.key) for followed in self._taken):
@@ -262,7 +258,7 @@ class _Scoring:
     def run(self, watcher: Watcher) -> ChoiceScores:
         """Score the answers that are not scored yet, and write the record."""
         lines = read_transcript(self.folder)
-        self._replies = replies_by_trial([], lines)
+        self._replies = replies_by_trial(lines)
         self._attempt = 1 + max((line["attempt"] for line in lines), default=0)
         to_score = [followed for followed in self._plan if not followed.context.practice]
         if left := trials_left(self._session.info, self._events):
@@ -300,7 +296,7 @@ class _Scoring:
             self._recorder.close()
             agent.close()
             lines = read_transcript(self.folder)
-            account = summary(totals_of(lines, replies_by_trial([], lines)), agent.spending.prices)
+            account = summary(totals_of(lines, replies_by_trial(lines)), agent.spending.prices)
             before = {**before, "account": account}
             write_json(self.folder / INFO, before)
             watcher.say(f"{agent.name}: {describe_account(account)}")

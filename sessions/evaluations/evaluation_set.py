@@ -26,16 +26,14 @@ from ...core.agent_kinds import kind_named
 from ...core.atomic_files import TakenError, make_folder, only_writer
 from ...core.errors import ParadigmError, Problem, SpanLabError
 from ...core.json_values import as_levels, as_list, as_object
-from ...core.worker_pool import SerialPool
 from ...paradigms.identity import canonical, digest
 from ...paradigms.language.diagnostics import in_order, show, validated
 from ...paradigms.language.yaml_source import Document, YamlPath, read
 from ...paradigms.library import in_library
 from ..agent_checks import settings_of
-from ..beginning import begin
-from ..chosen_trials import ChosenTrials, choose_trials
-from ..conduct import Watcher, agent_again, carry_out, make_machine, prepare
 from ..record.reader import failed_trials, find_sessions, finished_trials, is_practice, read_events, read_session
+from ..request import ChosenTrials, choose_trials
+from ..run import Watcher, agent_again, begin, carry_out, make_machine, prepare
 from ..session import Session, complete, reopen
 from ..transcripts.transcript import Transcript
 
@@ -618,7 +616,7 @@ class EvaluationSet:
             try:
                 session, agent, fresh = self._opened(standing, self._care(spent), watcher)
                 folder = session.folder
-                carry_out(session, agent, watcher, SerialPool(), fresh=fresh)
+                carry_out(session, agent, watcher, fresh=fresh)
             except SpanLabError as error:
                 if str(error).startswith("interrupted"):
                     raise SpanLabError("interrupted; what is finished is saved. The same command goes on") from None

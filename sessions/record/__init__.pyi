@@ -14,11 +14,9 @@ from .marking import Holds as Holds
 from .marking import InTable as InTable
 from .marking import fields_of as fields_of
 from .reader import FORMAT_VERSION as FORMAT_VERSION
-from .reader import PARTS as PARTS
 from .reader import find_sessions as find_sessions
 from .reader import finished_trials as finished_trials
 from .reader import is_practice as is_practice
-from .reader import read_chunks as read_chunks
 from .reader import read_events as read_events
 from .reader import read_session as read_session
 from .reader import read_table as read_table

@@ -394,7 +394,7 @@ def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Colu
 ORDER = (
     *("session", "participant", "group", "agent_kind", "agent", "agent_settings_hash", "oracle"),
     *("paradigm", "paradigm_version", "paradigm_hash", "generator", "keys"),
-    *("block", "trial", "trial_id", "paired_trial_id", "seed", "streams", "step", "ask", "phase"),
+    *("block", "trial", "trial_id", "paired_trial_id", "seed", "step", "ask", "phase"),
     *("practice", "pilot", "set_size", "list_length", "serial_position", "output_position", "retention_steps"),
     *("chance", "blind", "correct_answer", "answer", "outcome", "correct"),
     *("error", "period", "tolerance", "scale_from", "scale_to", "non_targets", "edit_distance"),

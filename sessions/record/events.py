@@ -89,15 +89,6 @@ class Resumed(TypedDict):
             ),
         ]
     ]
-    sentences: NotRequired[
-        Annotated[
-            str,
-            Holds(
-                "where the wording of questions comes from if the record does not have it: `of the transcripts` or `of"
-                " now`"
-            ),
-        ]
-    ]
     at: NotRequired[At]
 
 
@@ -153,10 +144,6 @@ class Note(TypedDict):
     trial: NotRequired[Annotated[TrialKey, Holds("number of the trial")]]
     attempt: NotRequired[Annotated[int, Holds("number of the attempt")]]
     what: NotRequired[Annotated[str, Holds("what the remark is about")]]
-    missing: NotRequired[Annotated[int, Holds("large runs, at the start or when resumed: number of missing parts")]]
-    by: NotRequired[Annotated[str, Holds("large runs: the process that runs the parts", measured=True)]]
-    part: NotRequired[Annotated[int, Holds("large runs: number of a part that was written")]]
-    rows: NotRequired[Annotated[int, Holds("large runs: number of rows of that part")]]
     at: NotRequired[At]
     after_trial: NotRequired[
         Annotated[
@@ -197,8 +184,8 @@ class TrialStart(OfTrial, PairedWith):
     trial_id: Annotated[
         str,
         Holds(
-            "hash of paradigm, version, generator, factor levels, seed and streams (and of given draws); empty for an"
-            " import without seeds"
+            "hash of paradigm, version, generator, factor levels, seed (and of given draws); empty for an import"
+            " without seeds"
         ),
         InTable(loaded=True),
     ]
@@ -431,7 +418,7 @@ class AskedStep(_Step, Given):
             float | None,
             Holds(
                 "the same probability for the best blind guess: by somebody who knows paradigm, condition and question"
-                " but saw nothing; null in older records"
+                " but saw nothing"
             ),
             InTable(loaded=True),
         ]
@@ -496,16 +483,6 @@ class TrialCutOff(OfTrial):
     phase: NotRequired[Annotated[str, Holds("phase of the step")]]
     shown: NotRequired[Annotated[list[ShownDisplay], Holds("the displays shown until then", measured=True)]]
     happened: NotRequired[Annotated[dict[str, Any], Holds("anything else that happened in the step", measured=True)]]
-
-
-@final
-@with_config(CLOSED)
-class KeptReply(OfTrial):
-    """a reply that was paid for (chat models), in sessions of older versions; newer ones have
-    `transcripts.jsonl`"""
-
-    event: Literal["reply"]
-    reply: Annotated[dict[str, Any], Holds("the reply, with the request that it answers")]
 
 
 #: ``for`` is a keyword in Python
@@ -606,7 +583,6 @@ Event: TypeAlias = (
     | TrialEnd
     | TrialFailed
     | TrialCutOff
-    | KeptReply
     | Trigger
     | PracticeResult
     | PracticeDecision

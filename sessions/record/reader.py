@@ -13,8 +13,8 @@ A session is one folder:
     reply is used.
 ``responses.parquet``, ``responses.csv``
     one row per answered item, written when the session is finished.
-``parts/``
-    of large sessions: that table in parts, in place of both.
+``states/``
+    of networks, where they were asked for: the hidden states, in pieces.
 
 Here is the one border to pyarrow and pandas, which have no types: what the models declare goes over
 it as rows of plain values.
@@ -25,19 +25,18 @@ it as rows of plain values.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
-from .columns import COLUMNS, TRIAL_TIMING, Column, response_rows, trial_timing
+from .columns import COLUMNS, Column, response_rows
 from .events import Event, TrialStart
 from .marking import Cell
 from .session_files import (
     FORMAT_VERSION,
-    PARTS,
     failed_trials,
     find_sessions,
     finished_scores,
@@ -45,16 +44,12 @@ from .session_files import (
     has_failed,
     is_finished,
     is_practice,
-    part_path,
-    planned_trials,
     read_events,
     read_session,
     replies_by_trial,
     seed_independent,
     sessions_below,
     staircase_of,
-    stored_parts,
-    streams_of,
     trial_key,
     trials_left,
     trials_taken,
@@ -62,12 +57,10 @@ from .session_files import (
 
 if TYPE_CHECKING:
     import pandas
-    import pyarrow
 
 __all__ = [
     "COLUMNS",
     "FORMAT_VERSION",
-    "PARTS",
     "ResponseTable",
     "failed_trials",
     "find_sessions",
@@ -76,12 +69,7 @@ __all__ = [
     "has_failed",
     "is_finished",
     "is_practice",
-    "joined",
-    "packed",
-    "planned_trials",
-    "read_chunks",
     "read_events",
-    "read_parts",
     "read_responses",
     "read_session",
     "read_table",
@@ -90,8 +78,6 @@ __all__ = [
     "seed_independent",
     "sessions_below",
     "staircase_of",
-    "stored_parts",
-    "streams_of",
     "trial_key",
     "trials_left",
     "trials_taken",
@@ -124,16 +110,6 @@ class ResponseTable(Protocol):
     def to_pandas(self) -> pandas.DataFrame:
         """The same as a data frame."""
         ...
-
-
-def packed(table: ResponseTable, session: str) -> bytes:
-    """A table as the content of a Parquet file, which says of which session it is."""
-    import pyarrow.parquet
-
-    sink = pyarrow.BufferOutputStream()
-    stored: Any = table
-    pyarrow.parquet.write_table(stored.replace_schema_metadata({"session": session}), sink, compression="zstd")
-    return sink.getvalue().to_pybytes()
 
 
 def _arrow_types() -> Mapping[str, Any]:
@@ -210,16 +186,13 @@ def write_table(folder: Path, table: Any) -> None:
             write(table, partial)
 
 
-def read_chunks(
-    folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None
-) -> Iterator[ResponseTable]:
-    """The response table of one session in the chunks in which it is stored: the parts of a large
-    one, one at a time, else all at once.
+def read_table(folder: str | Path, columns: Sequence[str] | None = None) -> ResponseTable:
+    """The response table of one session, as an Arrow table; of an unfinished one what its finished
+    trials hold.
 
     Parameters
     ----------
     columns : those to read; all when not given
-    parts : numbers of the parts of a large session that are wanted; all when not given
 
     Raises
     ------
@@ -233,63 +206,14 @@ def read_chunks(
         try:
             stored = pyarrow.parquet.read_schema(folder / "responses.parquet").names
             available = None if columns is None else [name for name in columns if name in stored]
-            table = pyarrow.parquet.read_table(folder / "responses.parquet", columns=available)
-            missing = [name for name in TRIAL_TIMING if name not in stored and (columns is None or name in columns)]
-            yield _with_trial_timing(folder, table, missing) if missing else table
+            return pyarrow.parquet.read_table(folder / "responses.parquet", columns=available)
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
             raise SpanLabError(
                 f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
                 f"delete that file, and make it again with: spanlab resume {folder}"
             ) from None
-        return
-    session = read_session(folder)
-    if PARTS in session:
-        yield from read_parts(folder, session, columns, parts)
-        return
-    table = response_table(response_rows(session, read_events(folder)))
-    yield table if columns is None else table.select([name for name in columns if name in table.column_names])
-
-
-def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str]) -> ResponseTable:
-    """A stored table from before trials had these columns, with them, as the events tell; as it is
-    where there was no window, or the events cannot be read."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        session, events = read_session(folder), read_events(folder)
-    except SpanLabError:  # the table alone can still be read
-        return table
-    timings, done = trial_timing(session, events), finished_trials(events)
-    if not timings:
-        return table
-    numbered = pyarrow.parquet.read_table(folder / "responses.parquet", columns=["practice", "trial"]).to_pylist()
-    keys = [trial_key(bool(row["practice"]), row["trial"]) for row in numbered]
-    for column in (column for column in COLUMNS if column.name in missing):
-        values = [timings.get((key, done.get(key, 0)), {}).get(column.name) for key in keys]
-        table = table.append_column(column.name, pyarrow.array(values, _arrow_types()[column.type]))
-    declared = [column.name for column in COLUMNS if column.name in table.column_names]
-    return table.select([*declared, *(name for name in table.column_names if name not in declared)])
-
-
-def read_table(
-    folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None
-) -> ResponseTable:
-    """The response table of one session, as an Arrow table; of an unfinished one what its finished
-    trials (of a large one: its finished parts) hold.
-
-    Parameters
-    ----------
-    columns : those to read; all when not given
-    parts : numbers of the parts of a large session that are wanted; all when not given
-    """
-    chunks: list[Any] = list(read_chunks(folder, columns, parts))
-    if len(chunks) == 1:
-        return chunks[0].replace_schema_metadata(None)
-    if not chunks:
-        empty = response_table([])
-        return empty if columns is None else empty.select([name for name in columns if name in empty.column_names])
-    return joined(chunks, [column.name for column in COLUMNS])
+    table = response_table(response_rows(read_session(folder), read_events(folder)))
+    return table if columns is None else table.select([name for name in columns if name in table.column_names])
 
 
 def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pandas.DataFrame:
@@ -298,8 +222,7 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
 
     Parameters
     ----------
-    columns : those to read, such as ``["correct", "set_size"]``; all when not given. Of a large
-        session, nothing else is loaded then
+    columns : those to read, such as ``["correct", "set_size"]``; all when not given
     """
     import pyarrow
 
@@ -310,61 +233,6 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
     if "correct" in frame.columns and frame["correct"].dtype == object:
         frame["correct"] = frame["correct"].astype("boolean")  # ratings have none: still something to take means of
     return frame
-
-
-def read_parts(
-    folder: str | Path,
-    session: Mapping[str, Any],
-    columns: Sequence[str] | None = None,
-    parts: Sequence[int] | None = None,
-) -> Iterator[ResponseTable]:
-    """The parts of a large session that are there, in the order of its trials, one at a time.
-
-    Parameters
-    ----------
-    columns : those to read; all when not given
-    parts : numbers of those to read; all when not given
-
-    Raises
-    ------
-    SpanLabError
-        when one is damaged.
-    """
-    import pyarrow
-    import pyarrow.parquet
-
-    paths = stored_parts(folder, session).values() if parts is None else [part_path(folder, number) for number in parts]
-    for path in paths:
-        try:
-            with pyarrow.parquet.ParquetFile(path) as file:
-                table = file.read(
-                    None if columns is None else [name for name in columns if name in file.schema_arrow.names]
-                )
-                if (
-                    file.schema_arrow.metadata is None
-                    or file.schema_arrow.metadata.get(b"session") != session["session"].encode()
-                ):
-                    raise SpanLabError(
-                        f"{path} belongs to another session; put it back there, and make this part again with: spanlab"
-                        f" resume {folder}"
-                    )
-        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
-            raise SpanLabError(
-                f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it, and make it again"
-                f" with: spanlab resume {folder}"
-            ) from None
-        yield table
-
-
-def joined(parts: Sequence[pyarrow.Table], declared: Sequence[str]) -> ResponseTable:
-    """Parts as one table: the declared columns in order, the others by name."""
-    import pyarrow
-
-    table = pyarrow.concat_tables(parts, promote_options="default")
-    others = sorted(set(table.column_names) - set(declared))
-    return table.select([*(name for name in declared if name in table.column_names), *others]).replace_schema_metadata(
-        None
-    )
 
 
 #: the key under which is kept what an agent asks before the first trial
@@ -418,7 +286,7 @@ class SessionState:
             key, attempt = event.get("trial", ""), event.get("attempt")
             if attempt is not None:
                 attempts[key] = max(attempt, attempts.get(key, 0))
-        replies = replies_by_trial(events, lines)
+        replies = replies_by_trial(lines)
         if moved:
             ends = {event["trial"]: event["attempt"] for event in events if event["event"] == "trial_failed"}
             replies = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -25,19 +25,13 @@ from .events import AskedStep, Event, Score, TrialStart
 from .further_events import FURTHER_EVENTS, tag_of
 from .marking import fields_of, inner_models
 from .quiz import quiz_of
-from .session_info import CompactPlan, PlanEntry, SessionInfo
+from .session_info import SessionInfo
 from .staircase import Staircase, StaircaseRule
 from .transcript_file import TRANSCRIPTS, Content, ReplyLine, SentLine, SentMessage
 
-#: The version of this format. Readers accept this one and all older ones. Sessions whose trials
-#: come from the second version of random streams need 3; of those with the first, large ones (whose
-#: table is in parts) need 2, and others are written as 1.
-FORMAT_VERSION = 3
+#: The version of this format.
+FORMAT_VERSION = 1
 
-#: of large sessions, the key of ``session.json`` and the folder of their table in parts: how many
-#: ``trials`` a part has (a fixed range), and whether hidden ``states`` are kept beside. A part is
-#: there, whole, or it is not.
-PARTS = "parts"
 #: how many folders deep sessions are looked for
 _DEEPEST = 5
 
@@ -52,7 +46,7 @@ def read_session(folder: str | Path) -> SessionInfo:
     Raises
     ------
     SpanLabError
-        when the folder holds no readable session, or one of a newer format.
+        when the folder holds no readable session, or one of another format.
     """
     path = Path(folder) / "session.json"
     try:
@@ -65,9 +59,9 @@ def read_session(folder: str | Path) -> SessionInfo:
     version = content.get("format_version")
     if not isinstance(version, int):
         raise SpanLabError(f"{path} is not the record of a session (it has no format_version)")
-    if version > FORMAT_VERSION:
+    if version != FORMAT_VERSION:
         raise SpanLabError(
-            f"{path} was written by a newer spanlab (format {version}, this one reads up to {FORMAT_VERSION}): update"
+            f"{path} was written by another spanlab (format {version}; this one reads format {FORMAT_VERSION}): update"
             " spanlab"
         )
     damage = session_damage(content)
@@ -164,19 +158,13 @@ def _sound(content: object) -> bool:
     return model is not None and _validator(model).isinstance_python(content)
 
 
-def streams_of(session: Mapping[str, Any]) -> int:
-    """The version of the random streams of a session's trials; records that name none are older
-    than the second."""
-    return session.get("streams", 1)
-
-
 def seed_independent(session: Mapping[str, Any]) -> bool:
     """Return whether nothing about a participant can be read from the seed of a session, and from
     the identifiers of its trials.
 
-    Seeds of people used to follow from their identifiers and numbers, and a seed that somebody
-    gives may do so, too. Records of seeds that were drawn at random say so. A machine that repeats
-    the trials of a session, or is paired with one, has that session's seeds.
+    A seed that somebody gives may follow from an identifier or a number. Records of seeds that were
+    drawn at random say so. A machine that repeats the trials of a session, or is paired with one,
+    has that session's seeds.
     """
     pairing, origin = as_object(session.get("paired_with")), as_object(session.get("seed_from"))
     if pairing.get("session") and not pairing.get("independent"):
@@ -226,35 +214,9 @@ def has_failed(folder: str | Path) -> bool:
     return bool(failed_trials(read_events(folder)))
 
 
-def is_finished(folder: str | Path, session: Mapping[str, Any]) -> bool:
+def is_finished(folder: str | Path) -> bool:
     """Return whether the final response table of a session is there."""
-    return not parts_missing(folder, session) if PARTS in session else (Path(folder) / "responses.parquet").exists()
-
-
-def planned_trials(session: Mapping[str, Any]) -> int:
-    """Return the number of trials of a session, practice apart."""
-    plan: Mapping[str, int] | Sequence[object] = session["plan"]
-    return plan["trials"] if isinstance(plan, Mapping) else len(plan)
-
-
-def count_parts(session: Mapping[str, Any]) -> int:
-    """Return the number of parts of a large session's table."""
-    return -(-planned_trials(session) // session[PARTS]["trials"])
-
-
-def part_path(folder: str | Path, number: int) -> Path:
-    """The file of one part; numbers count from 0."""
-    return Path(folder) / PARTS / f"{number:05d}.parquet"
-
-
-def parts_missing(folder: str | Path, session: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of the missing parts."""
-    return [number for number in range(count_parts(session)) if not part_path(folder, number).exists()]
-
-
-def stored_parts(folder: str | Path, session: Mapping[str, Any]) -> dict[int, Path]:
-    """The files of the parts that are there, by their numbers."""
-    return {number: path for number in range(count_parts(session)) if (path := part_path(folder, number)).exists()}
+    return (Path(folder) / "responses.parquet").exists()
 
 
 def trial_key(practice: bool, trial: int) -> str:
@@ -365,15 +327,7 @@ def _tag(event: object) -> str | None:
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
     """Return why the content of ``session.json`` cannot be read, or None."""
-    fault = misfit(SessionInfo, session)
-    if fault is not None:
-        return fault
-    plan, parts = session["plan"], session.get("parts")
-    if parts is not None and parts["trials"] <= 0:
-        return "a part without trials"
-    if not isinstance(plan, list):
-        return "'plan' has the wrong form" if parts is None else misfit(CompactPlan, plan)
-    return misfit(list[PlanEntry], cast(object, plan))
+    return misfit(SessionInfo, session)
 
 
 def misfit(model: Any, value: object) -> str | None:
@@ -457,13 +411,6 @@ def is_reply(line: Mapping[str, Any]) -> bool:
     return "reply" in line
 
 
-def replies_by_trial(
-    events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]
-) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the saved requests and replies of every trial, in order. Sessions of older versions
-    have them among the events."""
-    replies = grouped((event["trial"], event["reply"]) for event in events if event["event"] == "reply")
-    for line in lines:
-        if is_reply(line):
-            replies.setdefault(line["trial"], []).append(line)
-    return replies
+def replies_by_trial(lines: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the saved requests and replies of every trial, in order."""
+    return grouped((line["trial"], line) for line in lines if is_reply(line))

@@ -41,14 +41,6 @@ class Keys(TypedDict):
 
 
 @with_config(OPEN)
-class Parts(TypedDict):
-    """large sessions, whose table is stored in parts"""
-
-    trials: Annotated[int, Holds("number of trials in a part")]
-    states: Annotated[bool, Holds("whether hidden states are stored, too")]
-
-
-@with_config(OPEN)
 class StaircasePlan(TypedDict):
     """the rule of an adaptive session"""
 
@@ -110,18 +102,6 @@ class PlanEntry(TypedDict):
 
 
 @with_config(OPEN)
-class CompactPlan(TypedDict):
-    """the plan of a large session, in compact form"""
-
-    trials: Annotated[int, Holds("number of trials")]
-    levels: Annotated[list[Any], Holds("each combination of levels once")]
-    which: Annotated[str, Holds("the combination of each trial (uint32)")]
-    seeds: Annotated[str, Holds("the seed of each trial (int64), or `session` if they follow from the session's seed")]
-    blocks: Annotated[str, Holds("the block of each trial (uint32)")]
-    intervals_ms: Annotated[float | str, Holds("the interval before each trial (float64), or one number for all", "ms")]
-
-
-@with_config(OPEN)
 class SessionInfo(TypedDict):
     """the content of `session.json`"""
 
@@ -163,16 +143,6 @@ class SessionInfo(TypedDict):
                     " empty for machines"
                 ),
             ),
-        ]
-    ]
-    streams: NotRequired[
-        Annotated[
-            int,
-            Holds(
-                "version of the random streams from which the trial was drawn; 1 in older records, where trials with"
-                " the same seed were alike"
-            ),
-            InTable(missing=1),
         ]
     ]
     seed: Annotated[int | None, Holds("seed of the session; null for an import without seeds")]
@@ -245,7 +215,7 @@ class SessionInfo(TypedDict):
         Annotated[dict[str, Any], Holds("the session or the file with whose levels its trials were made anew")]
     ]
     published: NotRequired[Annotated[dict[str, Any], Holds("published results: their file")]]
-    parts: NotRequired[Annotated[Parts, Holds("large sessions: how the table is stored")]]
+    states: NotRequired[Annotated[bool, Holds("networks: whether their hidden states are stored beside the answers")]]
     score_fields: NotRequired[
         Annotated[
             dict[str, Any],
@@ -258,7 +228,7 @@ class SessionInfo(TypedDict):
     quiz: NotRequired[
         Annotated[QuizRule, Holds("quizzes of people: the criterion; the plan has the trials of one attempt")]
     ]
-    plan: Annotated[Any, Holds("the planned trials: a list, or for a large session its compact form")]
+    plan: Annotated[list[PlanEntry], Holds("the planned trials")]
 
 
 #: Keys that only some planned trials have: imported trials, those of an adaptive session, and those

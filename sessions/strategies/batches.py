@@ -6,23 +6,38 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...agents.base import BatchAgent
-from ...paradigms import Percept, PlannedTrial
+from ...agents.base import Agent, BatchAgent
+from ...core.errors import SpanLabError
+from ...paradigms import Generator, Paradigm, PlannedTrial
+from ...paradigms.compile import one_of_each
 from ..agent_checks import answers_of
-from ..trial_log import SessionLog
-from .one_by_one import TrialSource, TrialTaker
-
-#: takes the percepts of a trial, and the hidden states with which it was answered
-AddStates = Callable[[Sequence[Percept], Any], None]
+from .one_by_one import TrialTaker
 
 
-def run_batch(
-    agent: BatchAgent,
-    source: TrialSource,
-    log: SessionLog,
-    planned: Sequence[PlannedTrial],
-    add_states: AddStates | None = None,
-) -> list[PlannedTrial]:
+def check_states(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator) -> None:
+    """Check that the hidden states of an agent can be kept.
+
+    Raises
+    ------
+    SpanLabError
+        when it has none, or does not answer these trials in batches.
+    """
+    why = ""
+    if not isinstance(agent, BatchAgent) or not agent.hidden_units:
+        why = f"{agent.name} has no hidden states"
+    elif any(planned.varies for planned in plan):
+        why = "the design is adaptive: each trial waits for the answers before"
+    elif any(
+        step.feedback is not None
+        for planned in one_of_each(plan)
+        for step in planned.compile(paradigm, generator).steps
+    ):
+        why = f"{paradigm.name} gives feedback, so each trial has to be run step by step"
+    if why:
+        raise SpanLabError(f"the hidden states cannot be kept: {why}. Leave out --states")
+
+
+def take_batch(agent: BatchAgent, taker: TrialTaker, planned: Sequence[PlannedTrial]) -> list[PlannedTrial]:
     """Take trials together and log them.
 
     Returns
@@ -30,6 +45,7 @@ def run_batch(
     the trials that were left out: feedback depends on the answers, so trials with feedback must be
     taken step by step
     """
+    source, session = taker.source, taker.session
     trials = [(each, source.compile(each)) for each in planned]
     together = [
         (each, trial, source.steps(trial))
@@ -38,13 +54,23 @@ def run_batch(
     ]
     contexts = [source.context(each, trial) for each, trial, _ in together]
     percepts = [[step.percept for step in steps] for _, _, steps in together]
-    for (each, trial, steps), responses in zip(
-        together, answers_of(agent, contexts, percepts, add_states), strict=True
-    ):
-        trial_log = log.start(each, trial)
+    hidden: dict[int, Any] | None = {} if session.info.get("states") else None
+    answers = answers_of(agent, contexts, percepts, hidden)
+    if hidden:
+        from ...agents.network.hidden_states import write_states
+
+        # before the answers: where those are on the disk, the states are
+        write_states(
+            session.folder,
+            [(each.trial, steps) for each, _, steps in together],
+            [hidden[number] for number in range(len(together))],
+            session.name,
+        )
+    for (each, trial, steps), responses in zip(together, answers, strict=True):
+        trial_log = taker.log.start(each, trial)
         for step, response in zip(steps, responses, strict=True):
             trial_log.step(step, step.percept, response)
-        log.finish(trial_log, len(responses))
+        taker.log.finish(trial_log, len(responses))
     return [each for each, trial in trials if any(step.feedback is not None for step in trial.steps)]
 
 
@@ -54,7 +80,7 @@ async def in_batches(
     """Take trials in batches as large as the agent takes them, and those with feedback one by one."""
     for start in range(0, len(pending), agent.batch_size):
         batch = pending[start : start + agent.batch_size]
-        with_feedback = run_batch(agent, taker.source, taker.log, batch)
+        with_feedback = take_batch(agent, taker, batch)
         taker.recorder.commit()
         taker.first_is_over()
         for planned in batch:

@@ -14,7 +14,7 @@ from ...agents.interruptions import Stopped
 from ...core.event_loop import ENDING, catching
 from ...core.json_values import grouped
 from ...paradigms import PlannedTrial
-from ..before_trials import MachinePractice
+from ..practice import MachinePractice
 from ..record.reader import trial_key
 from ..trial_log import Judged
 from .one_by_one import TrialTaker

@@ -15,11 +15,11 @@ from ...paradigms import Percept, PlannedTrial, Step, Trial
 from ...paradigms.design import replacement
 from ...paradigms.identity import digest
 from ..agent_checks import check_episode, for_record
-from ..before_trials import Recalled, UnseenTrials, walk, with_examples
+from ..plan import UnseenTrials, with_examples
 from ..record.reader import SessionState, trial_key
 from ..record.staircase import Staircase
 from ..record.writer import Recorder, TrialJournal
-from ..run_trial import Cues, WindowCues, run_trial
+from ..run_trial import Cues, Recalled, WindowCues, run_trial, walk
 from ..session import Session, brief, write_info
 from ..trial_log import Judged, SessionLog
 

@@ -15,9 +15,11 @@ from ...core.event_loop import ending_as_ctrl_c
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ...paradigms.identity import digest
-from ..beginning import Request, begin, try_out
 from ..key_mapping import check_keys
 from ..people import DRAWN, seeds_taken, session_names
+from ..plan import try_out
+from ..request import Request
+from ..run import begin
 from ..runner import Progress, Runner
 from ..session import Session, complete, reopen, speak_as_recorded, utc_now
 from .groups import NOT_PASSED, REFUSED

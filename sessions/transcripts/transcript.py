@@ -21,9 +21,9 @@ from ...core.json_values import as_object, grouped
 from ...core.registry import as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
-from ..before_trials import UnseenTrials
-from ..conduct import SessionLedger
+from ..plan import UnseenTrials
 from ..record.reader import is_practice, trial_key
+from ..run import SessionLedger
 from ..session import Session, planned_as_begun, same_trials
 
 #: what became of an answer

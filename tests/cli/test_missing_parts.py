@@ -17,7 +17,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Session, begin
-from spanlab.sessions.conduct import Watcher, carry_out, has_finished, remove_unused
+from spanlab.sessions.run import Watcher, carry_out, has_finished, remove_unused
 
 #: takes lines of [missing packages, environment, arguments] and gives for each: exit status,
 #: complaint, what lies in the folder

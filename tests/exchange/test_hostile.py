@@ -93,7 +93,7 @@ def test_hostile_names_run_no_script_in_pages(tmp_path: Path, run: Run, hostile:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are those of Unix")
 @pytest.mark.parametrize(
-    "what", ["csv", "migrate", *(pytest.param(one, marks=pytest.mark.slow) for one in ("bids", "psych101", "import"))]
+    "what", ["csv", *(pytest.param(one, marks=pytest.mark.slow) for one in ("bids", "psych101", "import"))]
 )
 def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) -> None:
     """The largest size of a file stands for the disk."""
@@ -102,9 +102,7 @@ def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) ->
     shutil.copytree(GOLDEN / "vsr-p01-s3", session)
     assert run("export", "bids", session, "set")[0] == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"}
-    arguments = {"import": ("import", "bids", "set", "-o", "back"), "migrate": ("migrate", "data")}.get(
-        what, ("export", what, "data", "out")
-    )
+    arguments = ("import", "bids", "set", "-o", "back") if what == "import" else ("export", what, "data", "out")
     done = spanlab(*arguments, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
     assert "Traceback" not in done.stderr
     assert done.returncode == 1
@@ -133,9 +131,6 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
         for name in FORMATS:
             assert run("export", name, disk, f"out-{name}")[0] == 0
             assert "Read-only file system" in complaint(*run("export", name, disk, disk / f"out-{name}"))
-        assert "Read-only file system" in complaint(*run("migrate", disk))
-        assert run("migrate", disk, "-o", "new")[0] == 0
-        assert read_session(tmp_path / "new" / "vsr-p01-s3")["format_version"] == 3
         assert "Read-only file system" in complaint(*run("import", "bids", "out-bids", "-o", disk / "back"))
         assert "Read-only file system" in complaint(
             *run("replay", "vsr", "--agent", "chance", "--trials", "2", "--data", disk / "data")
@@ -176,8 +171,7 @@ def test_a_name_that_is_taken_in_the_meantime_is_not_overwritten(tmp_path: Path)
 
 @pytest.mark.slow
 def test_several_writers_in_one_data_folder_lose_nothing(tmp_path: Path, run: Run) -> None:
-    """Six programs at once: three take the same session, two import the same data set, one migrates
-    what is there."""
+    """Five programs at once: three take the same session, two import the same data set."""
     for name in ("vsr-p01-s3", "cd-chance-s12"):
         shutil.copytree(GOLDEN / name, tmp_path / "data" / name)
     assert run("export", "bids", GOLDEN / "vsr-ideal-s11", "set")[0] == 0
@@ -185,7 +179,6 @@ def test_several_writers_in_one_data_folder_lose_nothing(tmp_path: Path, run: Ru
     lines = [
         *[replay] * 3,
         *[("import", "bids", "set", "-o", "data")] * 2,
-        ("migrate", "data/vsr-p01-s3", "data/cd-chance-s12"),
     ]
     command = [sys.executable, "-m", "spanlab"]
     environment = {**os.environ, **one_thread()}
@@ -216,7 +209,4 @@ def test_several_writers_in_one_data_folder_lose_nothing(tmp_path: Path, run: Ru
     imported = [folder for folder in folders if folder.name.startswith("vsr-ideal-s11")]
     assert [folder.name for folder in imported] == ["vsr-ideal-s11"], "the second import finds what the first has made"
     assert all(len(read_responses(folder)) == len(read_responses(GOLDEN / "vsr-ideal-s11")) for folder in imported)
-    assert {
-        read_session(folder)["format_version"] for folder in folders if folder.name in ("vsr-p01-s3", "cd-chance-s12")
-    } == {3}
     assert not [path for path in (tmp_path / "data").iterdir() if path.name.startswith(".")]

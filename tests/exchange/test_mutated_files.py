@@ -19,7 +19,6 @@ from spanlab.agents.human.display.file import read_display, write_display
 from spanlab.analysis.data.loading import load
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import FORMATS, Report
-from spanlab.exchange.migration import migrate
 from spanlab.extensions.replication.nback.published_sessions import import_results
 from spanlab.extensions.replication.nback.sets import import_blocks
 from spanlab.extensions.replication.worm.folder import import_worm
@@ -27,10 +26,10 @@ from spanlab.extensions.standards.sharing import Sharing
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.trials_file import TrialsFile, write_trials
 from spanlab.sessions import complete, read_responses, reopen, same_trials
-from spanlab.sessions.chosen_trials import plan_trials
 from spanlab.sessions.evaluations.evaluation_set import EvaluationSet
 from spanlab.sessions.record.reader import write_responses
 from spanlab.sessions.replaying import recorded_agent
+from spanlab.sessions.request import plan_trials
 from spanlab.sessions.studies.status import overview
 from spanlab.sessions.studies.study import load_study
 from spanlab.sessions.transcripts.transcript import Transcript
@@ -70,7 +69,6 @@ def _session(folder: Path, file: Path) -> None:
     for way in ways:
         with suppress(SpanLabError):
             way(session)
-    migrate([session])
 
 
 def _conversation(session: Path) -> None:

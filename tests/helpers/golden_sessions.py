@@ -1,19 +1,19 @@
 """Makes the golden sessions: small sessions of every kind of agent, finished and half-way, as they
 lie on the disk in ``tests/golden/sessions``.
 
-    python tests/helpers/golden_sessions.py FOLDER        makes them in a new folder (Linux with Xvfb; about five minutes)
+    PYTHONPATH=tests/helpers:tests/helpers/data:tests/helpers/lab python tests/helpers/golden_sessions.py FOLDER
 
-Those that are stored were made by the code of commit 192bb81 (with 34eadb3, which touches the
-analysis alone): records knew of no version of streams then. ``made_by.txt`` beside them says so.
-They are never made again: tests hold that whatever comes later reads them, rebuilds their trials,
-scores their answers alike and goes on with them. Beside them lie their response tables as that code
-read them (``tables``), and those of the half-way ones after it had gone on with copies of them
-(``resumed``).
+makes them in a new folder (Linux with Xvfb; about five minutes).
+
+Tests hold that whatever comes later reads those that are stored, rebuilds their trials, scores their
+answers alike and goes on with them; ``made_by.txt`` beside them says which commit made them. Beside
+them lie their response tables (``tables``), and those of the half-way ones after the same code had
+gone on with copies of them (``resumed``).
 
 Sessions are begun by the command line wherever it can; what stops one half-way is Escape and L for
 a person, Ctrl-C or a kill for machines. People's keys and clicks are real ones (XTEST), at the real
 window, by random; nothing of them looks at the screen.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ consent: {en: Do you agree?, de: Sind Sie einverstanden?}
 debrief: {en: It was about memory., de: Es ging um das Gedächtnis.}
 fields: [age]
 """
+HERE = str(Path(__file__).resolve().parent)
 AT_THE_WINDOW = ("--windowed", "--screen-width", "34")
 
 
@@ -103,7 +104,7 @@ class Maker:
             "DISPLAY": display,
             "OMP_NUM_THREADS": "1",
             "OPENAI_BASE_URL": chat,
-            "PYTHONPATH": str(Path(__file__).resolve().parent),
+            "PYTHONPATH": os.pathsep.join(filter(None, (HERE, os.environ.get("PYTHONPATH")))),
         }
         self.environment.pop("OPENAI_API_KEY", None)
 
@@ -161,14 +162,12 @@ def half(
 
     Parameters
     ----------
-    more : ``design``, ``generator``, ``part`` (of a large run: trials in a part), ``batch`` (how
-        many trials are answered at once), ``like``
+    more : ``design``, ``generator``, ``batch`` (how many trials are answered at once), ``like``
     """
     from spanlab.api.options import parse_levels
     from spanlab.paradigms import load_paradigm, plan_session, session_design
     from spanlab.sessions import Request, Runner, begin, same_trials
-    from spanlab.sessions.conduct import make_machine as machine
-    from spanlab.sessions.large_run import parts_for
+    from spanlab.sessions.run import make_machine as machine
 
     os.chdir(folder)
     agent: Any = machine(spec, seed)
@@ -178,10 +177,9 @@ def half(
     if "like" in more:
         other = same_trials(more["like"])
         plan, like = list(other.plan), other.name
-    extra = parts_for(agent, loaded, plan, generator, "--workers", part=more["part"]) if "part" in more else {}
     if "batch" in more:
         agent.batch_size = more["batch"]
-    request = Request(seed=seed, generator=generator, design=design or "human", source=paradigm, like=like, extra=extra)
+    request = Request(seed=seed, generator=generator, design=design or "human", source=paradigm, like=like)
     session = begin(Path("half"), loaded, agent, plan, request)
 
     def stop(done: int, total: int) -> None:
@@ -292,36 +290,16 @@ def machines(maker: Maker) -> None:
     given = next((folder / "trials").iterdir()).name
     maker.spanlab(*replay, "--trials-from", f"trials/{given}", "--agent", "ideal", "--seed", "17", "--trials", "1")
     maker.spanlab("import", "nback-results", "all_trials_verbal.json", "--data", "finished")
+    states = ("--set", "list_length=2", "--trials", "6", "--seed", "27", "--states")
+    maker.spanlab(*replay, "vsr", "--agent", "network:laptop", *states)
     half(folder, "ideal", "vsr", 21, 4, 2, ["list_length=2,3"])
     half(folder, "capacity:2", "cs", 22, 3, 1, ["load=1"])
     half(folder, "chance", "own.yaml", 23, 4, 2)
     half(folder, "network:laptop", "vsr", 24, 4, 2, ["list_length=2,3"], batch=2)
     half(folder, "capacity:3", "vsr", 25, 8, 4, design="span")
     half(folder, "recorded:finished/vsr-p01-s3", "vsr", 3, 3, 2, like="finished/vsr-p01-s3")
-    half(folder, "network:laptop", "smu", 26, 6, 4, ["set_size=2,3"], part=2, generator="published")
+    half(folder, "network:laptop", "smu", 26, 6, 4, ["set_size=2,3"], batch=2, generator="published")
     os.chdir(folder)
-    finished_parts(folder)
-
-
-def finished_parts(folder: Path) -> None:
-    """A large run of few trials, in small parts."""
-    from spanlab.paradigms import load_paradigm, plan_session
-    from spanlab.paradigms.language.schema import SessionDesign
-    from spanlab.sessions import Request, Runner, begin
-    from spanlab.sessions.conduct import make_machine as machine
-    from spanlab.sessions.large_run import parts_for
-
-    agent, loaded = machine("network:laptop", 27), load_paradigm("vsr")
-    plan = plan_session(loaded, 27, SessionDesign(), levels={"list_length": 2}, trials=6)
-    request = Request(
-        seed=27,
-        design="human",
-        source="vsr",
-        extra=parts_for(agent, loaded, plan, "corrected", "--workers", states=True, part=3),
-    )
-    session = begin(Path("finished"), loaded, agent, plan, request)
-    Runner(session, agent).run()
-    print(session.folder, flush=True)
 
 
 def chats(maker: Maker) -> None:

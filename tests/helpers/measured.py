@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -67,35 +66,6 @@ def _table(text: str) -> str:
             [head, *([value for name, value in zip(head, row, strict=True) if name not in measured] for row in rows)],
         )
     )
-
-
-#: a column that came later and that every session in a window has: in those that are stored, no
-#: trial was begun twice
-_NOUGHT_IN_A_WINDOW: tuple[str, ...] = ("trial_cuts",)
-
-
-def without_new_columns(text: str, then: str) -> str:
-    """A response table without the columns that ``then`` did not have; cells stay as they are
-    written.
-
-    All of these must be empty, but for counts of what did not happen: 0 in a window, and empty
-    elsewhere.
-    """
-    cell = r'(?:"(?:[^"]|"")*"|[^,"\n]*)'
-    rows = [
-        [match[0] for match in re.finditer(rf"(?<![^,\n]){cell}(?=[,\n])", f"{line}\n")] for line in text.splitlines()
-    ]
-    head, known = rows[0], set(next(csv.reader(io.StringIO(then))))
-    kept = [number for number, name in enumerate(head) if name.strip('"') in known]
-    names = [name.strip('"') for name in head]
-    for row in rows[1:]:
-        in_window = row[names.index("trial_paused_ms")] != ""
-        wanted = dict.fromkeys(_NOUGHT_IN_A_WINDOW, "0" if in_window else "")
-        new = {names[number]: value for number, value in enumerate(row) if number not in kept}
-        assert {name: value for name, value in new.items() if value != wanted.get(name, "")} == {}, (
-            "a column that was not there then has values"
-        )
-    return "".join(",".join(row[number] for number in kept) + "\n" for row in rows)
 
 
 def file_without_measured(name: str, text: str) -> str:

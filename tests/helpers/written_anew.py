@@ -1,10 +1,12 @@
 """Sessions of every kind of agent, written with the same arguments as those in
 ``tests/golden/record``: what is written must not change by a byte.
 
-    python tests/helpers/written_anew.py FOLDER        writes them in a new folder (Linux with Xvfb)
+    PYTHONPATH=tests/helpers:tests/helpers/data:tests/helpers/lab python tests/helpers/written_anew.py FOLDER
 
-Those that are stored were written by the commit in ``made_by.txt``, before models declared the
-shape of a record. What is measured is passed over, as the models mark it.
+writes them in a new folder (Linux with Xvfb).
+
+Those that are stored were written by the commit in ``made_by.txt``. What is measured is passed over,
+as the models mark it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from golden_sessions import material
+from golden_sessions import HERE, material
 
 STORED = Path(__file__).resolve().parents[1] / "golden" / "record"
 #: what a session consists of; the Parquet table holds what the CSV does, and its bytes depend on
@@ -175,7 +177,7 @@ def main(folder: Path) -> None:
             **os.environ,
             "OMP_NUM_THREADS": "1",
             "OPENAI_BASE_URL": server.endpoint.url,
-            "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+            "PYTHONPATH": os.pathsep.join(filter(None, (HERE, os.environ.get("PYTHONPATH")))),
         }
         for name, arguments in ALL.items():
             words = (

@@ -19,7 +19,6 @@ from spanlab.paradigms import (
     fingerprint,
     load_paradigm,
     plan_session,
-    with_streams,
 )
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.pairing import paired_plan
@@ -101,22 +100,6 @@ def test_noise_comes_from_a_seed_of_its_own(base: str, variant: str, own: str) -
         assert theirs.draws is not None
         assert mine.draws[own] != theirs.draws[own]
         assert {name: mine.draws[name] for name in first.shared} == {name: theirs.draws[name] for name in first.shared}
-
-
-def test_older_sessions_give_the_blocks_that_they_had() -> None:
-    """Of streams of version 1, and of draws that were given; and with the faults of the published
-    generator."""
-    old, variant = with_streams(load_paradigm("nback_verbal"), 1), load_paradigm("nback_verbal_noise")
-    plan = plan_session(old, 3, SessionDesign(), levels={"lures": ["free"]}, trials=3)
-    found = paired_plan(variant, old, plan, "published", 3)
-    for before, after in zip(plan, found.plan, strict=True):
-        theirs = before.compile(old, "published")
-        assert items(after.compile(variant, "published")) == items(theirs)
-        assert items(theirs) != items(before.compile(load_paradigm("nback_verbal"), "published"))
-    back = paired_plan(old, variant, found.plan, "published", 9)
-    assert [items(one.compile(old, "published")) for one in back.plan] == [
-        items(one.compile(old, "published")) for one in plan
-    ]
 
 
 @pytest.mark.parametrize(

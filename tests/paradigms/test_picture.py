@@ -1,5 +1,4 @@
-"""The picture of a trial's timeline: every display is there, in its row, with its question and its
-answer."""
+"""The picture of a trial: every display is there, in its place, with its answer."""
 
 from __future__ import annotations
 
@@ -26,12 +25,9 @@ def trial_of(source: str | Path, levels: dict, seed: int = 1) -> Trial:
     ("name", "levels", "side", "displays"),
     [
         ("vsr", {"list_length": 3}, 335, 6),
-        ("vsr", {"list_length": 9}, 208, 18),
-        ("sfr", {"list_length": 18}, 208, 20),
         ("smu", {"set_size": 8}, 208, 17),
     ],
 )
-@pytest.mark.slow
 def test_every_display_is_in_the_picture(name: str, levels: dict, side: int, displays: int) -> None:
     trial = trial_of(name, levels)
     page = trial_picture(trial, load_paradigm(name))
@@ -40,8 +36,7 @@ def test_every_display_is_in_the_picture(name: str, levels: dict, side: int, dis
     pixels = np.asarray(page)
     shown = [display.stimulus for step in trial.steps for display in step.percept.displays]
     assert len(shown) == displays
-    # a display without a mark on it occurs to the pixel: its middle line lies somewhere below one
-    # of the places where thumbnails begin
+    # a display without a mark on it occurs to the pixel: its middle line lies in one of the columns
     for step in trial.steps:
         if step.percept.ask is None and step.percept.model_step:
             middle = np.asarray(picture(step.percept.displays[0].stimulus.scene(), side))[side // 2, 4:-4]
@@ -66,7 +61,7 @@ def test_the_correct_answer_is_marked() -> None:
     trial = trial_of("vsr", {"list_length": 2})
     page = np.asarray(trial_picture(trial)).astype(int)
     answers = [step.truth.answer for step in trial.steps if step.percept.ask is not None]
-    side, top = 420, 288 + 34
+    side, top = 420, 250 + 40
     for number, answer in enumerate(answers, start=2):
         assert isinstance(answer, int)
         left = 84 + number * (side + 44)
@@ -95,8 +90,8 @@ def test_the_same_trial_gives_the_same_picture_and_another_seed_another() -> Non
     ("draft", "levels"), [("nback", {"n": 2}), ("sts", {}), ("cs", {"storage": "spatial", "distractors": 3})]
 )
 def test_trials_of_any_make_have_a_picture(draft: str, levels: dict) -> None:
-    """Display sequences, feedback, people-only displays, alternating phases, keys without places."""
+    """Display sequences, feedback, people-only displays, keys without places."""
     trial = trial_of(DRAFTS / f"{draft}.yaml", levels)
     page = trial_picture(trial, title="A title")
     assert page.width == 2400
-    assert accent(page) > 1000
+    assert accent(page) > 300

@@ -30,9 +30,9 @@ from spanlab.paradigms import AnswerKeys, Ask, Paradigm, Percept, compile_trial,
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Rating
 from spanlab.sessions import Runner, read_responses, reopen
-from spanlab.sessions.large_run import rehearsed
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.replaying import recorded_agent
+from spanlab.sessions.trial_log import rehearsed
 
 SURE = old_or_new(
     """\

@@ -10,18 +10,18 @@ import venv
 from pathlib import Path
 
 import pytest
-from golden_trials import FILES, SEEDS
+from golden_trials import FILE, SEEDS
 
 TESTS = Path(__file__).resolve().parents[1]
 PROGRAM = TESTS / "helpers" / "golden_trials.py"
 OLD_NUMPY = "2.0.2"
 
 
-Fingerprints = dict[str, dict[str, dict[str, str]]]
+Fingerprints = dict[str, dict[str, str]]
 
 
 def golden() -> Fingerprints:
-    return {streams: json.loads(file.read_text(encoding="utf-8")) for streams, file in FILES.items()}
+    return json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def run(python: Path | str, *arguments: str, **environment: str) -> Fingerprints:
@@ -40,37 +40,26 @@ def test_trials_are_the_golden_ones_whatever_the_hash_seed(hash_seed: str) -> No
 
 def test_trials_of_the_last_seed_are_the_golden_ones() -> None:
     last = {
-        streams: {
-            name: {trial: one for trial, one in trials.items() if f" {SEEDS[-1]} " in trial}
-            for name, trials in found.items()
-        }
-        for streams, found in golden().items()
+        name: {trial: one for trial, one in trials.items() if f" {SEEDS[-1]} " in trial}
+        for name, trials in golden().items()
     }
-    assert all(trials for found in last.values() for trials in found.values())
+    assert all(last.values())
     the_same(run(sys.executable, "--last", PYTHONHASHSEED="4242"), last)
 
 
 def the_same(found: Fingerprints, wanted: Fingerprints) -> None:
-    for streams, expected in wanted.items():
-        assert set(found[streams]) == set(expected)
-        for paradigm in expected:
-            changed = {
-                trial
-                for trial in expected[paradigm]
-                if found[streams][paradigm].get(trial) != expected[paradigm][trial]
-            }
-            assert not changed, (
-                f"{paradigm}: {len(changed)} of {len(expected[paradigm])} trials changed; if that is meant, raise the"
-                " paradigm's version"
-            )
+    assert set(found) == set(wanted)
+    for paradigm, expected in wanted.items():
+        changed = {trial for trial in expected if found[paradigm].get(trial) != expected[trial]}
+        assert not changed, (
+            f"{paradigm}: {len(changed)} of {len(expected)} trials changed; if that is meant, raise the paradigm's"
+            " version"
+        )
 
 
 def test_no_two_golden_trials_are_the_same() -> None:
-    for paradigm in golden()["1"]:
-        trials = [
-            fingerprint for golden_trials in golden().values() for fingerprint in golden_trials[paradigm].values()
-        ]
-        assert len(set(trials)) == len(trials)
+    for trials in golden().values():
+        assert len(set(trials.values())) == len(trials)
 
 
 @pytest.mark.slow

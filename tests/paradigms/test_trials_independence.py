@@ -1,5 +1,4 @@
-"""Trials of different factor levels are independent, whatever the seed; trials of the first streams
-are rebuilt as they were."""
+"""Trials of different factor levels are independent, whatever the seed."""
 
 from __future__ import annotations
 
@@ -9,15 +8,12 @@ import fidelity_independence as independence
 import numpy as np
 import pytest
 
-from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import (
     compile_trial,
     drawn_values,
     list_paradigms,
     load_paradigm,
-    paradigm_from_data,
     plan_dataset,
-    with_streams,
 )
 from spanlab.stimuli.render.fast.batch import network_frames
 
@@ -42,8 +38,9 @@ def test_cells_of_a_design_know_nothing_of_one_another(name: str, cells: list[di
     cells = [{key: level for key, level in cell.items() if key in paradigm.factors} for cell in cells]
     found = independence.pairs(paradigm, 20, cells)
     assert [_told(pair) for pair in found if pair.p < NEVER] == []
-    before = independence.pairs(with_streams(paradigm, 1), 20, cells)
-    assert any(pair.p < NEVER for pair in before), "the measure would see it"
+    shared = [number % 7 for number in range(400)]
+    alike = independence._pair("answer", (cells[0], cells[1]), shared, shared, np.random.RandomState(1))
+    assert alike.p < NEVER, "the measure would see it"
 
 
 @pytest.mark.slow
@@ -79,19 +76,10 @@ def test_data_sets_of_two_features_have_other_answers_and_other_pictures() -> No
 
 def test_no_identifier_names_two_trials() -> None:
     paradigm = load_paradigm("vsr")
-    now, then = (
-        compile_trial(paradigm, {"list_length": 4}, 7),
-        compile_trial(with_streams(paradigm, 1), {"list_length": 4}, 7),
-    )
-    assert now.steps != then.steps
-    assert now.trial_id != then.trial_id
     given = drawn_values(paradigm, {"list_length": 4}, 7)
-    ids = {
-        compile_trial(with_streams(paradigm, streams), {"list_length": 4}, 7, draws=draws).trial_id
-        for streams in (1, 2)
-        for draws in (None, given)
-    }
-    assert len(ids) == 4
+    drawn, copied = (compile_trial(paradigm, {"list_length": 4}, 7, draws=draws) for draws in (None, given))
+    assert drawn.steps == copied.steps
+    assert drawn.trial_id != copied.trial_id
 
 
 def test_a_random_factor_that_is_given_makes_the_trial_in_which_it_was_drawn() -> None:
@@ -100,10 +88,3 @@ def test_a_random_factor_that_is_given_makes_the_trial_in_which_it_was_drawn() -
     for seed in range(20):
         drawn = compile_trial(paradigm, crossed, seed)
         assert compile_trial(paradigm, drawn.levels, seed) == drawn
-
-
-def test_a_version_of_streams_that_there_is_not_is_refused() -> None:
-    paradigm = load_paradigm("vsr")
-    for streams in (0, 3, True):
-        with pytest.raises(SpanLabError, match="random streams have versions 1 to 2 here"):
-            paradigm_from_data(paradigm.data, "vsr", streams)

@@ -301,7 +301,7 @@ def test_damage_in_the_middle_is_said_with_its_line_and_the_advice_holds(run: Ru
     [
         (
             '{"format_version": 99}',
-            "was written by a newer spanlab (format 99, this one reads up to 3): update spanlab",
+            "was written by another spanlab (format 99; this one reads format 1): update spanlab",
         ),
         ("{}", "is not the record of a session"),
         ("[]", "is not the record of a session"),

@@ -139,6 +139,16 @@ class Ruled(Saying):
         return SettingRules(constants=frozenset({"refresh"}))
 
 
+def test_other_settings_are_another_agent(tmp_path: Path) -> None:
+    before = Saying(ninth, settings={"depth": 1})
+    assert settings_hash(Ruled({"depth": 1, "patience": 4})) != settings_hash(before)
+    folder = interrupted(start(tmp_path, load_paradigm("vsr"), before, 5), before)
+    with pytest.raises(SpanLabError, match=r"patience was not set and is 4\): give the settings it began with"):
+        Runner(reopen(folder), Ruled({"depth": 1, "patience": 4}))
+    with pytest.raises(SpanLabError, match="depth was 1 and is 2"):
+        Runner(reopen(folder), Ruled({"depth": 2}))
+
+
 def test_what_nobody_chooses_may_change_and_is_told(tmp_path: Path) -> None:
     before = Ruled({"refresh": 60})
     folder = interrupted(start(tmp_path, load_paradigm("vsr"), before, 5), before)
@@ -270,20 +280,6 @@ def test_a_person_reads_the_sentences_of_then(
     assert locale.sentence("session.thanks", "de").isupper(), "outside the session it is said as it is said now"
 
 
-def test_an_older_record_says_that_it_does_not_keep_sentences(tmp_path: Path) -> None:
-    agent = AtTheWindow(ninth)
-    folder = interrupted(
-        start(tmp_path, load_paradigm("vsr"), agent, 4, levels={"list_length": [2]}, practice=False), agent
-    )
-    info = read_session(folder)
-    del info["sentences"]
-    (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
-    said: list[str] = []
-    Runner(reopen(folder), AtTheWindow(ninth), say=said.append).run()
-    assert "does not contain what was said beside the instructions" in "".join(said)
-    assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == ["of now"]
-
-
 # -- chat models -----------------------------------------------------------------------------------
 
 
@@ -400,29 +396,6 @@ def test_a_chat_model_is_sent_the_words_of_then(
     with monkeypatch.context() as then:
         reworded(then)
         assert resumed() == wanted
-
-
-@pytest.mark.slow
-@pytest.mark.sampled(1)
-def test_an_older_chat_session_takes_its_words_from_its_transcripts(
-    rebuilt: None, halves: tuple[Path, Callable[[], list[Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, resumed = halves
-    info = read_session(folder)
-    if info["agent_settings"]["wording"] == "bare":
-        pytest.skip("nothing is said but the instructions and the stimuli")
-    del info["sentences"]
-    (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
-    shutil.copytree(folder, tmp_path / "copy")
-    wanted = resumed()
-    shutil.rmtree(folder)
-    shutil.copytree(tmp_path / "copy", folder)
-    with monkeypatch.context() as then:
-        reworded(then)
-        assert resumed() == wanted
-    assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == [
-        "of the transcripts"
-    ]
 
 
 @pytest.mark.slow

@@ -1,8 +1,7 @@
 """Golden sessions: what was recorded once is read, rebuilt, scored, replayed and gone on with as it
 was, whatever the code has become since.
 
-They were written by :mod:`golden_sessions`; columns that are younger are passed over, and every
-stored value holds.
+They were written by :mod:`golden_sessions`.
 """
 
 from __future__ import annotations
@@ -31,14 +30,13 @@ from spanlab.paradigms import Trial
 from spanlab.sessions import Session, complete, find_sessions, read_responses, read_session, same_trials
 from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events, response_rows, response_table
-from spanlab.sessions.record.session_files import PARTS
 from spanlab.sessions.trial_log import judge
 
 SESSIONS = [path.relative_to(FOLDER).as_posix() for path in find_sessions([FOLDER])]
 HALF = [name for name in SESSIONS if not complete(FOLDER / name)]
 KINDS = {name: read_session(FOLDER / name)["agent_kind"] for name in SESSIONS}
 PEOPLE = [name for name in HALF if KINDS[name] in ("participant", "simulated")]
-#: one of a study, of a person, adaptive, large, and of trials from elsewhere; replays of the others
+#: one of a study, of a person, adaptive, of a network, and of trials from elsewhere; replays of the others
 #: are slow in all
 OF_ALL_SORTS = {
     "studies/golden/p02/session-1/vsr-p02-s2",
@@ -74,7 +72,7 @@ def test_every_kind_is_there() -> None:
     )
     for names in (HALF, sorted(set(SESSIONS) - set(HALF))):
         infos = [read_session(FOLDER / name) for name in names]
-        for part in ("adaptive", "study", PARTS):
+        for part in ("adaptive", "study"):
             assert any(part in info for info in infos), part
 
 
@@ -95,7 +93,7 @@ def test_it_is_read_as_it_was(name: str) -> None:
     folder, wanted = FOLDER / name, stored("tables", name)
     assert_same(read_table(table_of(folder)), wanted)
     info = read_session(folder)
-    if PARTS in info or not complete(folder):
+    if not complete(folder):
         return
     # from its events; the stored file says the same to a reader of its own
     derived = response_table(response_rows(info, read_events(folder))).to_pandas()
@@ -113,7 +111,7 @@ def compiled(session: Session, start: TrialStart) -> Trial:
     )
 
 
-@pytest.mark.parametrize("name", [name for name in SESSIONS if not (FOLDER / name / "parts").exists()])
+@pytest.mark.parametrize("name", SESSIONS)
 def test_its_trials_are_rebuilt_and_its_answers_scored_anew(name: str) -> None:
     session, judged = same_trials(FOLDER / name), 0
     trials: dict[str, Trial] = {}  # of a chat model, several are under way at once
@@ -145,20 +143,6 @@ def test_its_trials_are_rebuilt_and_its_answers_scored_anew(name: str) -> None:
             assert json.loads(json.dumps(dict(step.truth.record))) == event["record"]
             judged += 1
     assert judged
-
-
-@pytest.mark.parametrize("name", [name for name in SESSIONS if (FOLDER / name / "parts").exists()])
-def test_the_trials_of_a_large_run_are_rebuilt(name: str) -> None:
-    session, table = same_trials(FOLDER / name), read_responses(FOLDER / name)
-    trials = {planned.trial: planned.compile(session.paradigm, session.info["generator"]) for planned in session.plan}
-    assert len(table) >= 3
-    for row in table.to_dict("records"):
-        trial = trials[row["trial"]]
-        step = trial.steps[row["step"] - 1]
-        assert (trial.trial_id, trial.seed) == (row["trial_id"], row["seed"])
-        assert step.percept.ask is not None
-        (score,) = judge(step.percept.ask, step.truth, Response(json.loads(row["answer"]))).scores
-        assert (score["correct_answer"], score["correct"]) == (json.loads(row["correct_answer"]), row["correct"])
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_sessi
 from spanlab.paradigms.practice_levels import chosen_levels, levels_in_use, practice_levels
 from spanlab.paradigms.preview.example import example_levels
 from spanlab.sessions import Request, Runner, Session, begin, read_session, reopen
-from spanlab.sessions.before_trials import result_of
+from spanlab.sessions.practice import result_of
 from spanlab.sessions.studies.visit_files import states
 
 
@@ -96,7 +96,7 @@ def test_practice_is_the_same_when_a_session_goes_on(tmp_path: Path, monkeypatch
     def changed(*_: Any) -> list[dict[str, Any]]:
         raise AssertionError("what practice uses stands in the record")
 
-    monkeypatch.setattr("spanlab.sessions.beginning.practice_levels", changed)
+    monkeypatch.setattr("spanlab.sessions.plan.practice_levels", changed)
     Runner(reopen(left.folder), AtTheWindow(Guessing())).run()
 
     def taken(session: Session) -> dict[str, dict[str, Any]]:

@@ -19,11 +19,11 @@ from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, 
 from spanlab.sessions.record.marking import Holds, InTable, fields_of
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.session_files import event_damage, session_damage
-from spanlab.sessions.record.session_info import CompactPlan, Keys, Parts, PlanEntry, SessionInfo, StaircasePlan
+from spanlab.sessions.record.session_info import Keys, PlanEntry, SessionInfo, StaircasePlan
 from spanlab.sessions.record.writer import Recorder
 
 SOURCES = (SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming)
-MODELS = (*get_args(Event), *SOURCES, StaircasePlan, CompactPlan, Keys, Parts, PlanEntry)
+MODELS = (*get_args(Event), *SOURCES, StaircasePlan, Keys, PlanEntry)
 START: dict[str, Any] = {
     **{
         "event": "trial_start",
@@ -143,7 +143,7 @@ def test_what_does_not_fit_in_session_json_is_said() -> None:
     assert session_damage({**info, "practice_levels": []}) == "'practice_levels' has the wrong form"
     assert session_damage({**info, "plan": {}}) == "'plan' has the wrong form"
     assert session_damage({**info, "plan": [{**info["plan"][0], "seed": None}]}) == "'seed' has the wrong form"
-    assert session_damage({**info, "plan": [3]}) == "keys with values are missing"
+    assert session_damage({**info, "plan": [3]}) == "'plan' has the wrong form"
     assert session_damage({**info, "keys": {"sides": "x"}}) == "'why' is missing"
 
 

@@ -9,8 +9,8 @@ from command_line import Run
 
 from spanlab.agents.oracles import IdealAgent
 from spanlab.sessions import find_sessions, read_session
-from spanlab.sessions.beginning import session_stem
 from spanlab.sessions.people import LOWER_HALF, random_seeds, seed_for, seeds_taken
+from spanlab.sessions.run import session_stem
 
 
 def folders(data: Path, *names: str) -> None:

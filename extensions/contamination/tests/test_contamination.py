@@ -121,7 +121,7 @@ def test_many_models_are_not_accused_one_by_one() -> None:
 
 
 def test_fresh_trials_have_the_levels_of_known_ones_and_none_of_their_lists(tmp_path: Path) -> None:
-    from spanlab.sessions.before_trials import list_of
+    from spanlab.sessions.request import list_of
 
     known = package.replay("nback_verbal", agent="chance", trials=6, levels={"n": [1, 2]}, data=tmp_path)
     fresh = package.replay(agent="chance", like=known.folder, fresh=True, data=tmp_path)

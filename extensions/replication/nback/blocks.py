@@ -120,7 +120,7 @@ class BlockTask:
             values = draw_all(
                 self.paradigm,
                 env,
-                trial_root(self.paradigm.name, self.paradigm.streams, seed, self.levels),
+                trial_root(self.paradigm.name, seed, self.levels),
                 {**draws, ITEMS: items},
             )
         except SpanLabError as error:

@@ -22,10 +22,10 @@ from spanlab.exchange import FORMATS, Report
 from spanlab.paradigms import load_paradigm, resolve_levels
 from spanlab.paradigms.identity import digest, trial_id, trial_seed
 from spanlab.sessions import find_sessions, read_session
-from spanlab.sessions.beginning import begin, session_stem
-from spanlab.sessions.chosen_trials import plan_trials, trials_like
 from spanlab.sessions.people import drawn_seeds, seed_for
 from spanlab.sessions.replaying import recorded_agent
+from spanlab.sessions.request import plan_trials, trials_like
+from spanlab.sessions.run import begin, session_stem
 from spanlab.sessions.runner import Runner
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import load_study
@@ -69,10 +69,7 @@ def known_digests(who: str) -> set[str]:
                 words.add(str(of_trial))
                 for level in LEVELS["list_length"]:
                     levels = resolve_levels(VSR, {"list_length": level}, of_trial)
-                    words |= {
-                        trial_id("vsr", VSR.version, "corrected", levels, of_trial, streams=streams)
-                        for streams in (1, 2)
-                    }
+                    words.add(trial_id("vsr", VSR.version, "corrected", levels, of_trial))
     return words
 
 

@@ -300,7 +300,7 @@ def test_twenty_trials_at_once(server: ScriptedServer) -> None:
 def _journal(folder: Path, attempt: int) -> tuple[Recorder, TrialJournal]:
     lines = read_transcript(folder)
     recorder = Recorder(folder)
-    return recorder, TrialJournal(recorder, "1", attempt, replies_by_trial([], lines).get("1", []))
+    return recorder, TrialJournal(recorder, "1", attempt, replies_by_trial(lines).get("1", []))
 
 
 def test_replies_are_stored_before_they_are_used_and_replayed_instead_of_paid_again(tap: Tap, tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ from spanlab.paradigms import Paradigm, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import begin, read_responses, read_session
-from spanlab.sessions.before_trials import UnseenTrials, list_of
+from spanlab.sessions.plan import UnseenTrials
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.request import list_of
 from spanlab.sessions.transcripts.transcript import Transcript
 
 CD, NBACK, VSR = load_paradigm("cd"), load_paradigm("nback_verbal_feedback"), load_paradigm("vsr")
@@ -273,7 +274,7 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
 
     from spanlab.agents.chat.cost.estimate import counter_for, sent
     from spanlab.agents.chat.messages import Message, Text
-    from spanlab.sessions.conduct import SessionOutlook, estimate_session
+    from spanlab.sessions.run import SessionOutlook, estimate_session
 
     counter = counter_for("m")
     for settings in (

@@ -41,7 +41,7 @@ from spanlab.paradigms import (
 from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.preview.example import example_displays, worked_answers
 from spanlab.paradigms.responses import Choice, Rating
-from spanlab.sessions.practice_feedback import feedback_on
+from spanlab.sessions.practice import feedback_on
 from spanlab.sessions.session import brief
 
 LANGUAGES = ("en", "de")

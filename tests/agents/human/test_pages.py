@@ -38,7 +38,7 @@ from spanlab.paradigms.preview.example import (
     worked_answers,
 )
 from spanlab.sessions import Runner, read_responses
-from spanlab.sessions.before_trials import NotPassedError
+from spanlab.sessions.practice import NotPassedError
 from spanlab.sessions.record.reader import read_events
 from spanlab.stimuli.render.fonts import width, wrap
 from spanlab.stimuli.render.palette import PALETTES, recoloured

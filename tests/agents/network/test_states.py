@@ -1,4 +1,4 @@
-"""Hidden states that are kept beside a large run: those of the network gone through step by step,
+"""Hidden states that are kept beside a session: those of the network gone through step by step,
 one row for each step that it saw."""
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ import worm_networks  # noqa: E402
 from spanlab.agents.network import NetworkAgent  # noqa: E402
 from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.hidden_states import read_states  # noqa: E402
+from spanlab.agents.oracles import Chance  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import is_model_step, load_paradigm, plan_session  # noqa: E402
 from spanlab.paradigms.language.schema import SessionDesign  # noqa: E402
-from spanlab.sessions import Request, Runner, Session, begin, read_responses  # noqa: E402
-from spanlab.sessions.large_run import parts_for  # noqa: E402
+from spanlab.sessions import Request, Runner, Session, begin, read_responses, reopen  # noqa: E402
+from spanlab.sessions.strategies.batches import check_states  # noqa: E402
 from spanlab.stimuli.render.fast.batch import network_frames  # noqa: E402
 
-pytestmark = pytest.mark.slow
 
-
-def taken(data: Path, agent: NetworkAgent, name: str, trials: int, part: int, states: bool = True) -> Session:
+def taken(data: Path, agent: NetworkAgent, name: str, trials: int, states: bool = True) -> Session:
     paradigm = load_paradigm(name)
     plan = plan_session(paradigm, 1, SessionDesign(), trials=trials)
     session = begin(
@@ -34,7 +33,7 @@ def taken(data: Path, agent: NetworkAgent, name: str, trials: int, part: int, st
         paradigm,
         agent,
         plan,
-        Request(seed=1, extra=parts_for(agent, paradigm, plan, "corrected", "--workers", states, part)),
+        Request(seed=1, extra={"states": True} if states else {}),
     )
     Runner(session, agent).run()
     return session
@@ -48,12 +47,14 @@ def alone() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
-    return NetworkAgent(worm_networks.write(tmp_path_factory.mktemp("worm") / "gru.pt", "GRU", 96))
+    network = NetworkAgent(worm_networks.write(tmp_path_factory.mktemp("worm") / "gru.pt", "GRU", 96))
+    network.batch_size = 3
+    return network
 
 
 @pytest.mark.parametrize("name", ["vsr", "cd"])
 def test_they_are_those_of_every_step(name: str, agent: NetworkAgent, tmp_path: Path) -> None:
-    session = taken(tmp_path, agent, name, 7, part=3)
+    session = taken(tmp_path, agent, name, 7)
     chunks = list(read_states(session.folder))
     assert len(chunks) == 3
     assert [sorted(set(chunk.trial.tolist())) for chunk in chunks] == [[1, 2, 3], [4, 5, 6], [7]]
@@ -77,7 +78,7 @@ def test_they_are_those_of_every_step(name: str, agent: NetworkAgent, tmp_path: 
 
 
 def test_questions_are_those_of_the_table(agent: NetworkAgent, tmp_path: Path) -> None:
-    session = taken(tmp_path, agent, "vsr", 7, part=3)
+    session = taken(tmp_path, agent, "vsr", 7)
     table = read_responses(session.folder)
     asked = {
         (int(trial), int(step))
@@ -89,19 +90,51 @@ def test_questions_are_those_of_the_table(agent: NetworkAgent, tmp_path: Path) -
 
 def test_they_change_no_answer(agent: NetworkAgent, tmp_path: Path) -> None:
     with_states, without = (
-        taken(tmp_path / "with", agent, "vsr", 7, part=3),
-        taken(tmp_path / "without", agent, "vsr", 7, part=3, states=False),
+        taken(tmp_path / "with", agent, "vsr", 7),
+        taken(tmp_path / "without", agent, "vsr", 7, states=False),
     )
     assert read_responses(with_states.folder)["answer"].tolist() == read_responses(without.folder)["answer"].tolist()
     with pytest.raises(SpanLabError, match="holds no hidden states; they are kept by: spanlab replay"):
         list(read_states(without.folder))
 
 
-def test_what_is_unfinished_or_damaged(agent: NetworkAgent, tmp_path: Path) -> None:
-    folder = taken(tmp_path, agent, "vsr", 7, part=3).folder
-    (folder / "parts" / "00001.parquet").unlink()  # killed between the two files of a part
-    assert [chunk.trial[0] for chunk in read_states(folder)] == [1, 7]
-    file = folder / "states" / "00002.parquet"
+def test_a_session_that_was_killed_within_a_batch_has_the_states_of_every_trial_once(
+    agent: NetworkAgent, tmp_path: Path
+) -> None:
+    session = taken(tmp_path, agent, "vsr", 7)
+    events = session.folder / "events.jsonl"
+    lines = events.read_text(encoding="utf-8").splitlines(keepends=True)
+    ends = [number for number, line in enumerate(lines, start=1) if '"trial_end"' in line]
+    events.write_text("".join(lines[: ends[4]]), encoding="utf-8")  # five of seven trials are finished
+    for table in session.folder.glob("responses.*"):
+        table.unlink()
+    (session.folder / "states" / "00000007.parquet").unlink()
+    whole = np.concatenate([chunk.hidden for chunk in read_states(taken(tmp_path / "whole", agent, "vsr", 7).folder)])
+    Runner(reopen(session.folder), agent).run()
+    chunks = list(read_states(session.folder))
+    assert [sorted(set(chunk.trial.tolist())) for chunk in chunks] == [[1, 2, 3], [4, 5], [6, 7]]
+    np.testing.assert_allclose(np.concatenate([chunk.hidden for chunk in chunks]), whole, atol=1e-5)
+
+
+def test_a_damaged_file_is_named(agent: NetworkAgent, tmp_path: Path) -> None:
+    folder = taken(tmp_path, agent, "vsr", 7).folder
+    file = folder / "states" / "00000004.parquet"
     file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(SpanLabError, match=r"00002\.parquet is damaged .* made again by: spanlab resume"):
+    with pytest.raises(SpanLabError, match=r"00000004\.parquet is damaged"):
         list(read_states(folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "design", "why"),
+    [
+        ("nback_verbal_feedback", None, "gives feedback, so each trial has to be run step by step"),
+        ("vsr", "span", "the design is adaptive"),
+    ],
+)
+def test_who_cannot_keep_states_is_told_so(name: str, design: str | None, why: str, agent: NetworkAgent) -> None:
+    paradigm = load_paradigm(name)
+    plan = plan_session(paradigm, 1, design, trials=3)
+    with pytest.raises(SpanLabError, match=f"the hidden states cannot be kept: .*{why}"):
+        check_states(agent, paradigm, plan, "corrected")
+    with pytest.raises(SpanLabError, match=r"chance has no hidden states\. Leave out --states"):
+        check_states(Chance(), paradigm, plan, "corrected")

@@ -15,7 +15,6 @@ from spanlab.paradigms import (
     load_paradigm,
     paradigm_from_data,
     resolve_levels,
-    with_streams,
 )
 
 
@@ -63,10 +62,6 @@ def test_random_factors_follow_the_seed_and_the_crossed_levels_unless_given(tmp_
     assert drawn == [compile_trial(paradigm, {"a": 1}, seed).levels["c"] for seed in range(200)]
     assert 25 < sum(one == two for one, two in zip(drawn, other, strict=True)) < 75
     assert min(drawn.count(level) for level in range(4)) > 25
-    first = with_streams(paradigm, 1)
-    assert [compile_trial(first, {"a": 1}, seed).levels for seed in range(9)] == [
-        {**compile_trial(first, {"a": 2}, seed).levels, "a": 1} for seed in range(9)
-    ]
     assert compile_trial(paradigm, {"a": 1, "c": 3}, 0).levels == {"a": 1, "c": 3}
     assert resolve_levels(paradigm, {"a": 1}, 5) == compile_trial(paradigm, {"a": 1}, 5).levels
 

@@ -17,7 +17,7 @@ from spanlab.core.atomic_files import append_line, read_lines
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, plan_practice
 from spanlab.sessions import Runner, Session, read_responses
-from spanlab.sessions.before_trials import NotPassedError
+from spanlab.sessions.practice import NotPassedError
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.battery import Battery, NoConsentError
 from spanlab.sessions.studies.participants import people

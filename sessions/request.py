@@ -1,5 +1,5 @@
-"""The trials of a new session: planned by a design, taken from another session or from a file, or
-paired with another paradigm's trials."""
+"""The request for a session: its trials (planned by a design, taken from another session or from a file, or paired
+with those of another paradigm), and what is asked for besides."""
 
 from __future__ import annotations
 
@@ -9,12 +9,54 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import SpanLabError
-from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels
-from ..paradigms.identity import trial_seed
-from .before_trials import list_of
-from .beginning import Request
+from ..paradigms import (
+    Generator,
+    Paradigm,
+    PlannedTrial,
+    Trial,
+    load_paradigm,
+    plan_session,
+    resolve_levels,
+)
+from ..paradigms.identity import canonical, trial_seed
+from ..stimuli import Stimulus
 from .record.reader import seed_independent
-from .session import same_trials
+from .session import (
+    same_trials,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The request for a new session.
+
+    Parameters
+    ----------
+    seed : of the session
+    generator : corrected or published
+    participant : identifier of the person, empty for machines
+    design : name of the design, for the record
+    language : of the instructions
+    pilot : whether the data are pilot data
+    practice : whether people get practice first
+    levels : levels of some factors that were chosen for this session, as the plan was told:
+        practice and examples keep to them; None = as the plan has them
+    like : the session whose trials these are, when it is so
+    source : the paradigm's name or file, to find it again
+    """
+
+    seed: int = 1
+    generator: Generator = "corrected"
+    participant: str = ""
+    design: str = ""
+    language: str = "en"
+    pilot: bool = False
+    practice: bool = False
+    levels: Mapping[str, Any] | None = None
+    like: str = ""
+    source: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
 
 #: So often another seed is tried for a trial whose list is one of those that it is to differ from.
 _TRIES = 50
@@ -250,7 +292,6 @@ def pair_trials(
         "paradigm": base.name,
         "paradigm_hash": base.hash,
         **source,
-        "streams": base.streams,
         "shared": [*paired.shared],
         "own": [*paired.fresh],
     }
@@ -345,3 +386,17 @@ def choose_trials(
             paradigm, paired_with, seed=seed, levels=levels, trials=trials, design=design, generator=generator
         )
     return plan_trials(paradigm, 1 if seed is None else seed, levels, trials, design, generator or "corrected")
+
+
+def list_of(trial: Trial) -> tuple[str, ...]:
+    """The items of a trial that have to be remembered, in any order: all that is shown before the
+    last questions, or everything if each display asks."""
+    shown = [step for step in trial.steps if step.percept.model_step and step.feedback is None]
+    last = max((number for number, step in enumerate(shown) if step.percept.ask is None), default=len(shown) - 1)
+    return tuple(sorted(_item(step.percept.for_machine.stimulus) for step in shown[: last + 1]))
+
+
+def _item(stimulus: Stimulus) -> str:
+    """Return the identity of a display: its words, or all its parameters if the words do not say
+    everything."""
+    return stimulus.words() if stimulus.said_in_words else canonical([stimulus.name, stimulus.model_dump(mode="json")])

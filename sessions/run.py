@@ -1,43 +1,267 @@
-"""Sessions from the first check of an agent to the last line of the record, for commands and for
-programs.
+"""Running sessions, for commands and for programs: from the first check of an agent and the first line of the record to
+the last.
 
 What a session costs is the agent's to say: it sees the trials before (:class:`SessionOutlook`) and
-the record after (:class:`SessionLedger`).
-"""
+the record after (:class:`SessionLedger`)."""
 
 from __future__ import annotations
 
 import collections.abc
+import itertools
 import math
+import platform
+import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property, partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Rehearsal, WindowAgent
+from ..agents.base import Agent, ConcurrentAgent, Rehearsal, WindowAgent
 from ..agents.interruptions import Abandoned
 from ..core.agent_kinds import NETWORK, SIMULATED, kind_named
-from ..core.atomic_files import only_writer
-from ..core.errors import SpanLabError
+from ..core.atomic_files import first_free_folder, only_writer
+from ..core.errors import SpanLabError, UnwritableError
 from ..core.event_loop import ending_as_ctrl_c
 from ..core.json_values import grouped
+from ..core.locale import texts_for_people
 from ..core.worker_pool import WorkerPool
-from ..paradigms import NetworkView, Paradigm, PlannedTrial, network_tasks
+from ..paradigms import (
+    NetworkView,
+    Paradigm,
+    PlannedTrial,
+    network_tasks,
+    paradigm_from_data,
+    resolve_levels,
+)
 from ..paradigms.compile import one_of_each
 from ..paradigms.identity import canonical
-from .before_trials import apart_for, with_examples
-from .beginning import Request, SessionPlan, begin, practises, try_out
-from .chosen_trials import ChosenTrials
-from .large_run import parts_for
+from ..paradigms.language.own_files import own_hash
+from ..paradigms.library import in_library
+from ..paradigms.practice_levels import practice_levels
+from ..paradigms.responses import ResponseKind
+from .agent_checks import settings_hash, settings_of
+from .plan import SessionPlan, apart_for, check_plan, practises, try_out, with_examples
 from .record.events import Event
-from .record.reader import failed_trials, finished_trials, is_practice, read_events, read_session
-from .record.session_files import PARTS, read_transcript, replies_by_trial
+from .record.reader import FORMAT_VERSION, failed_trials, finished_trials, is_practice, read_events, read_session
+from .record.session_files import read_transcript, replies_by_trial
+from .request import ChosenTrials, Request
 from .runner import Progress, Runner
-from .session import FOLDERS, Session, brief, write_info
+from .session import (
+    FOLDERS,
+    PAGES,
+    QUESTIONS,
+    SENTENCES,
+    Session,
+    brief,
+    copy_files,
+    instructions_for,
+    plan_for_record,
+    reopen,
+    sentences_for_people,
+    utc_now,
+    write_info,
+)
+from .strategies.batches import check_states
+
+_PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
+
+
+def begin(
+    data: Path,
+    paradigm: Paradigm,
+    agent: Agent,
+    plan: Sequence[PlannedTrial],
+    request: Request,
+    now: Callable[[], str] = utc_now,
+    names_in_use: Collection[str] = (),
+) -> Session:
+    """Make the folder of a new session, never one that exists.
+
+    Parameters
+    ----------
+    data : folder for sessions
+    names_in_use : names that the folder must not have, although there is none of that name in
+        ``data``
+
+    Raises
+    ------
+    SpanLabError
+        when the folder cannot be written, or the paradigm has no instructions in the language.
+    """
+    if request.language not in paradigm.instructions:
+        raise SpanLabError(
+            f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}"
+        )
+    if not plan:
+        raise SpanLabError("no trials to run")
+    planned = SessionPlan(paradigm, agent, plan, replace(request, practice=request.practice or practises(agent)))
+    kinds = check_plan(planned)
+    instructions = instructions_for(
+        agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed)
+    )
+    agent.ready()
+    info = {
+        **_agent_entries(agent, paradigm, request),
+        **_paradigm_entries(paradigm, request.source),
+        **_session_entries(planned, instructions, now()),
+        **request.extra,
+        **_levels_entries(planned),
+        **_sentences_of(agent, paradigm, planned.asked, request.generator, request.language),
+        **_score_fields(kinds),
+        **({} if planned.rule is None else {"adaptive": planned.rule}),
+        **({"quiz": paradigm.quiz.to_record()} if paradigm.quiz is not None and agent.kind.at_window else {}),
+        "plan": plan_for_record(plan),
+        "paradigm_data": paradigm.data,
+    }
+
+    def fill(folder: Path, name: str) -> None:
+        copy_files(folder, paradigm)
+        write_info(folder, info | {"session": name})
+
+    stem = session_stem(paradigm.name, request.participant or agent.name, request.seed)
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in range(2, 100_000)))
+    try:
+        folder = first_free_folder(data, (name for name in names if name not in names_in_use), fill)
+    except UnwritableError as error:
+        raise UnwritableError(f"{error}; choose another folder with --data") from None
+    return Session(folder, paradigm, tuple(plan), info | {"session": folder.name})
+
+
+def _agent_entries(agent: Agent, paradigm: Paradigm, request: Request) -> dict[str, Any]:
+    """The entries of ``session.json`` about the agent."""
+    settings = settings_of(agent)
+    return {
+        "format_version": FORMAT_VERSION,
+        "session": "",
+        "participant": request.participant,
+        "agent_kind": agent.kind.name,
+        "agent": agent.name,
+        "oracle": agent.kind.oracle,
+        "agent_settings": settings,
+        "agent_settings_hash": settings_hash(agent),
+        "label": settings.get("label", ""),
+    }
+
+
+def _paradigm_entries(paradigm: Paradigm, source: str) -> dict[str, Any]:
+    """The entries of ``session.json`` about the paradigm."""
+    return {
+        "paradigm": paradigm.name,
+        "paradigm_version": paradigm.version,
+        "paradigm_hash": paradigm.hash,
+        "paradigm_title": paradigm.title,
+        "paradigm_source": source or paradigm.name,
+        **_of_own_file(source),
+        "human": paradigm.source.human,
+    }
+
+
+def _session_entries(plan: SessionPlan, instructions: str, created: str) -> dict[str, Any]:
+    """The entries of ``session.json`` about the session itself.
+
+    Parameters
+    ----------
+    instructions : before the first trial; they may change with the levels of factors
+    """
+    request = plan.request
+    return {
+        "generator": request.generator,
+        "seed": request.seed,
+        "design": request.design,
+        "language": request.language,
+        "instructions": instructions,
+        "pilot": request.pilot,
+        "practice": request.practice,
+        "like": request.like,
+        "created": created,
+        "versions": _versions(),
+    }
+
+
+def _levels_entries(plan: SessionPlan) -> dict[str, Any]:
+    """The entries about the levels of practice and examples, for people and where there is
+    practice: they are the same when the session goes on."""
+    if not plan.agent.kind.at_window and not plan.request.practice:
+        return {}
+    levels = practice_levels(plan.levels) if plan.request.practice else None
+    return {"chosen_levels": plan.levels.chosen, **({"practice_levels": levels} if levels else {})}
+
+
+def _score_fields(kinds: Collection[ResponseKind]) -> dict[str, Any]:
+    """The entry about the values that some kinds of questions add to their scores."""
+    declared = {name: asdict(score) for kind in kinds for name, score in kind.score_fields.items()}
+    return {"score_fields": declared} if declared else {}
+
+
+def _sentences_of(
+    agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, language: str
+) -> dict[str, Any]:
+    """The sentences that an agent reads besides the paradigm's instructions, for the record: pages
+    and legends of people, legends and questions of chat models.
+
+    Returns
+    -------
+    nothing for agents that do not read
+    """
+    if agent.kind.at_window:
+        return sentences_for_people(language)
+    if not agent.kind.reads:
+        return {}
+    kinds: dict[ResponseKind, None] = {}
+    for planned in plan:
+        kinds |= dict.fromkeys(
+            step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None
+        )
+    return {
+        SENTENCES: {
+            QUESTIONS: dict(agent.sentences(kinds)),
+            # a machine that practises is told what people read on the pages around practice
+            **({PAGES: texts_for_people(language)} if practises(agent) else {}),
+        }
+    }
+
+
+def _of_own_file(source: str) -> dict[str, str]:
+    """Return the record of a user's own paradigm file: a hash of the user's text, whatever library
+    paradigm it extends."""
+    if not source or in_library(source):
+        return {}
+    try:
+        return {"paradigm_own_hash": own_hash(source)}
+    except SpanLabError:
+        return {}  # the file has gone since it was read
+
+
+def session_stem(paradigm: str, who: str, seed: int | None) -> str:
+    """The beginning of a session's name; without the seed where it is not known."""
+    return f"{paradigm}-{_slug(who)}" + ("" if seed is None else f"-s{seed}")
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60] or "agent"
+
+
+def _versions() -> dict[str, str]:
+    return {**_installed()}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """The versions of Python, system and packages; reading them takes longer than anything else at
+    the beginning of a session."""
+    versions = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
+    for package in ("spanlab", *_PACKAGES):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions
+
 
 #: an estimate looks at so many kinds of trials at most, evenly taken from all
 _MOST_KINDS = 60
@@ -161,7 +385,7 @@ class SessionLedger:
     @property
     def replies(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """The lines that keep a reply, by trial."""
-        return replies_by_trial(self.events, self.lines)
+        return replies_by_trial(self.lines)
 
     @property
     def failed(self) -> Mapping[str, str]:
@@ -205,7 +429,10 @@ def say_on_stderr(sentence: str) -> None:
 
 #: what is recorded although nobody has seen, been asked or paid for anything
 _OF_THE_START = frozenset({"session_start", "interrupted"})
+
+
 _FILES = frozenset({"session.json", "events.jsonl", ".lock", *FOLDERS})
+
 
 #: opens a progress bar of a session: its title, and what gives a line on the agent's state (None
 #: where it has none)
@@ -282,26 +509,11 @@ def network_views(trials: ChosenTrials | Session) -> list[NetworkView]:
     return [view for view in views if view is not None]
 
 
-def check_shared_out(session: Session, shared_out: bool) -> None:
-    """Check that the work of a resumed session can be distributed, if that was requested.
-
-    Raises
-    ------
-    SpanLabError
-        when it is not a large one.
-    """
-    if shared_out and PARTS not in session.info:
-        raise SpanLabError(
-            f"{session.folder} is not a large session, so it cannot be distributed: leave out --workers and --scheduler"
-        )
-
-
 def prepare(
     agent: Agent,
     chosen: ChosenTrials,
     request: Request,
     say: Callable[[str], None],
-    shared_out: str = "",
     states: bool = False,
 ) -> Request:
     """Check that an agent can take the trials, and collect what its record says besides the
@@ -309,30 +521,27 @@ def prepare(
 
     Parameters
     ----------
-    shared_out : the option by which the work is to be shared out, if it is
     states : whether hidden states are kept
 
     Raises
     ------
     SpanLabError
-        when the agent cannot take the trials, or the work cannot be shared out.
+        when the agent cannot take the trials, or has no hidden states to keep.
     """
     try_out(chosen.paradigm, agent, chosen.plan, request)
-    may_be_large = isinstance(agent, BatchAgent) or bool(shared_out) or states
-    large = (
-        parts_for(agent, chosen.paradigm, chosen.plan, request.generator, shared_out, states) if may_be_large else {}
-    )
+    if states:
+        check_states(agent, chosen.paradigm, chosen.plan, request.generator)
     outlook = SessionOutlook(agent, chosen.paradigm, chosen.plan, request)
     agent.check_session(outlook)
     estimate = estimate_session(agent, outlook, say)
-    return replace(request, extra={**request.extra, **agent.recorded_options(), **estimate, **large})
+    kept = {"states": True} if states else {}
+    return replace(request, extra={**request.extra, **agent.recorded_options(), **estimate, **kept})
 
 
 def carry_out(
     session: Session,
     agent: Agent,
     watcher: Watcher,
-    pool: WorkerPool | None = None,
     fresh: bool = True,
     retry_failed: bool = False,
     given: bool = False,
@@ -361,7 +570,7 @@ def carry_out(
         else f"with: spanlab resume {session.folder}"
     )
     try:
-        runner = Runner(session, agent, say=watcher.say, pool=pool, retry_failed=retry_failed)
+        runner = Runner(session, agent, say=watcher.say, retry_failed=retry_failed)
         at_window = isinstance(agent, WindowAgent)
         with (
             ending_as_ctrl_c() if at_window else nullcontext(),
@@ -385,21 +594,19 @@ def carry_out(
     return runner.span
 
 
+#: a session that is going to begin: its trials, who takes them, and the request
+Prepared = tuple[ChosenTrials, Agent, Request]
+
+
 def replay_sessions(
-    data: Path,
-    chosen: ChosenTrials,
-    agents: Sequence[Agent],
-    requests: Sequence[Request],
-    watcher: Watcher,
-    pool: WorkerPool | None,
-    given: bool = False,
+    data: Path, sessions: Sequence[Prepared], watcher: Watcher, given: bool = False
 ) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
-    """Run a session with each agent in turn, with the same trials.
+    """Run sessions one after the other.
 
     Parameters
     ----------
-    requests : of the agents, from :func:`prepare`: all of them before the first session begins, so
-        that a slip in the last shows at once
+    sessions : prepared (:func:`prepare`), all of them before the first begins, so that a slip in the
+        last shows at once
     given : whether the agents were made in Python, so that no command can make them again
 
     Returns
@@ -411,9 +618,43 @@ def replay_sessions(
     SpanLabError
         when something has stopped a session.
     """
-    for agent, request in zip(agents, requests, strict=True):
+    for chosen, agent, request in sessions:
         session = begin(data, chosen.paradigm, agent, chosen.plan, request)
-        yield session, carry_out(session, agent, watcher, pool, given=given)
+        yield session, carry_out(session, agent, watcher, given=given)
+
+
+def spread_sessions(
+    data: Path, sessions: Sequence[Prepared], pool: WorkerPool
+) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
+    """Run sessions of networks and simulated observers in the processes of a pool, as
+    :func:`replay_sessions` does in this one.
+
+    Parameters
+    ----------
+    data : folder for sessions, which every worker reaches under the same path
+
+    Raises
+    ------
+    SpanLabError
+        for agents that ask a server, and when something has stopped a session.
+    """
+    if asking := next((agent.name for _, agent, _ in sessions if isinstance(agent, ConcurrentAgent)), ""):
+        raise SpanLabError(
+            f"{asking} has many requests under way at once in one process: leave out --workers and --scheduler"
+        )
+    # A paradigm cannot be sent; its content can.
+    jobs = [
+        (chosen.paradigm.data, chosen.paradigm.name, chosen.plan, agent, request) for chosen, agent, request in sessions
+    ]
+    for _, (folder, span) in pool.each(_taken, partial(Path, data.resolve()), jobs):
+        yield reopen(folder), span
+
+
+def _taken(data: Path, job: tuple[Any, ...]) -> tuple[Path, Mapping[str, Any] | None]:
+    """One session, by a worker."""
+    content, name, plan, agent, request = job
+    session = begin(data, paradigm_from_data(content, name), agent, plan, request)
+    return session.folder, carry_out(session, agent, Watcher(lambda sentence: None))
 
 
 def agent_again(

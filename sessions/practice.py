@@ -1,0 +1,381 @@
+"""Practice: its rounds until the criterion is reached, of people and of machines, and what is said after each trial."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from ..agents.base import ConcurrentAgent
+from ..core.errors import SpanLabError
+from ..core.locale import sentence
+from ..paradigms import (
+    AnswerKeys,
+    Paradigm,
+    PlannedTrial,
+    ResponseKind,
+    Step,
+)
+from ..paradigms.compile import DEFAULT_INTERVAL_MS
+from ..paradigms.preview.example import ExampleDisplay, OwnMark, WorkedQuestion
+from ..stimuli import Stimulus
+from ..stimuli.kinds.plain import Blank
+from .plan import UnseenTrials
+from .record.events import Event
+from .record.reader import is_practice, trial_key
+from .replaying import TakenTrial
+from .session import Session
+from .trial_log import Judged
+
+#: of one answer: its items
+Scores = Sequence[Mapping[str, Any]]
+
+
+#: takes one trial, after an interval of so many ms, and gives what was answered
+Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
+
+
+#: So many answers of a practice trial are told one by one.
+_FEW = 12
+
+
+class NotPassedError(SpanLabError):
+    """The practice criterion was not reached, the paradigm stops the session in this case, and the
+    assistant did not decide otherwise."""
+
+
+def result_of(judged: Sequence[Scores], language: str) -> str:
+    """The sentence after a practice trial: how many answers were right (and which, if they are
+    few), and how far off answers on a continuous scale were.
+
+    It never says what the answers should have been.
+    """
+    items = items_of([score for scores in judged for score in scores])
+    total = (
+        sentence("session.right", language)
+        if all(items)
+        else sentence("session.some", language, right=sum(items), all=len(items))
+    )
+    errors = [error for scores in judged for score in scores if (error := score.get("error")) is not None]
+    if errors:
+        off = ", ".join(f"{abs(error):g}°" for error in errors)
+        return f"{total}\n\n{sentence('session.off', language, off=off)}"
+    judged = [scores for scores in judged if scores[0]["correct"] is not None]
+    single = [scores[0]["correct"] for scores in judged if len(scores) == 1]
+    if all(items) or len(single) != len(judged) or not 2 <= len(judged) <= _FEW:
+        return total
+    each = [
+        sentence(f"session.answer_{'right' if right else 'wrong'}", language, n=number)
+        for number, right in enumerate(single, start=1)
+    ]
+    return f"{total}\n\n{' · '.join(each)}"
+
+
+def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Return the presented items that were right; intrusions are not items."""
+    return [score["correct"] for score in scores if score["correct_answer"] is not None]
+
+
+class PracticeHost(Protocol):
+    """The host who leads a participant or a machine through practice."""
+
+    def announce(self, round_: int, feedback: bool) -> None:
+        """Say that a round begins."""
+        ...
+
+    def welcome(self, planned: PlannedTrial) -> None:
+        """Give the instructions of a trial where they have changed."""
+        ...
+
+    def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
+        """Say how a trial went, by the scores of each of its answers."""
+        ...
+
+    def decide(self, right: int, asked: int, rounds: int) -> str:
+        """Decide what follows for somebody who has not passed: ``again`` or ``go_on``."""
+        ...
+
+    def note(self, event: Event) -> None:
+        """Write an event to the record."""
+        ...
+
+
+async def practise(
+    session: Session,
+    host: PracticeHost,
+    take: Take,
+    earlier: Mapping[str, Sequence[Mapping[str, Any]]],
+    decided: Sequence[str] = (),
+    planned_as: Callable[[PlannedTrial], PlannedTrial] = lambda planned: planned,
+) -> None:
+    """Run rounds of practice until the criterion is reached or the rounds are used up.
+
+    Trials that an earlier part of the session finished (``earlier``: their scores) are not taken
+    again, and count towards the criterion; what was ``decided`` in it holds: every ``again`` is a
+    further round, and after ``go_on`` nobody asks.
+
+    Parameters
+    ----------
+    planned_as : the trial that takes the place of a planned one
+    """
+    practice = session.paradigm.practice
+    if practice is None:
+        return
+    most, rounds, passed, result = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
+    while not (passed and rounds):
+        if rounds == most:
+            if practice.otherwise == "go_on" or "go_on" in decided:
+                return
+            if host.decide(*result) == "go_on":
+                return
+            most += 1
+        rounds += 1
+        right = asked = 0
+        taken = False
+        for trial in map(planned_as, session.practice_round(rounds)):
+            scored = earlier.get(trial_key(True, trial.trial))
+            if scored is None:
+                if not taken:
+                    host.announce(rounds, practice.feedback)
+                taken = True
+                host.welcome(trial)
+                judged = [answer.scores for answer in await take(trial, DEFAULT_INTERVAL_MS)]
+                scored = [score for scores in judged for score in scores]
+                if practice.feedback:
+                    host.result(trial, judged)
+            right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
+        passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
+        result = (right, asked, rounds)
+        if taken and (passed or rounds >= most):
+            host.note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
+
+
+class MachinePractice:
+    """Leads a machine through practice.
+
+    Parameters
+    ----------
+    over : whether an earlier part of the session has noted that practice is over
+    note : writes an event to the record
+    """
+
+    def __init__(self, session: Session, agent: ConcurrentAgent, over: bool, note: Callable[[Event], None]) -> None:
+        self._agent, self._over, self._write = agent, over, note
+        self._paradigm, self._language = session.paradigm, str(session.info["language"])
+
+    async def lead(
+        self, session: Session, take: Callable[[PlannedTrial], Awaitable[Sequence[Judged]]], apart: UnseenTrials
+    ) -> None:
+        """Practice from its first trial to the sentence that the trials begin."""
+
+        async def taken(planned: PlannedTrial, interval_ms: float) -> list[Any]:
+            return list(await take(planned))
+
+        await practise(session, self, taken, {}, planned_as=apart.practice)
+        self._agent.tell(sentence("session.main_body", self._language))
+
+    def announce(self, round_: int, feedback: bool) -> None:
+        """Say that a round begins."""
+        first = "session.practice_body" if feedback else "session.practice_silent"
+        self._agent.tell(sentence("session.again_body" if round_ > 1 else first, self._language))
+
+    def welcome(self, planned: PlannedTrial) -> None:
+        """Do nothing: machines get the instructions within the trial."""
+
+    def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
+        """Say how a trial went."""
+        self._agent.tell(result_of(judged, self._language))
+
+    def decide(self, right: int, asked: int, rounds: int) -> str:
+        """Stop: nobody is there to let a machine go on after failed practice.
+
+        Raises
+        ------
+        NotPassedError
+            always.
+        """
+        raise NotPassedError(
+            f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one;"
+            f" {self._paradigm.name} stops the session then (practice: otherwise: stop), and for a machine there is no"
+            " assistant who lets it go on: take it without practice, or with a paradigm of your own that says"
+            " otherwise: go_on"
+        )
+
+    def note(self, event: Event) -> None:
+        """Record once that practice is over."""
+        if not self._over:
+            self._write(event)
+            self._over = True
+
+
+#: a question, and the scores of what was answered
+Answered = tuple[Step, Scores]
+
+
+def feedback_on(
+    steps: Sequence[Step], judged: Sequence[Scores], language: str, keys: AnswerKeys
+) -> tuple[str, list[ExampleDisplay]]:
+    """Return the sentences on a finished practice trial, and pictures of what was marked.
+
+    Parameters
+    ----------
+    steps : of the trial
+    judged : the scores of each of its answers
+    keys : those of the session
+    """
+    answered = list(zip([step for step in steps if step.percept.ask is not None], judged, strict=False))
+    decisions = [one for one in answered if _decides(one[0])]
+    stored = (
+        [one for one in answered if not _decides(one[0])] if decisions and len(decisions) < len(answered) else answered
+    )
+    total = result_of([scores for _, scores in stored], language)
+    if stored is not answered:
+        right = items_of([score for _, scores in stored for score in scores])
+        apart = items_of([score for _, scores in decisions for score in scores])
+        total = "\n\n".join(
+            (
+                sentence("session.remembered", language, right=sum(right), all=len(right)),
+                sentence("session.decided", language, right=sum(apart), all=len(apart)),
+            )
+        )
+    dials = [
+        one for one in stored if one[0].percept.ask is not None and one[0].percept.ask.kind.surface().dial is not None
+    ]
+    told: list[str] = [_distances([scores for _, scores in dials], language) if len(dials) == len(stored) else total]
+    pictures: list[ExampleDisplay] = []
+    for step, scores in stored:
+        assert step.percept.ask is not None
+        kind = step.percept.ask.kind.with_keys(keys)
+        ordered = kind.surface().ordered
+        if ordered is not None and not ordered.joined:
+            words, displays = _in_order(step, kind, scores, language)
+            told.append(words)
+            pictures += displays
+        else:
+            pictures += _marked(step, kind, scores)
+    return "\n\n".join(filter(None, told)), pictures
+
+
+def _decides(step: Step) -> bool:
+    """Return whether a question needs no memory, as those between the items of complex spans."""
+    return step.truth.record.get("set_size") == 0
+
+
+def _in_order(step: Step, kind: ResponseKind, scores: Scores, language: str) -> tuple[str, list[ExampleDisplay]]:
+    """Each item as it was given; places are drawn on their board, beside the right order."""
+    ordered = kind.surface().ordered
+    assert ordered is not None
+    if all(score["correct"] for score in scores):
+        return "", []
+    if ordered.labels:
+        return sentence(
+            "session.own_order", language, items=" · ".join(_item(kind, score, language) for score in scores)
+        ), []
+    right = {
+        score["correct_answer"]: number
+        for number, score in enumerate(scores, start=1)
+        if score["correct_answer"] is not None
+    }
+    marks: list[OwnMark] = []
+    lines: list[str] = []
+    for number, score in enumerate(scores, start=1):
+        given = score["answer"]
+        if given is None:
+            continue
+        verdict: Literal["right", "wrong", "elsewhere"] = (
+            "right" if score["correct"] else "elsewhere" if given in right else "wrong"
+        )
+        marks.append(OwnMark(given, verdict, number))
+        lines.append(sentence(f"session.place_{verdict}", language, n=number, right=right.get(given, "")))
+    board = _board(step)
+    displays = [ExampleDisplay(board, kind, marks=tuple(marks))] if marks else []
+    if step.truth.answer is not None:
+        displays.append(ExampleDisplay(board, kind, questions=(WorkedQuestion(kind, step.truth.answer),)))
+    return " · ".join(lines), displays
+
+
+def _item(kind: ResponseKind, score: Mapping[str, Any], language: str) -> str:
+    given, right = score["answer"], score["correct_answer"]
+    shown = sentence("session.nothing", language) if given is None else kind.label(given)
+    if score["correct"]:
+        return sentence("session.item_right", language, item=shown)
+    if right is None:
+        return sentence("session.item_extra", language, item=shown)
+    return sentence("session.item_wrong", language, item=shown, right=kind.label(right))
+
+
+def _marked(step: Step, kind: ResponseKind, scores: Scores) -> list[ExampleDisplay]:
+    """Marks without an order: which of several were right, and what was missed; or the one on a
+    dial, beside the right one."""
+    surface, answer = kind.surface(), step.truth.answer
+    if surface.dial is not None and answer is not None:
+        marks = tuple(
+            OwnMark(score["answer"], "right" if score["correct"] else "wrong")
+            for score in scores
+            if score["answer"] is not None
+        )
+        right = ExampleDisplay(_board(step), kind, questions=(WorkedQuestion(kind, answer),))
+        return [*([ExampleDisplay(_board(step), kind, marks=marks)] if marks else []), right]
+    if not surface.several or surface.ordered is not None:
+        return []
+    marks = tuple(_own(score) for score in scores)
+    return [ExampleDisplay(_board(step), kind, marks=marks)] if marks else []
+
+
+def _own(score: Mapping[str, Any]) -> OwnMark:
+    """Return a mark without an order, or the place that should have been marked."""
+    if score["answer"] is None:
+        return OwnMark(score["correct_answer"], "missed")
+    return OwnMark(score["answer"], "right" if score["correct"] else "wrong")
+
+
+def _distances(judged: Sequence[Scores], language: str) -> str:
+    """Say how far each answer on a dial was from the right one: nothing is called right that may be
+    off by as much as the paradigm tolerates."""
+    if len(judged) == 1:
+        return _distance(judged[0], language)
+    return " · ".join(_distance(scores, language, number) for number, scores in enumerate(judged, start=1))
+
+
+def _distance(scores: Scores, language: str, number: int | None = None) -> str:
+    error, of_several = scores[0]["error"], "" if number is None else "_number"
+    if error is None:
+        return (
+            sentence("session.answer_wrong", language, n=number)
+            if number is not None
+            else result_of([scores], language)
+        )
+    n = "" if number is None else number
+    if error == 0:
+        return sentence(f"session.own_exact{of_several}", language, n=n)
+    return sentence(f"session.own_off{of_several}", language, off=f"{abs(error):g}°", n=n)
+
+
+def _board(step: Step) -> Stimulus:
+    """Return what lay under the answer: the last display of the question."""
+    return step.percept.displays[-1].stimulus if step.percept.displays else Blank.model_validate({})
+
+
+def said_after(paradigm: Paradigm, trial: TakenTrial | None, following: TakenTrial | None, language: str) -> list[str]:
+    """The sentences after a trial that is read from a record: the result of a practice trial, that
+    a further round follows, and that the main part begins.
+
+    Parameters
+    ----------
+    trial : None before the first one, when practice may begin
+    following : the next trial; None after the last one
+    """
+    practice = paradigm.practice
+    feedback = practice is not None and practice.feedback
+    sentences: list[str] = []
+    if trial is not None and is_practice(trial.key) and feedback:
+        sentences.append(result_of([line["scores"] for line in trial.questions], language))
+    if following is None:
+        return sentences
+    if is_practice(following.key):
+        if trial is None:
+            sentences.append(sentence("session.practice_body" if feedback else "session.practice_silent", language))
+        elif trial.start["block"] != following.start["block"]:  # blocks of practice are its rounds
+            sentences.append(sentence("session.again_body", language))
+    elif trial is not None and is_practice(trial.key):
+        sentences.append(sentence("session.main_body", language))
+    return sentences
