@@ -221,7 +221,6 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
         ({"trials": 0}, "a session has at least one trial; found 0"),
         ({"trials": 2.5}, "the number of trials is a whole number, 1 or more; found 2.5"),
         ({"seed": -1}, "seed"),
-        ({"workers": 2}, "workers is for large runs of networks"),
         ({"generator": "odd"}, "the generator is corrected or published; found 'odd'"),
         ({"agent": "chat:any", "care": {"max_csot": 1}}, "care: unknown key 'max_csot'"),
         ({"agent": "chat:any", "care": {"concurrency": 0}}, "care > concurrency: "),
@@ -245,7 +244,6 @@ def test_nothing_that_is_given_is_passed_over(options: dict[str, Any], told: str
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"workers": 2}, "is not a large session, so it cannot be distributed: leave out workers and scheduler"),
         ({"care": {"max_cost": 1}}, "care is for chat agents, and chance is not one; leave it out"),
     ],
 )

@@ -19,7 +19,7 @@ from spanlab.api.studies import lines_to_go_on
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError, UnwritableError
 from spanlab.sessions import COLUMNS
-from spanlab.sessions import beginning as beginning_module
+from spanlab.sessions import run as running as beginning_module
 from spanlab.sessions.record.reader import find_sessions, read_responses, read_session
 from spanlab.sessions.studies import visit as visit_module
 from spanlab.sessions.studies.battery import Battery
