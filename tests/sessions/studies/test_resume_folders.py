@@ -19,7 +19,7 @@ from spanlab.api.studies import lines_to_go_on
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError, UnwritableError
 from spanlab.sessions import COLUMNS
-from spanlab.sessions import run as running as beginning_module
+from spanlab.sessions import run as run_module
 from spanlab.sessions.record.reader import find_sessions, read_responses, read_session
 from spanlab.sessions.studies import visit as visit_module
 from spanlab.sessions.studies.battery import Battery
@@ -291,7 +291,7 @@ def no_room(path: Path, *_: object) -> None:
 
 
 def test_a_full_disk_leaves_no_folder_of_a_session(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beginning_module, "write_info", no_room)
+    monkeypatch.setattr(run_module, "write_info", no_room)
     said = complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1"))
     assert (
         said
@@ -314,13 +314,13 @@ def test_a_full_disk_leaves_no_folder_of_a_session_of_a_study(
 def test_nobody_sees_a_session_folder_without_its_first_file(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, seen = beginning_module.write_info, list[list[str]]()
+    write, seen = run_module.write_info, list[list[str]]()
 
     def look(folder: Path, info: object) -> None:
         write(folder, info)  # type: ignore[arg-type]
         seen.append([path.name for path in (tmp_path / "data").glob("[!.]*")])
 
-    monkeypatch.setattr(beginning_module, "write_info", look)
+    monkeypatch.setattr(run_module, "write_info", look)
     for _ in range(2):
         assert run("replay", "vsr", "--agent", "ideal", "--trials", "1")[0] == 0
     assert seen == [[], ["vsr-ideal-s1"]]
