@@ -532,11 +532,6 @@ class Agent(ABC):
         nothing."""
         return None
 
-    def under_way(self) -> str:
-        """Return what still goes on elsewhere when the session has stopped, in a sentence; empty
-        when nothing does."""
-        return ""
-
     # -- at its end --------------------------------------------------------------------------------
 
     def failure(self) -> str:
@@ -676,7 +671,6 @@ class ConcurrentAgent(Agent):
     #: other, and those of an earlier part are gone through again
     remembers: bool = False
     examples: int = 0  #: how many worked examples it is shown before a trial
-    stopping: str = "finishing what is under way"  #: what it does once it was told to stop
 
     def tell(self, sentence: str) -> None:
         """Tell it something around practice, which it hears before its next trial: what a person
@@ -693,9 +687,6 @@ class ConcurrentAgent(Agent):
     def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
         """Know, before the session begins or goes on, the folder of its record, and who hears what
         happens meanwhile."""
-
-    def all_begun(self) -> None:
-        """Every trial that is to come has begun, and no other begins."""
 
     def status_line(self) -> str:
         """Return the progress in a few words, for the line that shows progress."""

@@ -1,24 +1,20 @@
-"""``spanlab replay``, ``spanlab resume`` and ``spanlab batch``: sessions with machines, sessions
-that go on, and their batches. Part of the command line."""
+"""``spanlab replay`` and ``spanlab resume``: sessions with machines, and sessions that go on. Part of
+the command line."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
-from ..core.event_loop import run_to_end
 from ..core.worker_pool import open_pool
 from .options import (
-    BatchOption,
     CacheOption,
     CareOption,
     ConcurrencyOption,
@@ -28,7 +24,6 @@ from .options import (
     GeneratorOption,
     MaxCostOption,
     MaxTokensOption,
-    NoWaitOption,
     PairedOption,
     PriceOption,
     SchedulerOption,
@@ -36,7 +31,6 @@ from .options import (
     TrialsOption,
     TriggersOption,
     WorkersOption,
-    batch_given,
     care_given,
     parse_generator,
     parse_levels,
@@ -47,9 +41,6 @@ from .options import (
 )
 from .people import DATA, given
 from .studies import WayOn, decide, lines_to_go_on, recorded_by, run_study, ways_on
-
-if TYPE_CHECKING:
-    from ..agents.chat.agent import ChatAgent
 
 #: parameters of the commands, with the option of agents that they belong to
 _OPTIONS_OF_AGENTS = {
@@ -64,20 +55,9 @@ _OPTIONS_OF_AGENTS = {
             "care",
             "fail_on_error",
             "retry_failed",
-            "batch_",
-            "no_wait",
         ),
         "care",
     ),
-}
-
-_STATES = {
-    "prepared": "not submitted",
-    "submitting": "unknown",
-    "submitted": "submitted",
-    "ended": "fetched",
-    "dropped": "not submitted",
-    "given_up": "given up",
 }
 
 
@@ -142,8 +122,6 @@ def replay(
     cache: CacheOption = None,
     fail_on_error: FailOnErrorOption = None,
     care: CareOption = None,
-    batch_: BatchOption = None,
-    no_wait: NoWaitOption = False,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     states: Annotated[bool, typer.Option("--states", help="keep the hidden states of networks, too")] = False,
     workers: WorkersOption = None,
@@ -201,8 +179,7 @@ def replay(
         paired_with=paired_with,
         fresh=fresh,
     )
-    together = batch_given(batch_, no_wait)
-    limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, batch=together)
+    limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care)
     settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
     watcher = terminal()
     # All of them before the first begins: a slip in the last name shows at once, and what all of
@@ -284,8 +261,6 @@ def resume(
     cache: CacheOption = None,
     fail_on_error: FailOnErrorOption = None,
     care: CareOption = None,
-    batch_: BatchOption = None,
-    no_wait: NoWaitOption = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")
     ] = False,
@@ -319,9 +294,7 @@ def resume(
         raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
     spec, before = opened.info["agent"], opened.info.get("care")
     _refuse_options(context, [spec])
-    limits = care_given(
-        concurrency, max_cost, max_tokens, cache, fail_on_error, care, before, batch_given(batch_, no_wait, before)
-    )
+    limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, before)
     watcher = terminal()
     if agent is not None and agent != spec:
         raise SpanLabError(f"{session} was begun by {spec}; leave out --agent, or give that")
@@ -391,86 +364,3 @@ def _tell_rest(session: Path) -> None:
     """Of a session of a study: what goes on with the paradigms that are left."""
     for line in lines_to_go_on(session.resolve().parent) or []:
         print(f"spanlab: it belongs to a session of a study; continue that with: {line}", file=sys.stderr)
-
-
-def batch(
-    session: Annotated[Path, typer.Argument(help="folder of a session that was run with --batch", metavar="SESSION")],
-    cancel: Annotated[
-        bool,
-        typer.Option(
-            "--cancel", help="cancel the batch that is under way; replies that it already has are paid for and fetched"
-        ),
-    ] = False,
-    give_up: Annotated[
-        bool,
-        typer.Option(
-            "--give-up",
-            help=(
-                "stop waiting for a batch that cannot be fetched; its requests are submitted again, and count as paid"
-                " for twice"
-            ),
-        ),
-    ] = False,
-) -> None:
-    """Show the batches of a session with a chat model, or cancel the one that is under way."""
-    from ..agents.chat.agent import ChatAgent
-    from ..sessions import reopen
-    from ..sessions.run import make_machine
-
-    if cancel and give_up:
-        raise SpanLabError("--cancel asks the provider to cancel a batch, --give-up forgets one: give one of them")
-    opened = reopen(session)
-    info = opened.info
-    agent = (
-        make_machine(info["agent"], opened.seed, recorded=info, care={**info.get("care", {}), "batch": "wait"})
-        if "care" in info
-        else None
-    )
-    if not isinstance(agent, ChatAgent):
-        raise SpanLabError(f"{session} is a session of {info['agent']}, and only chat models have batches")
-    try:
-        with nullcontext() if not give_up else only_writer(session):
-            run_to_end(_of(agent, session, cancel, give_up))
-    finally:
-        agent.close()
-
-
-async def _of(agent: ChatAgent, session: Path, cancel: bool, give_up: bool) -> None:
-    from .listing import print_table
-
-    batches = agent.batches_of(session)
-    try:
-        if give_up:
-            for batch in batches.give_up():
-                print(
-                    f"batch {batch.name or f'number {batch.number}'} is given up: spanlab resume {session} submits its"
-                    f" {len(batch.lines):,} requests again"
-                )
-            return
-        if cancel:
-            asked = await batches.cancel()
-            for batch, status in asked:
-                print(f"batch {batch.name} is {status.state}; spanlab resume {session} fetches its replies")
-            if not asked:
-                raise SpanLabError(f"no batch of {session} is under way")
-            return
-        rows = [
-            (
-                batch.name or "-",
-                status.state.replace("_", " ") if status else _STATES[batch.state],
-                f"{len(batch.lines):,}",
-                *_done(status),
-            )
-            for batch, status in await batches.states()
-        ]
-        if not rows:
-            raise SpanLabError(f"{session} has no batch")
-        print_table(("batch", "state", "requests", "done", "failed"), rows)
-    finally:
-        await batches.aclose()
-
-
-def _done(status: object) -> tuple[str, str]:
-    from ..agents.chat.transport.batch_api import BatchStatus
-
-    return (f"{status.done:,}", f"{status.failed:,}") if isinstance(status, BatchStatus) else ("", "")

@@ -362,7 +362,7 @@ ConcurrencyOption = Annotated[
     int | None,
     typer.Option(
         "--concurrency",
-        help="chat agents: fixed number of parallel requests; by default as many as the server allows",
+        help="chat agents: parallel requests (32); halved when the server is too busy",
         min=1,
     ),
 ]
@@ -409,40 +409,6 @@ CareOption = Annotated[
         metavar="NAME=VALUE",
     ),
 ]
-BatchOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--batch/--no-batch",
-        help="chat agents: submit requests together to the batch API of the provider (half price, up to 24 h)",
-        show_default=False,
-    ),
-]
-NoWaitOption = Annotated[
-    bool,
-    typer.Option(
-        "--no-wait", help="with --batch: submit or fetch, and do not wait; spanlab resume fetches the replies later"
-    ),
-]
-
-
-def batch_given(batch: bool | None, no_wait: bool, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Turn the options for batches into fields of ``RequestLimits``.
-
-    Parameters
-    ----------
-    before : what held before, in a session that goes on: it waits, unless it is told not to
-
-    Raises
-    ------
-    SpanLabError
-        when nothing goes in batches, and that is not to be waited for.
-    """
-    now = bool((before or {}).get("batch")) if batch is None else batch
-    if no_wait and not now:
-        raise SpanLabError("--no-wait is for requests that go in a batch: add --batch, or leave it out")
-    if now:
-        return {"batch": "leave" if no_wait else "wait"}
-    return {} if batch is None else {"batch": None}
 
 
 def care_given(
@@ -453,14 +419,12 @@ def care_given(
     fail_on_error: float | None,
     more: list[str] | None,
     before: Mapping[str, Any] | None = None,
-    batch: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The limits for requests to chat servers from the options, as fields of ``RequestLimits``.
 
     Parameters
     ----------
     before : what held before, in a session that goes on
-    batch : how requests go in batches
 
     Raises
     ------
@@ -476,7 +440,6 @@ def care_given(
     }
     chosen = {name: value for name, value in options.items() if value is not None}
     pairs = parse_pairs(more, "--care")
-    chosen |= batch or {}
     twice = [name for name in pairs if name in chosen]
     if twice:
         raise SpanLabError(f"--care repeats {' and '.join(twice)}: give each once")

@@ -398,8 +398,7 @@ def resume(
     if given is None:
         check_options(opened.info["agent"], {"care": care, "price": price}, {"retry_failed": retry_failed})
     before = opened.info.get("care", {})
-    waits = {"batch": "wait"} if before.get("batch") else {}  # also where it was left before
-    care = {**before, **waits, **(care or {})}
+    care = {**before, **(care or {})}
     opened, taker = agent_again(opened, {"care": care, "price": price}, watcher.say, given=given)
     span = carry_out(opened, taker, watcher, fresh=False, retry_failed=retry_failed, given=given is not None)
     return SessionResult(folder, span)

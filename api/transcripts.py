@@ -115,7 +115,7 @@ def _message(message: SentMessage) -> list[str]:
                 else "; what it showed is not known"
             )
             lines.append(
-                f"  [a picture of {part.size_px} x {part.size_px} pixels, detail {part.detail}{same}; in words:"
+                f"  [a picture of {part.size_px} x {part.size_px} pixels{same}; in words:"
                 f" {' / '.join(part.words.splitlines())}]"
             )
         else:

@@ -49,7 +49,6 @@ PANELS = {
         "resume": "api.machines:resume",
         "transcript": "api.transcripts:transcript",
         "score-choices": "api.choices:score_choices",
-        "batch": "api.machines:batch",
         "train": "api.training:train",
         "sweep": "api.training:sweep",
     },

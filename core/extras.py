@@ -13,7 +13,6 @@ from .errors import SpanLabError
 _PACKAGES: dict[str, dict[str, str]] = {
     "lab": {"psychopy": "PsychoPy", "PyQt6": "PyQt6", "Xlib": "python-xlib"},
     "chat": {"openai": "the openai package"},
-    "anthropic": {"anthropic": "the anthropic package"},
     "inspect": {"inspect_ai": "the inspect-ai package"},
     "networks": {"torch": "PyTorch"},
     "web": {"starlette": "Starlette", "uvicorn": "uvicorn", "websockets": "the websockets package"},

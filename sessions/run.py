@@ -418,8 +418,6 @@ def write_account(agent: Agent, folder: Path, say: Callable[[str], None]) -> Non
             say(f"{agent.name}: {cost.sentence}")
     except SpanLabError as error:  # it must not hide what has stopped the session
         say(f"there is no account of this session: {error}")
-    if under_way := agent.under_way():
-        say(under_way)
 
 
 def say_on_stderr(sentence: str) -> None:

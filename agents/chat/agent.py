@@ -25,24 +25,20 @@ from .cost.account import Account
 from .cost.estimate import estimate
 from .cost.totals import Prices, account_of, describe_account, totals_in
 from .episode import ChatEpisode, Scoring
-from .hearing_check import HearingCheck
 from .likelihoods import Likelihoods, Scorer
 from .memory import Before, Memory, Past
 from .open_request import variables_of
 from .options import as_written, check_options
-from .providers import Serving, serving
+from .probe import Probe
+from .providers import serving
 from .reading.extraction import READER, check_extraction
 from .reading.judge import Judge
 from .settings import ChatSettings
-from .transport.batches import Batches
 from .transport.client import Client
 from .transport.endpoint import Endpoint
 from .transport.hooks import SendHook
-from .transport.inspect_hook import PREFIX, InspectHook
-from .transport.native import AnthropicHook
 from .transport.paid_replies import PaidReplies, Send
 from .transport.request_limits import RequestLimits
-from .vision_check import VisionCheck
 
 
 class ChatAgent(ConcurrentAgent):
@@ -89,14 +85,13 @@ class ChatAgent(ConcurrentAgent):
             (endpoint or Endpoint()) if hook is None else hook.endpoint or Endpoint(key_variable=None, by=hook.name)
         )
         self._endpoint = replace(served, secret_variables=variables_of(headers))
-        if hook is not None and ((headers and hook.endpoint is None) or self._settings.conversation_header):
+        if hook is not None and (headers or self._settings.conversation_header) and hook.endpoint is None:
             raise SpanLabError(
                 f"extra_headers and conversation_header are for servers, and {hook.name} is not one: leave them out"
             )
-        if self._settings.cache_control != "none" and not isinstance(hook, AnthropicHook):
+        if request_limits is not None and request_limits.batch and (hook is None or not hook.batches):
             raise SpanLabError(
-                "cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers decide for"
-                " themselves: leave it out"
+                "batches are for models through inspect_ai (chat:inspect/PROVIDER/MODEL): leave out batch"
             )
         if hook is not None and self._settings.likelihoods in ("prompt", "echo"):
             raise SpanLabError(
@@ -130,73 +125,28 @@ class ChatAgent(ConcurrentAgent):
             Judge(self._settings, self._endpoint, self.request_limits, self.spending) if self._settings.judge else None
         )
         self.practises = self._settings.practice == "feedback"
-        if self.request_limits.batch is not None:
-            self._check_batch(hook)
-            self.stopping = "stopping, while a batch that was submitted stays under way"
         self.remembers = self._settings.conversation == "session"
         self.examples = self._settings.examples
         self._memory = Memory(self.remembers, self._settings.conversation_window)
         self._scorer = None if self._settings.likelihoods == "none" else Scorer(self._settings)
-        self._folder: Path | None = None
-        self._vision = VisionCheck(model, self._endpoint.public, self._settings)
-        self._hearing = HearingCheck(model, self._endpoint.public, self._settings)
-
-    def _check_batch(self, hook: SendHook | None) -> None:
-        """Refuse what cannot go in a batch, as far as the settings tell."""
-        settings = self._settings
-        if hook is not None:
-            raise SpanLabError(
-                f"--batch is for servers with OpenAI's batch API, and requests to {hook.name} are sent in another form:"
-                " leave out --batch"
-            )
-        together = {
-            "practice=feedback": settings.practice == "feedback",
-            "conversation=session": settings.conversation == "session",
-            f"likelihoods={settings.likelihoods}": settings.likelihoods != "none",
-            "conversation_header": bool(settings.conversation_header),
-            "notepad, retention_load and interference": has_anything_between(settings),
-        }
-        if refused := [name for name, given in together.items() if given]:
-            raise SpanLabError(
-                "a batch holds single requests, each a conversation of its own that is submitted before any reply is"
-                f" there: with --batch leave out {' and '.join(refused)}"
-            )
+        self._probe = Probe(model, self._endpoint.public, self._settings)
 
     @override
     def check_session(self, outlook: Outlook) -> None:
-        """Make sure, before a session, that something can come between list and questions, and that
-        its trials can go in a batch, where they are to.
+        """Make sure, before a session, that something can come between list and questions.
 
         Raises
         ------
         SpanLabError
-            when they cannot.
+            when nothing can.
         """
-        paradigm = outlook.paradigm
         if has_anything_between(self._settings):
-            check_lists([*outlook.trials, *outlook.practice], paradigm)
-        if self.request_limits.batch is None:
-            return
-        if outlook.adaptive:
-            raise SpanLabError(
-                f"in an adaptive session of {paradigm} each trial depends on the answers before it, so none can go in a"
-                " batch: leave out --batch"
-            )
-        if (questions := outlook.questions) > 1:
-            raise SpanLabError(
-                f"a batch holds trials of one question, and trials of {paradigm} have up to {questions}, each asked"
-                " after the reply to the one before: leave out --batch, or choose levels with one question (--set)"
-            )
+            check_lists([*outlook.trials, *outlook.practice], outlook.paradigm)
 
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> ChatAgent:
-        inspected = InspectHook(detail.removeprefix(PREFIX)) if detail.startswith(PREFIX) else None
-        served = (
-            serving(detail) if inspected is None else Serving(detail, Endpoint(key_variable=None, by=inspected.name))
-        )
-        through = served.hook() if inspected is None else inspected
-        beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
+        served = serving(detail)
         limits, price, chat = (options.values.get(name) for name in ("care", "price", "chat"))
         request_limits = RequestLimits.read({**served.request_limits, **(limits or {})})
         prices = (price if isinstance(price, Prices) else Prices.of(price)) or served.prices
@@ -205,14 +155,14 @@ class ChatAgent(ConcurrentAgent):
                 f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read,"
                 " written), or in a file of providers"
             )
-        settings = chat if isinstance(chat, ChatSettings) else ChatSettings.read({**beside, **(chat or {})})
+        settings = chat if isinstance(chat, ChatSettings) else ChatSettings.read(chat or {})
         return cls(
             served.model,
             settings,
             served.endpoint,
             request_limits,
             account=Account(request_limits, prices),
-            hook=through,
+            hook=served.hook,
         )
 
     @classmethod
@@ -303,12 +253,8 @@ class ChatAgent(ConcurrentAgent):
         SpanLabError
             when it does not see them.
         """
-        if self._folder is not None and not self._endpoint.by:
-            await self._client.take_up(self._folder)
-        await self._vision.run(
-            partial(self._client.ask, fresh=True), journal
-        )  # the cache knows how the server was, not how it is
-        await self._hearing.run(partial(self._client.ask, fresh=True), journal)
+        # the cache knows how the server was, not how it is
+        await self._probe.run(partial(self._client.ask, fresh=True), journal)
 
     @override
     def start(self, context: TrialContext, ask: Send | None = None) -> ChatEpisode:
@@ -398,11 +344,10 @@ class ChatAgent(ConcurrentAgent):
         """The place where the model was served, the limits on requests, what it was found to see,
         and the version of the reader of its replies."""
         judge = {} if self.judge is None else {"judge": {"model": self.judge.name, "endpoint": self.judge.where}}
-        seen = {**self._vision.found, **self._hearing.result}
         return {
             "endpoint": self._endpoint.public,
             **self.request_limits.model_dump(mode="json"),
-            **seen,
+            **self._probe.found,
             "reader": READER,
             **judge,
         }
@@ -457,40 +402,12 @@ class ChatAgent(ConcurrentAgent):
     @override
     def status_line(self) -> str:
         """The state of the requests in a few words, for the line that shows progress."""
-        batches = self._client.batches
-        return " · ".join(filter(None, (self.spending.tally(), "" if batches is None else batches.tally)))
+        return self.spending.tally()
 
     @override
     def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Know the folder of the session, which has the record of its batches, and who hears what
-        happens to them."""
-        self._folder, self.spending.warn = folder, say
-        if self._client.batches is not None:
-            self._client.batches.say = say
-
-    def batches_of(self, session: Path) -> Batches:
-        """The batches of a session, to look at them, to cancel them or to give them up.
-
-        Raises
-        ------
-        SpanLabError
-            when its requests do not go in batches.
-        """
-        batches = self._client.batches
-        if batches is None:
-            raise SpanLabError(f"requests of {self.name} are sent one by one, and not in batches")
-        batches.take_up(session)
-        return batches
-
-    @override
-    def under_way(self) -> str:
-        """The work that goes on at the provider when the session has stopped, in a sentence; empty
-        for none."""
-        return "" if self._client.batches is None else self._client.batches.under_way()
-
-    @override
-    def all_begun(self) -> None:
-        self._client.all_begun()
+        """Know who hears what happens meanwhile."""
+        self.spending.warn = say
 
     @override
     def slot(self) -> AbstractAsyncContextManager[None]:

@@ -19,6 +19,18 @@ from .reading.constrained import json_sentence
 from .reading.extraction import Reading
 from .settings import ChatSettings
 
+#: sentences of ours: before worked examples, before a trial that is not the first of its conversation,
+#: between messages that a scripted reply keeps apart, in place of an empty reply (servers refuse empty
+#: messages), and for notes
+EXAMPLES_TEXT = "Some examples with the right answers come first."
+TRIAL_TEXT = "A new trial begins."
+ACKNOWLEDGEMENT = "ok"
+EMPTY_REPLY = "(empty reply)"
+NOTEPAD_TEXT = (
+    "Write down now whatever you need for the questions that follow. You will not see the displays again, only your"
+    " notes."
+)
+
 
 class Conversation:
     """One conversation: one trial, and whatever came before it in the same conversation.
@@ -100,11 +112,11 @@ class Conversation:
         examples = [example for example in context.examples if example.name not in shown]
         self._examples = tuple(example.name for example in examples)
         if examples:
-            self._lead((self._settings.examples_text,))
+            self._lead((EXAMPLES_TEXT,))
         for example in examples:
             self._show_example(example)
         if earlier or examples:
-            self._lead((self._settings.trial_text,))
+            self._lead((TRIAL_TEXT,))
 
     def _instruct(self, texts: tuple[str, ...]) -> None:
         """Give instructions: in their own role where they open the conversation, else within it."""
@@ -123,7 +135,7 @@ class Conversation:
         self._messages, self._chain = [], self._start
         self._waiting.clear()
         self._instruct(self._instruction_texts)
-        self._lead((f"Your notes:\n{notes if notes.strip() else self._settings.empty_reply}",))
+        self._lead((f"Your notes:\n{notes if notes.strip() else EMPTY_REPLY}",))
 
     def _lead(self, sentences: Sequence[str]) -> None:
         """Say something of ours before what is shown next."""
@@ -187,7 +199,7 @@ class Conversation:
         if settings.view != "image":
             parts.append(Text(visual.words().strip("\n")))
         if settings.view != "words":
-            parts.append(Picture(visual, step, settings.image_px, settings.image_detail, example))
+            parts.append(Picture(visual, step, settings.image_px, example))
         if isinstance(stimulus, ShownSound) and settings.sounds == "audio":
             parts += [
                 Text(f"A sound is played for {stimulus.ms / 1000:.3g} s:"),
@@ -236,7 +248,7 @@ class Conversation:
         """Keep what the model is going to see again of its reply. Servers refuse empty messages:
         something else stands for an empty reply."""
         self._send()
-        self._say("assistant", (Text(reply if reply.strip() else self._settings.empty_reply),))
+        self._say("assistant", (Text(reply if reply.strip() else EMPTY_REPLY),))
 
     def draw(self) -> None:
         """Draw the pictures that are going to be sent next, which takes some 20 ms each and may be
@@ -271,7 +283,7 @@ class Conversation:
         else:
             for message in self._waiting:
                 if self._settings.delivery == "acknowledged" and self._messages and self._messages[-1].role == "user":
-                    self._say("assistant", (Text(self._settings.acknowledgement),))
+                    self._say("assistant", (Text(ACKNOWLEDGEMENT),))
                 self._say("user", message)
         self._waiting.clear()
 

@@ -14,7 +14,7 @@ from ...paradigms import Ask, Percept, ResponseKind, Truth
 from ..base import Episode, Journal, Response
 from ..interruptions import Unobtainable
 from .between import load_text, sums
-from .conversation import Conversation, remembered
+from .conversation import NOTEPAD_TEXT, Conversation, remembered
 from .likelihoods import Likelihoods, Scorer
 from .memory import Past
 from .messages import Reply, Request
@@ -141,7 +141,7 @@ class ChatEpisode(Episode):
         """Do what the settings have between the list and the first question."""
         conversation, settings = self.conversation, self._settings
         if settings.notepad:
-            conversation.lead(settings.notepad_text)
+            conversation.lead(NOTEPAD_TEXT)
             notes, self._noted = await self._unscored()
             conversation.forget_all_but(notes)
             self._replies.begins_anew()
@@ -157,7 +157,7 @@ class ChatEpisode(Episode):
         if self._settings.view != "words":
             await asyncio.to_thread(self.conversation.draw)
         reply = await self._replied(self.conversation.request(self._settings.sampling()))
-        said = split_reasoning(reply, self._settings)[1]
+        said = split_reasoning(reply)[1]
         return said, {"notepad": said, **({"notepad_cut_off": True} if reply.finish_reason == "length" else {})}
 
     @override

@@ -13,7 +13,7 @@ from ...core.errors import SpanLabError
 from ...paradigms import ResponseKind
 from .messages import Message, Reply, Request, ScoredReply, Text, chained
 from .reading.logprobs import answer_logprobs, answer_probabilities
-from .settings import ChatSettings
+from .settings import TOP_LOGPROBS, ChatSettings
 
 #: how a conversation is written as one text where no chat template is given: for models that were
 #: never taught to chat
@@ -96,9 +96,9 @@ class Scorer:
         if self._way == "top":
             options = {
                 **self._settings.sampling(),
-                self._settings.max_tokens_field: 1,
+                "max_tokens": 1,
                 "logprobs": True,
-                "top_logprobs": self._settings.top_logprobs,
+                "top_logprobs": TOP_LOGPROBS,
             }
             options.pop("stop", None)
             return [replace(asked, options=options, identity=self._identity(asked, ""))]
@@ -109,7 +109,7 @@ class Scorer:
         identity = self._identity(asked, answer)
         messages = (*asked.messages, *added)
         if self._way == "prompt":
-            options = {**self._settings.extra_body, self._settings.max_tokens_field: 1, "prompt_logprobs": 0}
+            options = {**self._settings.extra_body, "max_tokens": 1, "prompt_logprobs": 0}
             if answer is not None:
                 options |= {"add_generation_prompt": False, "continue_final_message": False}
             return replace(asked, messages=messages, options=options, identity=identity, scores=True)

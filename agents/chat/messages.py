@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, ConfigDict
 
 from ...paradigms.identity import canonical
 from ...stimuli import Stimulus
 from ...stimuli.render.pixels import picture
 
 Role = Literal["system", "developer", "user", "assistant"]
-#: How closely a server is asked to look at a picture.
-Detail = Literal["auto", "low", "high"]
 
 _PICTURES_KEPT = 2048
 
@@ -49,14 +47,12 @@ class Picture:
     step : which of the steps that the agent was given, from 1; pictures are not stored but drawn
         anew, and this says which
     size_px : width and height
-    detail : how closely the server is asked to look
     example : the worked example to which the step belongs, where it is none of the trial's own
     """
 
     stimulus: Stimulus
     step: int
     size_px: int
-    detail: Detail = "auto"
     example: str = ""
 
     def file(self) -> bytes:
@@ -66,16 +62,14 @@ class Picture:
     def sent(self) -> dict[str, Any]:
         """As a part of a message on its way to a server."""
         url = f"data:image/png;base64,{base64.b64encode(self.file()).decode('ascii')}"
-        return {"type": "image_url", "image_url": {"url": url, "detail": self.detail}}
+        return {"type": "image_url", "image_url": {"url": url}}
 
     def stored(self) -> dict[str, Any]:
         """As it is kept: which display it was, and the hash of its file, so that a picture drawn
         anew can be held against it."""
         sha256 = hashlib.sha256(self.file()).hexdigest()
         whose = {"example": self.example} if self.example else {}
-        return {
-            "picture": {"step": self.step, **whose, "size_px": self.size_px, "detail": self.detail, "sha256": sha256}
-        }
+        return {"picture": {"step": self.step, **whose, "size_px": self.size_px, "sha256": sha256}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +181,9 @@ class Taken(BaseModel):
     """Tokens as a server counts them; None where it does not. Of those that were read it had kept
     ``cached_tokens`` from earlier requests.
 
-    ``cache_write_tokens`` of them it has written to its cache, ``cache_write_1h_tokens`` of these
-    for an hour; both are there only where it says so.
+    ``cache_write_tokens`` of them it has written to its cache. ``completion_tokens`` are all that
+    were written, reasoning included; ``completion_at_most`` is the largest number that the server's
+    fields allow, where that is larger.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -198,17 +193,7 @@ class Taken(BaseModel):
     reasoning_tokens: int | None = None
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
-    cache_write_1h_tokens: int | None = None
-
-    @model_serializer(mode="wrap")
-    def _written(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Counts of the cache are written only where there are any, so that records without them
-        stay as they are."""
-        return {
-            name: value
-            for name, value in plain(self).items()
-            if value is not None or not name.startswith("cache_write")
-        }
+    completion_at_most: int | None = None
 
 
 class Reply(Taken):
@@ -244,12 +229,6 @@ class ScoredReply(Reply):
     echoed: tuple[tuple[str, float | None], ...] | None = None
 
 
-class BatchReply(Reply):
-    """A reply that came with others in a batch of this name, at the price of batches."""
-
-    batch: str
-
-
 def stored_reply(stored: Mapping[str, Any]) -> Reply:
     """A reply as it was kept."""
-    return (ScoredReply if "echoed" in stored else BatchReply if "batch" in stored else Reply).model_validate(stored)
+    return (ScoredReply if "echoed" in stored else Reply).model_validate(stored)

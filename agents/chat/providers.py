@@ -25,7 +25,7 @@ from ...paradigms.language.yaml_source import Document, parse, read
 from .cost.totals import Prices
 from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, web_address
 from .transport.hooks import SendHook
-from .transport.native import native_hook
+from .transport.inspect_hook import PREFIX, InspectHook
 
 #: the environment variable that names a file of one's own
 FILE_VARIABLE = "SPANLAB_PROVIDERS"
@@ -64,13 +64,6 @@ class Provider(StrictModel):
         default=list(REASONING_FIELDS),
         description="fields of a reply that may have the model's reasoning; the first one present is used",
     )
-    api: Literal["chat", "anthropic", "responses"] = Field(
-        default="chat",
-        description=(
-            "interface of the server: chat completions, Anthropic's Messages (pip install 'spanlab[anthropic]'), or"
-            " OpenAI's Responses"
-        ),
-    )
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
         default="max_tokens", description="the server's name for max_tokens"
     )
@@ -107,25 +100,18 @@ class Serving:
     model: str
     endpoint: Endpoint
     provider: Provider | None = None
+    #: what sends the requests, where it is no server of chat completions
+    hook: SendHook | None = None
 
     @property
     def prices(self) -> Prices | None:
         """The prices of the model in the provider's file."""
         return None if self.provider is None else self.provider.prices.get(self.model)
 
-    def hook(self) -> SendHook | None:
-        """The hook that sends requests, where the provider does not speak chat completions."""
-        return None if self.provider is None else native_hook(self.provider.api, self.endpoint)
-
     @property
     def request_limits(self) -> dict[str, Any]:
         """The provider's limits for requests: fields of ``RequestLimits``."""
-        if self.provider is None:
-            return {}
-        limits = self.provider.limits.model_dump(exclude_none=True)
-        if "concurrency" in limits:
-            limits["max_concurrency"] = limits.pop("concurrency")
-        return limits
+        return {} if self.provider is None else self.provider.limits.model_dump(exclude_none=True)
 
 
 def own_file() -> Path:
@@ -216,7 +202,12 @@ def serving(detail: str) -> Serving:
         for the misspelt name of a provider, one without a default model where none is named, and a
         faulty file of one's own.
     """
+    if detail.startswith(PREFIX):
+        hook = InspectHook(detail.removeprefix(PREFIX))
+        return Serving(detail, Endpoint(key_variable=None, by=hook.name), hook=hook)
     model, at, name = detail.rpartition("@")
+    if name == "anthropic" and name not in providers():
+        raise SpanLabError(f"{name} has an interface of its own: use chat:inspect/anthropic/{model or 'MODEL'}")
     if not at:
         return Serving(detail, Endpoint())
     known = providers()
@@ -237,5 +228,9 @@ def serving(detail: str) -> Serving:
     if not model:
         raise SpanLabError(f"{name} has no default model: name one, such as chat:MODEL@{name}")
     return Serving(
-        model, Endpoint(provider.base_url, provider.key_variable, name, tuple(provider.reasoning_fields)), provider
+        model,
+        Endpoint(
+            provider.base_url, provider.key_variable, name, tuple(provider.reasoning_fields), provider.max_tokens_field
+        ),
+        provider,
     )

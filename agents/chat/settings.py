@@ -19,7 +19,6 @@ from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ...paradigms.language.diagnostics import expectation, show
 from ...paradigms.language.yaml_source import parse
-from .messages import Detail
 from .open_request import (
     fault_of_body,
     fault_of_headers,
@@ -87,9 +86,11 @@ REASONS: Mapping[str, str] = {
     "after": "Give the answer first, alone in its own line; after it explain step by step how you came to it.",
     "before": "First think step by step in writing; then give the answer alone in the last line.",
 }
-#: Tells the validators that settings come from a record.
+#: of how many tokens the probabilities are requested
+TOP_LOGPROBS = 20
 #: recorded with the settings of an agent, and said by its name
 IN_NAME = frozenset({"model", "endpoint", "provider"})
+#: tells the validators that settings come from a record
 _RECORDED = "recorded"
 
 
@@ -107,46 +108,13 @@ class ChatSettings(BaseModel):
     )
 
     temperature: float | None = Field(default=None, ge=0, description="sampling temperature; not sent if not given")
-    top_p: float | None = Field(default=None, gt=0, le=1, description="nucleus sampling; not sent if not given")
     max_tokens: int | None = Field(default=None, ge=1, description="longest reply in tokens; not sent if not given")
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
-        default="max_tokens", description="the server's name for max_tokens"
-    )
     seed: int | None = Field(
         default=None, description="sampling seed, for servers that support one; not sent if not given"
     )
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = Field(
-        default=None, description="how much a reasoning model reasons before it replies; not sent if not given"
-    )
-    stop: tuple[str, ...] = Field(
-        default=(), description="texts at which a reply ends, without them; not sent if not given"
-    )
-    top_k: int | None = Field(
-        default=None, ge=0, description="sampling from this many of the most probable tokens; not sent if not given"
-    )
-    min_p: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description=(
-            "sampling from tokens with at least this share of the probability of the most probable one; not sent if not"
-            " given"
-        ),
-    )
-    frequency_penalty: float | None = Field(
-        default=None,
-        ge=-2,
-        le=2,
-        description="penalty for tokens by how often they have occurred; not sent if not given",
-    )
-    presence_penalty: float | None = Field(
-        default=None, ge=-2, le=2, description="penalty for tokens that have occurred; not sent if not given"
-    )
-    repetition_penalty: float | None = Field(
-        default=None, gt=0, description="penalty for tokens that have occurred, as a factor; not sent if not given"
-    )
     extra_body: Mapping[str, Any] = Field(
-        default={}, description="further fields of every request, under the server's names, such as {mirostat: 2}"
+        default={},
+        description="further fields of every request, under the server's names, such as {top_p: 0.9, stop: [END]}",
     )
     extra_headers: Mapping[str, str] = Field(
         default={},
@@ -155,22 +123,12 @@ class ChatSettings(BaseModel):
             " recorded"
         ),
     )
-    cache_control: Literal["none", "5m", "1h"] = Field(
-        default="none",
-        description=(
-            "Anthropic's interface: how long the server keeps the conversation so far in its cache, so that it is read"
-            " again at a lower price"
-        ),
-    )
     logprobs: bool = Field(
         default=False,
         description=(
             "request the probabilities of the first token, which give those of the allowed answers (null where an"
             " answer has several values)"
         ),
-    )
-    top_logprobs: int = Field(
-        default=20, ge=1, le=20, description="with logprobs: number of tokens whose probabilities are requested"
     )
 
     likelihoods: Literal["none", "prompt", "echo", "top"] = Field(
@@ -214,14 +172,11 @@ class ChatSettings(BaseModel):
     )
     view: Literal["words", "image", "both"] = Field(default="words", description="how displays reach the model")
     image_px: int = Field(default=512, ge=96, le=2048, description="width and height of a picture, in pixels")
-    image_detail: Detail = Field(
-        default="auto", description="level of detail in which the server is asked to process a picture"
-    )
-    vision_check: Literal["read", "tokens", "off"] = Field(
+    probe: Literal["read", "tokens", "off"] = Field(
         default="read",
         description=(
-            "what is checked before a session with pictures: that the model reads them, that they reach it (the request"
-            " has more tokens), or nothing"
+            "what is checked before a session with pictures or sounds: that the model reads pictures and that sounds"
+            " reach it, that both reach it (the request has more tokens), or nothing"
         ),
     )
     sounds: Literal["words", "audio"] = Field(
@@ -229,13 +184,6 @@ class ChatSettings(BaseModel):
         description=(
             "how sounds reach the model: described in words, or as sounds (input_audio of chat completions), for models"
             " that take them"
-        ),
-    )
-    hearing_check: Literal["tokens", "off"] = Field(
-        default="tokens",
-        description=(
-            "what is checked before a session whose sounds are sent as sounds: that they reach the model (the request"
-            " has more tokens), or nothing"
         ),
     )
     wording: Literal["full", "bare"] = Field(
@@ -277,9 +225,6 @@ class ChatSettings(BaseModel):
             " a scripted reply between them"
         ),
     )
-    acknowledgement: str = Field(
-        default="ok", min_length=1, description="with acknowledged delivery: the scripted reply between messages"
-    )
     history: Literal["full", "extracted"] = Field(
         default="full",
         description="what the model sees of its earlier replies: all of each, or only the answer that was read in it",
@@ -295,9 +240,6 @@ class ChatSettings(BaseModel):
     )
     reasoning_history: Literal["kept", "cut"] = Field(
         default="kept", description="whether the model sees its earlier reasons again"
-    )
-    strip_think: bool = Field(
-        default=True, description="whether `<think>` blocks in a reply are ignored and not shown to the model again"
     )
 
     extraction: Literal["strict", "first_character", "tolerant", "model"] = Field(
@@ -317,18 +259,6 @@ class ChatSettings(BaseModel):
     constrained: Literal["none", "json"] = Field(
         default="none",
         description="whether the server must restrict the answer to a JSON schema of the allowed answers",
-    )
-    schema_as: Literal["json_schema", "json_object"] = Field(
-        default="json_schema",
-        description=(
-            "how the schema is sent: as response format json_schema, or as json_object, which the server of"
-            " llama-cpp-python expects"
-        ),
-    )
-    empty_reply: str = Field(
-        default="(empty reply)",
-        min_length=1,
-        description="what the model sees in place of its own empty reply; servers refuse empty messages",
     )
     reask: int = Field(
         default=1,
@@ -384,14 +314,6 @@ class ChatSettings(BaseModel):
             " them"
         ),
     )
-    examples_text: str = Field(
-        default="Some examples with the right answers come first.",
-        description="sentence before the examples; may be empty",
-    )
-    trial_text: str = Field(
-        default="A new trial begins.",
-        description="sentence before a trial that is not the first of its conversation; may be empty",
-    )
 
     notepad: bool = Field(
         default=False,
@@ -399,14 +321,6 @@ class ChatSettings(BaseModel):
             "whether the model writes notes before the first question of a trial; what it was shown is then dropped,"
             " and only its notes are sent again"
         ),
-    )
-    notepad_text: str = Field(
-        default=(
-            "Write down now whatever you need for the questions that follow. You will not see the displays again, only"
-            " your notes."
-        ),
-        min_length=1,
-        description="with notepad: the words that ask for notes",
     )
     retention_load: int = Field(
         default=0,
@@ -453,11 +367,9 @@ class ChatSettings(BaseModel):
         if name := values.get("preset"):
             values = {**preset(str(name)), **values}
         values = {
-            key: written(key, value) if key in ("stop", "extra_body", "extra_headers") else value
+            key: written(key, value) if key in ("extra_body", "extra_headers") else value
             for key, value in values.items()
         }
-        if isinstance(values.get("stop"), str):
-            values["stop"] = (values["stop"],)
         if names_template(values.get("template")):
             values["template"] = text_of(Path(values["template"]).expanduser())
         ours = {
@@ -468,10 +380,7 @@ class ChatSettings(BaseModel):
             "preamble": "",
             "reasoning_text": "",
             "instructions": {},
-            "examples_text": "",
-            "trial_text": "",
             "template": "",
-            "stop": (),
             "extra_body": {},
             "extra_headers": {},
             "label": "",
@@ -583,7 +492,11 @@ class ChatSettings(BaseModel):
             if (
                 problem["type"] == "extra_forbidden"
             ):  # its value is not repeated: it may be a key that does not belong here
-                problems.append(f"there is no setting '{key}'{nearest(key, cls.model_fields)}")
+                hint = (
+                    nearest(key, cls.model_fields)
+                    or f"; what a server takes itself goes into extra_body={{{key}: ...}}"
+                )
+                problems.append(f"there is no setting '{key}'{hint}")
             elif key.startswith("extra_"):
                 problems.append(f"'{key}': {expectation(problem)}")
             else:
@@ -614,18 +527,9 @@ class ChatSettings(BaseModel):
         """The sampling arguments of a request: those that are set."""
         chosen = {
             "temperature": self.temperature,
-            "top_p": self.top_p,
-            self.max_tokens_field: self.max_tokens,
+            "max_tokens": self.max_tokens,
             "seed": self.seed,
-            "stop": list(self.stop) or None,
-            "top_k": self.top_k,
-            "min_p": self.min_p,
-            "frequency_penalty": self.frequency_penalty,
-            "presence_penalty": self.presence_penalty,
-            "repetition_penalty": self.repetition_penalty,
-            "reasoning_effort": self.reasoning_effort,
             "logprobs": self.logprobs or None,
-            "top_logprobs": self.top_logprobs if self.logprobs else None,
-            "cache_control": None if self.cache_control == "none" else {"type": "ephemeral", "ttl": self.cache_control},
+            "top_logprobs": TOP_LOGPROBS if self.logprobs else None,
         }
         return {**{key: value for key, value in chosen.items() if value is not None}, **self.extra_body}

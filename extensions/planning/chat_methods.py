@@ -19,24 +19,13 @@ from spanlab.sessions.transcripts import Transcript
 SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "preset": "The settings start from the preset {}.",
     "temperature": "The sampling temperature was {}.",
-    "top_p": "Nucleus sampling used a top-p of {}.",
     "max_tokens": "Replies had at most {} tokens.",
-    "max_tokens_field": "The limit on the length of replies was sent to the server as {}.",
     "seed": "The sampling seed was {}, if the server uses one.",
-    "reasoning_effort": "The reasoning effort was {}.",
-    "stop": "Replies ended at {}.",
-    "top_k": "Tokens were sampled from the {} most probable ones (top-k).",
-    "min_p": "Tokens were sampled from those with at least {} of the probability of the most probable one (min-p).",
-    "frequency_penalty": "The frequency penalty was {}.",
-    "presence_penalty": "The presence penalty was {}.",
-    "repetition_penalty": "The repetition penalty was {}.",
     "extra_body": "Each request had these further fields: {}.",
     "extra_headers": (
         "Each request had these further headers (names of environment variables stand for their values): {}."
     ),
-    "cache_control": "The server was asked to keep the conversation in its cache for {}.",
     "logprobs": {"True": "The probabilities of the first token of each reply were recorded."},
-    "top_logprobs": "Where probabilities of tokens were requested, they were requested for {} tokens.",
     "likelihoods": {
         "prompt": (
             "The probability of each allowed answer was asked for with each question, from the probabilities of the"
@@ -61,13 +50,11 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
         "both": "Displays were described in words, and sent as pictures.",
     },
     "image_px": "Pictures, where any were sent, had a width and height of {} pixels.",
-    "image_detail": "Pictures, where any were sent, were to be processed in {} detail.",
-    "vision_check": {
+    "probe": {
         "tokens": "Before a session with pictures, the only check was that they made the request longer.",
         "off": "It was not checked whether the model sees pictures.",
     },
     "sounds": {"audio": "Sounds were sent as sounds."},
-    "hearing_check": {"off": "It was not checked whether sounds reach the model."},
     "wording": {"bare": "Only instructions and displays were sent, and no questions."},
     "turn": "A question's message had this form: {}.",
     "option_order": {
@@ -85,7 +72,6 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
             "Each step was a message of its own, with a scripted reply between them that the model did not write."
         ),
     },
-    "acknowledgement": "The scripted reply between messages, where there was one, was {}.",
     "history": {"extracted": "Of its earlier replies, the model saw only the answers that had been read from them."},
     "reasoning": {
         "after": "With each question the model was asked for its reasons, after the answer.",
@@ -93,9 +79,6 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     },
     "reasoning_text": "Reasons were asked for in these words: {}.",
     "reasoning_history": {"cut": "The model did not see its earlier reasons again."},
-    "strip_think": {
-        "False": "Text between <think> and </think> was read as part of a reply, and shown to the model again."
-    },
     "extraction": {
         "strict": "A reply counted only if it was the answer and nothing else.",
         "first_character": "The first character of a reply was its answer.",
@@ -103,8 +86,6 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     },
     "judge": "The model that read such replies was {}.",
     "constrained": {"json": "The server restricted answers to a JSON schema of the allowed ones."},
-    "schema_as": "A schema of answers, where one was sent, was sent as {}.",
-    "empty_reply": "In place of an empty reply the model saw {}.",
     "reask": "After a reply that could not be read the question was repeated at most {} times (the default is 1).",
     "reask_text": "A repeated question began with {}.",
     "reask_question": {"False": "A repetition consisted of this sentence alone, without the question."},
@@ -115,15 +96,12 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "conversation": {"session": "All trials of a block were one conversation."},
     "conversation_window": "Of the earlier trials, the last {} were sent again.",
     "examples": "Before a trial {} worked examples were shown, with their right answers.",
-    "examples_text": "Examples, where there were any, were introduced by {}.",
-    "trial_text": "A trial that was not the first of its conversation was introduced by {}.",
     "notepad": {
         "True": (
             "Before the first question of a trial the model wrote notes; the list was then dropped, and only the notes"
             " were sent again."
         )
     },
-    "notepad_text": "Notes, where there were any, were asked for by {}.",
     "retention_load": (
         "Between the list and the first question stood a text of about {} tokens that was irrelevant to the task."
     ),
@@ -135,7 +113,7 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "label": "Remark on this agent: {}.",
 }
 #: Settings of sampling that a server decides itself if they are not sent.
-_SERVERS = {"temperature": "temperature", "top_p": "top-p", "max_tokens": "length of replies", "seed": "seed"}
+_SERVERS = {"temperature": "temperature", "max_tokens": "length of replies", "seed": "seed"}
 _GAP = "[not recorded: {}]"
 #: Distinct instructions of a session that the appendix prints; one that has more names their
 #: number.

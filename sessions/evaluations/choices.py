@@ -28,7 +28,7 @@ from ...agents.chat.cost.totals import describe_account, summary, totals_of
 from ...agents.chat.likelihoods import Likelihoods
 from ...agents.chat.memory import Before
 from ...agents.chat.messages import Reply, Request
-from ...agents.chat.transport.faults import Departures
+from ...agents.chat.transport.departure import Departures
 from ...agents.interruptions import Unobtainable
 from ...core.atomic_files import make_folder, only_writer, whole_file, write_json
 from ...core.errors import SpanLabError

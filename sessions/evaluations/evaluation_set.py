@@ -189,11 +189,8 @@ WORDS = frozenset(
         "option_signs",
         "delivery",
         "instructions_as",
-        "acknowledgement",
         "reask_text",
         "reasoning_text",
-        "examples_text",
-        "trial_text",
     )
 )
 #: under which key a session's record says to which set it belongs
@@ -393,9 +390,8 @@ class EvaluationSet:
         # of a session that was killed the replies tell, and not the account of an earlier part
         by_replies = kind_named(info["agent_kind"]).converses and not (over and "account" in info)
         account = Transcript(folder).account() if by_replies else info.get("account", {})
-        # what the model has taken, what the one that reads its replies has taken, and what is in a
-        # batch
-        parts = [part for part in (account, account.get("judge"), account.get("in_batches")) if part]
+        # what the model has taken, and what the one that reads its replies has taken
+        parts = [part for part in (account, account.get("judge")) if part]
         costs = [part["cost_at_most"] for part in parts if part.get("cost_at_most") is not None]
         ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
         return SetProgress(

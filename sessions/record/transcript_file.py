@@ -69,7 +69,6 @@ class ReplyLine(SentLine):
 class _Picture(TypedDict):
     step: int
     size_px: int
-    detail: str
     sha256: str
     example: NotRequired[str]
 
@@ -110,12 +109,10 @@ class Content(TypedDict):
     completion_tokens: NotRequired[int | None]
     reasoning_tokens: NotRequired[int | None]
     cached_tokens: NotRequired[int | None]
-    cache_write_tokens: NotRequired[int]
-    cache_write_1h_tokens: NotRequired[int]
+    cache_write_tokens: NotRequired[int | None]
     waited_ms: NotRequired[float]
     faults: NotRequired[list[str]]
     first_logprobs: NotRequired[dict[str, float] | None]
     cached: NotRequired[bool]
     echoed_of: NotRequired[int]
     echoed: NotRequired[list[Any] | None]
-    batch: NotRequired[str]

@@ -104,7 +104,6 @@ async def several(agent: ConcurrentAgent, trials: Sequence[_Trial], take: Callab
             await begun.wait()
             if faults:
                 break
-        agent.all_begun()
         while tasks:
             await asyncio.wait(tasks)
     finally:
@@ -156,7 +155,7 @@ def _counting(
         if len(pressed) == 1:
             loop.call_soon_threadsafe(agent.stop, "the session was interrupted")
             with suppress(OSError):  # the terminal may be what went away
-                say(f"{agent.stopping}; Ctrl-C again stops at once")
+                say("finishing what is under way; Ctrl-C again stops at once")
         elif len(pressed) == 2:
             loop.call_soon_threadsafe(running.cancel)
         else:

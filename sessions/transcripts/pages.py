@@ -272,19 +272,18 @@ def _raw_part(part: str | SentPicture) -> dict[str, Any]:
     size = "its file is not known" if part.file is None else f"{len(part.file):,} bytes"
     return {
         "type": "image_url",
-        "image_url": {"url": f"data:image/png;base64,{begin}… ({size})", "detail": part.detail},
+        "image_url": {"url": f"data:image/png;base64,{begin}… ({size})"},
     }
 
 
 def _message(message: SentMessage) -> dict[str, Any]:
     pictures = [part for part in message.parts if isinstance(part, SentPicture)]
-    alike = Counter((picture.size_px, picture.detail) for picture in pictures)
+    alike = Counter(picture.size_px for picture in pictures)
     return {
         "role": message.role,
         "parts": [_part(part) for part in message.parts],
         "pictures": [
-            f"{count:,} picture{'s' * (count != 1)} of {size} × {size} pixels, detail {detail}"
-            for (size, detail), count in alike.items()
+            f"{count:,} picture{'s' * (count != 1)} of {size} × {size} pixels" for size, count in alike.items()
         ],
         "other": sum(not picture.same for picture in pictures if picture.file is not None),
     }

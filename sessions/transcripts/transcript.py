@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from ...agents.chat.cost.totals import Totals, account_of, totals_in
 from ...agents.chat.messages import Reply, png
+from ...agents.chat.probe import LETTERS, letter_picture
 from ...agents.chat.reading.constrained import response_format
 from ...agents.chat.settings import ChatSettings
-from ...agents.chat.vision_check import LETTERS, letter_picture
 from ...agents.departures import paid_twice_at_most, refused
 from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
@@ -39,14 +39,13 @@ class SentPicture:
     file : the PNG file, drawn anew; None when it is not known what was shown
     same : whether it is the very file that was sent
     words : what it shows, in words (for readers; the model was not told)
-    size_px, detail : as it was sent
+    size_px : as it was sent
     """
 
     file: bytes | None
     same: bool
     words: str
     size_px: int
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,13 +325,13 @@ class _Drawer:
 
     def picture(self, stored: Mapping[str, Any]) -> SentPicture:
         """A picture by what was kept of it."""
-        step, size, detail = int(stored["step"]), int(stored["size_px"]), str(stored["detail"])
+        step, size = int(stored["step"]), int(stored["size_px"])
         shown = self._shown.get(str(stored.get("example", "")), ())
         if not 1 <= step <= len(shown):
-            return SentPicture(None, False, "", size, detail)
+            return SentPicture(None, False, "", size)
         stimulus = shown[step - 1]
         file = png(stimulus, size)  # type: ignore[arg-type]
-        return SentPicture(file, hashlib.sha256(file).hexdigest() == stored["sha256"], stimulus.words(), size, detail)
+        return SentPicture(file, hashlib.sha256(file).hexdigest() == stored["sha256"], stimulus.words(), size)
 
 
 def _sent_message(message: Mapping[str, Any], drawn: _Drawer) -> SentMessage:

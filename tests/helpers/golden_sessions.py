@@ -309,7 +309,7 @@ def chats(maker: Maker) -> None:
     maker.spanlab(
         "replay", "vsr", "--data", "finished", *scripted, "--set", "list_length=2,3", "--trials", "4", "--seed", "31"
     )
-    pictures = ("--chat", "view=both", "--chat", "vision_check=off", "--chat", "image_px=96")
+    pictures = ("--chat", "view=both", "--chat", "probe=off", "--chat", "image_px=96")
     maker.spanlab(
         "replay",
         "sfr",

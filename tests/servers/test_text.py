@@ -35,7 +35,6 @@ SHORT: dict[str, Any] = {"temperature": 0, "max_tokens": 8, "reask": 0}
 #: Answers are held to a schema, in the form that this server takes, and there is room for them.
 HELD: dict[str, Any] = {
     "constrained": "json",
-    "schema_as": "json_object",
     "max_tokens": 300,
     "reask": 0,
     "seed": 5,
@@ -129,9 +128,7 @@ def test_reasons_stand_beside_the_answer_whatever_is_in_them(tap: Tap, tmp_path:
         "reasoning_history": "cut",
         "max_tokens": 200,
         "temperature": 1,
-        "top_k": 0,
-        "top_p": 1,
-        "min_p": 0,
+        "extra_body": {"top_k": 0, "top_p": 1, "min_p": 0},
     }
     made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **settings), 4, list_length=2)
     kept = replies(made.folder)
@@ -159,11 +156,10 @@ def test_reasons_stand_beside_the_answer_whatever_is_in_them(tap: Tap, tmp_path:
         assert heard == [kept[first]["reply"]["content"] if answer is None else kind.write(answer)]
 
 
-def test_the_other_form_of_a_schema_is_refused_at_once_with_the_remedy(tap: Tap, tmp_path: Path) -> None:
-    settings = {**HELD, "schema_as": "json_schema"}
-    with pytest.raises(SpanLabError, match=r"does not take the schema of answers .*; set schema_as to its other form"):
-        session(tmp_path, VSR, agent(MODEL, tap.base_url, {"max_retries": 12}, **settings), 2, list_length=2)
-    assert len(tap.requests) == 1
+def test_the_form_of_a_schema_that_this_server_takes_is_found_out(tap: Tap, tmp_path: Path) -> None:
+    session(tmp_path, VSR, agent(MODEL, tap.base_url, {"max_retries": 12}, **HELD), 2, list_length=2)
+    forms = [request.body["response_format"]["type"] for request in tap.requests]
+    assert forms == ["json_schema", *["json_object"] * 4]
 
 
 def test_probabilities_of_the_allowed_answers_are_those_of_the_first_token(
@@ -198,7 +194,7 @@ def test_probabilities_of_the_allowed_answers_are_those_of_the_first_token(
 
 def test_a_server_that_drops_pictures_is_told_so(tap: Tap, tmp_path: Path) -> None:
     for check in ("tokens", "read"):
-        settings = {"view": "image", "image_px": 128, "vision_check": check, "temperature": 0}
+        settings = {"view": "image", "image_px": 128, "probe": check, "temperature": 0}
         with pytest.raises(
             SpanLabError,
             match=rf"silently drops pictures: a request to '{MODEL}' has no more tokens with a picture than without",
@@ -225,7 +221,7 @@ def test_a_server_that_drops_pictures_is_told_so(tap: Tap, tmp_path: Path) -> No
 
 def test_pictures_that_become_text_are_not_taken_for_seen(tmp_path: Path) -> None:
     with TextServer(context=16384, prints=True) as server:
-        settings = {"view": "image", "image_px": 96, "vision_check": "read", "temperature": 0}
+        settings = {"view": "image", "image_px": 96, "probe": "read", "temperature": 0}
         with pytest.raises(
             SpanLabError, match=r"gives 'tiny-text' the text of a picture's file to read instead of the picture"
         ):

@@ -25,7 +25,7 @@ VSR = load_paradigm("vsr")
 #: Pictures go out unchecked, and replies are short and always the same.
 PICTURES: dict[str, Any] = {
     "view": "image",
-    "vision_check": "off",
+    "probe": "off",
     "image_px": 128,
     "temperature": 0,
     "max_tokens": 8,
@@ -100,7 +100,7 @@ def test_larger_pictures_are_more_tokens(tap: Tap, tmp_path: Path) -> None:
 
 
 def test_a_model_that_sees_and_cannot_read_is_told_from_one_that_does_not_see(tap: Tap, tmp_path: Path) -> None:
-    settings = {**PICTURES, "vision_check": "read"}
+    settings = {**PICTURES, "probe": "read"}
     with pytest.raises(
         SpanLabError,
         match=(
@@ -112,7 +112,7 @@ def test_a_model_that_sees_and_cannot_read_is_told_from_one_that_does_not_see(ta
     made = session(
         tmp_path / "tokens",
         VSR,
-        agent(VisionServer.model, tap.base_url, **{**settings, "vision_check": "tokens"}),
+        agent(VisionServer.model, tap.base_url, **{**settings, "probe": "tokens"}),
         1,
         list_length=2,
     )
@@ -205,7 +205,7 @@ def test_bytes_that_are_no_text_go_through_everything(tap: Tap, tmp_path: Path) 
 def test_a_session_with_pictures_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
     settings = [
         word
-        for name, value in {**PICTURES, "vision_check": "tokens", "reask": 1}.items()
+        for name, value in {**PICTURES, "probe": "tokens", "reask": 1}.items()
         for word in ("--chat", f"{name}={value}")
     ]
     taken = [

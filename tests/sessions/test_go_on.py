@@ -366,8 +366,7 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SpanLabError(f"there is no preset {name} any more")
 
     monkeypatch.setattr("spanlab.agents.chat.settings.preset", gone)
-    for name, default in (("reask_text", "Again."), ("acknowledgement", "yes"), ("empty_reply", "(nothing)")):
-        monkeypatch.setattr(ChatSettings.model_fields[name], "default", default)
+    monkeypatch.setattr(ChatSettings.model_fields["reask_text"], "default", "Again.")
     ChatSettings.model_rebuild(force=True)
 
 

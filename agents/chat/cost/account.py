@@ -5,15 +5,80 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from ..messages import Reply, Taken
-from ..transport.faults import Fault
+from ..messages import Part, Picture, Reply, Request, Taken, Text
 from ..transport.request_limits import RequestLimits
-from .expected import CHARACTERS_PER_TOKEN, Expected
 from .totals import Prices, Totals, duration, money, short, summary
+
+#: how many characters a token is taken to have, until the server has told, and a picture
+CHARACTERS_PER_TOKEN = 4.0
+CHARACTERS_PER_PICTURE = 4000
+#: a conversation that grows is not made of the same words as its beginning, and a reply may be
+#: longer than all before it: by so much after one reply, and by less with every further one
+_READ_ROOM, _WRITTEN_ROOM = 1.0, 4.0
+
+
+class Expected:
+    """Record of what requests took so far.
+
+    Attributes
+    ----------
+    replies : how many were counted
+    most_written : tokens of the longest reply
+    """
+
+    def __init__(self) -> None:
+        self.replies = 0
+        self.most_written = 0
+        self._characters = 0
+        self._prompt = 0
+        self._completion = 0
+        self._densest = 0.0
+
+    def learn(self, characters: int, prompt_tokens: int, completion_tokens: int) -> None:
+        """Note what a request really took."""
+        self.replies += 1
+        self._characters += characters
+        self._prompt += prompt_tokens
+        self._completion += completion_tokens
+        self._densest = max(self._densest, prompt_tokens / max(1, characters))
+        self.most_written = max(self.most_written, completion_tokens)
+
+    def tokens(self, characters: int) -> float:
+        """About how many a request and its reply will have."""
+        per_token = self._characters / self._prompt if self._prompt else CHARACTERS_PER_TOKEN
+        return characters / per_token + (self._completion / self.replies if self.replies else 0.0)
+
+    def most(self, characters: int, at_most: int | None = None, surely: bool = True) -> tuple[float, float]:
+        """Return how many tokens may be read and written at most, as the longest so far; or
+        ``surely``, with room for longer ones.
+
+        Parameters
+        ----------
+        at_most : so many are written at most, where the request says so
+        """
+        read = characters * self._densest
+        written = float(self.most_written)
+        if surely:
+            unseen = 1 / math.sqrt(max(1, self.replies))
+            read, written = read * (1 + _READ_ROOM * unseen), written * (1 + _WRITTEN_ROOM * unseen)
+        return read, written if at_most is None else min(written, at_most)
+
+
+def characters(request: Request) -> int:
+    """The length of a conversation, a picture counted as so many characters."""
+    return sum(_characters(part) for message in request.messages for part in message.parts)
+
+
+def _characters(part: Part) -> int:
+    return (
+        len(part.text)
+        if isinstance(part, Text)
+        else CHARACTERS_PER_PICTURE * (1 if isinstance(part, Picture) else math.ceil(part.ms / 10_000))
+    )
 
 
 class _Pace:
@@ -45,11 +110,16 @@ class _Pace:
         return max(0.0, replies * (self._clock() - self._began) / self._replies)
 
 
+class UnderWay(Protocol):
+    """What is under way, and what it is going to take."""
+
+    def coming(self) -> Sum: ...
+
+
 class Account:
     """The running account of one agent in one session, and the limits that it was given.
 
-    A client :meth:`holds <hold>` what a request may take before it leaves, and tells of it what
-    becomes of it.
+    What a request may take is held before it leaves, until it is known what became of it.
 
     Parameters
     ----------
@@ -66,7 +136,7 @@ class Account:
         #: replies that the whole session is expected to take, when it was estimated
         self.expected: int | None = None
         #: what is under way
-        self.under_way: set[Held] = set()
+        self.under_way: set[UnderWay] = set()
         #: told once when replies come from another model than in earlier parts of the session
         self.warn: Callable[[str], None] = lambda sentence: None
         #: told whenever the account that shares the limits has something less under way
@@ -80,7 +150,7 @@ class Account:
         # by reply, when it was foreseen: tokens read and written
         self._foreseen = (0.0, 0.0)
         # what was lost or never counted seems to have taken
-        self._unknown = _Sum()
+        self._unknown = Sum()
 
     def foresee(self, requests: int, prompt_tokens: int, completion_tokens: int) -> None:
         """Note what the whole session is expected to take (see :mod:`.estimate`): for the time that
@@ -101,56 +171,13 @@ class Account:
         """Have the limits hold for what this and another account say together."""
         self._beside, other._beside = other, self
 
-    def hold(self, characters: int, at_most: int | None = None, batched: bool = False) -> Held:
-        """Wait until a request is let in, and hold what it may take from then on.
-
-        Parameters
-        ----------
-        characters : of the conversation
-        at_most : so many tokens are written at most, where the request says so
-        batched : whether it goes in a batch, at the price of batches
-        """
-        return Held(self, characters, at_most, batched)
-
-    def sum_of(self, held: Sequence[Held]) -> tuple[float | None, float]:
-        """Return what some requests are going to cost together (None without prices), and how many
-        tokens they are going to have, with room for more."""
-        together = sum((one.coming() for one in held), _Sum())
-        return None if self.prices is None else together.cost, together.tokens
-
-    def hold_batch(self, wanting: Sequence[Held], most: int) -> int:
-        """Return how many of some requests, from the first on, may go in one batch; what they may
-        take is held then.
-
-        With a limit the first batch is one request, of which nothing is known but an estimate.
-        Later ones hold as many as are surely within the limit, since all of a batch is under way at
-        once.
-
-        Parameters
-        ----------
-        most : in one batch
-        """
-        count = min(len(wanting), most)
-        if self.limited:
-            others = sum((held.coming() for held in self.all_under_way), _Sum())
-            fitting, together = 0, others
-            for held in wanting[: count if self.size.replies else 1]:
-                together += held.coming()
-                if self.beyond(together):
-                    break
-                fitting += 1
-            count = fitting
-        for held in wanting[:count]:
-            self.under_way.add(held)
-        return count
-
     def note_cached(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
         self.pace.begin()
         self.count(reply)
 
     @property
-    def all_under_way(self) -> list[Held]:
+    def all_under_way(self) -> list[UnderWay]:
         """Everything that is under way here, and in the account that shares the limits."""
         return [*self.under_way, *(() if self._beside is None else self._beside.under_way)]
 
@@ -158,6 +185,32 @@ class Account:
     def limited(self) -> bool:
         """True if there is a limit of cost or tokens."""
         return self._request_limits.max_cost is not None or self._request_limits.max_tokens_in_all is not None
+
+    def begins(self) -> None:
+        """A request leaves."""
+        self.pace.begin()
+        self.totals.requests += 1
+
+    def arrives(self, reply: Reply, characters: int, at_most: int | None) -> None:
+        """Its reply is there."""
+        self.count(reply)
+        if reply.prompt_tokens is not None and reply.completion_tokens is not None:
+            self.size.learn(characters, reply.prompt_tokens, reply.completion_at_most or reply.completion_tokens)
+        else:
+            self._unknown += self.coming(characters, at_most, surely=False)
+
+    def lose(self, characters: int, at_most: int | None, taken: Taken | None, in_doubt: bool = False) -> None:
+        """It has come to nothing, and may have to be paid for; ``in_doubt``: it may not have
+        reached the server."""
+        self.totals.lose(taken, in_doubt)
+        if taken is None:
+            self._unknown += self.coming(characters, at_most, surely=False)
+
+    def release(self, one: UnderWay) -> None:
+        """Nothing is held for it any more."""
+        self.under_way.discard(one)
+        if self._beside is not None:
+            self._beside.freed()
 
     def count(self, reply: Reply) -> None:
         """Count a reply."""
@@ -172,29 +225,29 @@ class Account:
         self.totals.add(reply)
         self.pace.count()
 
-    def _worth(self, prompt: float, completion: float) -> _Sum:
+    def _worth(self, prompt: float, completion: float) -> Sum:
         """Return the worth of so many tokens."""
         cost = 0.0 if self.prices is None else self.prices.cost(math.ceil(prompt), math.ceil(completion))
-        return _Sum(cost, prompt + completion)
+        return Sum(cost, prompt + completion)
 
-    def _spent(self) -> _Sum:
+    def _spent(self) -> Sum:
         """The sum that was spent, with what is not known reckoned in."""
-        own = _Sum(self.totals.cost(self.prices) or 0.0, self.totals.tokens) + self._unknown
-        beside = self._beside
+        return self._own() if self._beside is None else self._own() + self._beside._own()
+
+    def _own(self) -> Sum:
+        totals = self.totals
         return (
-            own
-            if beside is None
-            else own + _Sum(beside.totals.cost(beside.prices) or 0.0, beside.totals.tokens) + beside._unknown
+            Sum(totals.cost(self.prices) or 0.0, totals.tokens) + self._worth(0, totals.doubtful_tokens) + self._unknown
         )
 
-    def coming(self, characters: int, at_most: int | None, surely: bool) -> _Sum:
+    def coming(self, characters: int, at_most: int | None, surely: bool) -> Sum:
         """Return what a request is going to take: as the longest so far, or (``surely``) with room
         for a longer one, since the others that leave with it could be."""
         if not self.size.replies:
             return self._worth(max(self._foreseen[0], characters / CHARACTERS_PER_TOKEN), self._foreseen[1])
         return self._worth(*self.size.most(characters, at_most, surely))
 
-    def beyond(self, more: _Sum) -> str:
+    def beyond(self, more: Sum) -> str:
         """Name the limit that so much more would pass, in a sentence; empty when none would."""
         limit, most = self._request_limits.max_cost, self._request_limits.max_tokens_in_all
         spent = self._spent()
@@ -218,17 +271,15 @@ class Account:
 
     def exhausted(self, characters: int = 0, at_most: int | None = None) -> str:
         """Why no further request may leave, in a sentence; empty as long as one may, alone."""
-        return self._refusal(self.coming(characters, at_most, surely=False))
-
-    def _refusal(self, more: _Sum) -> str:
         if not self.limited:
             return ""
-        if self.totals.uncounted and not self.size.replies and not self.totals.tokens:
+        counted = self.size.replies or (self.totals.prompt_tokens and self.totals.completion_tokens)
+        if self.totals.uncounted and not counted:
             return (
                 "the server does not report how many tokens it used, so a limit of cost or tokens cannot be kept; leave"
                 " out --max-cost and --max-tokens"
             )
-        return self.beyond(more)
+        return self.beyond(self.coming(characters, at_most, surely=False))
 
     def tally(self) -> str:
         """The state of the account in a few words, for the line that shows progress."""
@@ -260,101 +311,12 @@ class Account:
         return summary(self.totals, self.prices)
 
 
-class Held:
-    """The most that one departure of a request may take: held from the moment when it is let in
-    until it is known what it took."""
-
-    def __init__(self, account: Account, characters: int, at_most: int | None, batched: bool = False) -> None:
-        self._account, self._characters, self._at_most = account, characters, at_most
-        self._share = account.prices.batch_share if batched and account.prices is not None else 1.0
-        #: why it may not leave, although it was let in
-        self.refusal = ""
-        #: whether it has left
-        self.left = False
-
-    def reserve(self, alone: bool) -> bool:
-        """Let it in, if it may go beside what is under way; what it may take is held then. One that
-        is ``alone`` always may, and is told ``refusal``.
-
-        Of the first request nothing is known but an estimate, so with a limit it goes alone. Later
-        ones go together, no more than twice as many as there were replies, as long as all of them,
-        with room for longer replies than any so far, are within the limit; beyond that one after
-        the other, those of an account that shares the limit among them. So a limit is passed by no
-        more than one request.
-        """
-        account = self._account
-        under_way = account.all_under_way
-        if account.limited and alone and not under_way:
-            self.refusal = account.exhausted(self._characters, self._at_most)
-        elif account.limited:
-            untried = not alone and len(account.under_way) >= 2 * account.size.replies
-            if untried or account.beyond(sum([*(held.coming() for held in under_way), self.coming()], _Sum())):
-                return False
-        account.under_way.add(self)
-        return True
-
-    def coming(self) -> _Sum:
-        """The sum that it is going to take, with room for more."""
-        return self._worth(surely=True)
-
-    def _worth(self, surely: bool) -> _Sum:
-        found = self._account.coming(self._characters, self._at_most, surely)
-        return _Sum(found.cost * self._share, found.tokens)
-
-    def refused_alone(self) -> str:
-        """Why it may not leave although nothing else is under way, in a sentence; for a request
-        that no batch may hold."""
-        return self._account._refusal(self.coming())
-
-    def release(self) -> None:
-        """It is known what became of it."""
-        self._account.under_way.discard(self)
-        if self._account._beside is not None:
-            self._account._beside.freed()
-
-    def leaves(self) -> None:
-        """It leaves; again, when a server has sent it elsewhere."""
-        if self.left:
-            self._lose(None)
-        self._account.pace.begin()
-        self._account.totals.requests += 1
-        self.left = True
-
-    def arrives(self, reply: Reply) -> None:
-        """Its reply is there."""
-        account = self._account
-        account.count(reply)
-        if reply.prompt_tokens is not None and reply.completion_tokens is not None:
-            account.size.learn(self._characters, reply.prompt_tokens, reply.completion_tokens)
-        else:
-            account._unknown += self._worth(surely=False)
-
-    def fails(self, fault: Fault | None, in_doubt: bool = False) -> None:
-        """It comes to nothing; without a fault, since nobody waits for it any more. ``in_doubt``:
-        it may not have reached the server."""
-        totals = self._account.totals
-        if fault is not None:
-            totals.faults[fault.word] += 1
-        if not self.left:
-            return
-        if fault is None or fault.begun:
-            self._lose(None if fault is None else fault.taken, in_doubt)
-        else:
-            totals.refused += 1
-
-    def _lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
-        account = self._account
-        account.totals.lose(taken, in_doubt)
-        if taken is None:
-            account._unknown += self._worth(surely=False)
-
-
 @dataclass(frozen=True, slots=True)
-class _Sum:
+class Sum:
     """A cost and a number of tokens."""
 
     cost: float = 0.0
     tokens: float = 0.0
 
-    def __add__(self, other: _Sum) -> _Sum:
-        return _Sum(self.cost + other.cost, self.tokens + other.tokens)
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.cost + other.cost, self.tokens + other.tokens)

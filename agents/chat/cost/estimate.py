@@ -30,15 +30,16 @@ from ....core.locale import sentence
 from ....paradigms import Percept
 from ....stimuli.kinds.files import ShownSound
 from ...base import Rehearsal, TrialContext
+from ..conversation import NOTEPAD_TEXT, TRIAL_TEXT
 from ..episode import ChatEpisode
 from ..messages import Message, Picture, Reply, Request, Sound, Text
 from ..options import OptionForm, as_written
 from ..reading.judge import Judge
-from ..transport.faults import Departures
+from ..transport.departure import Departures
 from ..transport.paid_replies import Send
 from ..transport.request_limits import RequestLimits
 from .account import Account
-from .totals import BATCH_SHARE, money, short
+from .totals import money, short
 
 #: tokens of a word, of a number of up to three digits, of signs in a row, of each further sign
 #: among them, and of a line's end
@@ -115,8 +116,7 @@ def _encoding(model: str) -> str | None:
 
 #: assumed: what a server adds to a message for its role
 TOKENS_PER_MESSAGE = 4
-#: assumed: tokens of a picture that is looked at coarsely, and of each tile of so many pixels of
-#: one that is looked at closely
+#: assumed: tokens of a picture, and of each tile of so many pixels of it
 PICTURE_TOKENS, TILE_TOKENS, TILE_PX = 85, 170, 512
 #: assumed: tokens of a second of sound; servers count from 10 to 32
 TOKENS_PER_SECOND = 32
@@ -180,7 +180,6 @@ class Estimate:
     usual_error, worst_error : by which share that is off, usually and at worst
     judge : what the judge takes besides, where there is one
     practice : how much of it was reckoned with, where there is some
-    batch : the share of the usual price at which requests go, where they go in batches
     sounds : whether sounds are sent as sounds
     """
 
@@ -195,18 +194,12 @@ class Estimate:
     worst_error: float = 0.0
     judge: JudgeEstimate | None = None
     practice: str = ""
-    batch: float | None = None
     sounds: bool = False
 
     def to_record(self) -> dict[str, Any]:
         """For the record, with what was assumed."""
         return {
-            **{
-                name: value
-                for name, value in asdict(self).items()
-                if name not in ("judge", "practice", "batch", "sounds")
-            },
-            **({} if self.batch is None else {"batch": self.batch}),
+            **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice", "sounds")},
             **({"practice": self.practice} if self.practice else {}),
             **({} if self.judge is None else {"judge": self.judge.to_record()}),
             "assumed": {
@@ -231,12 +224,11 @@ class Estimate:
         beside = [what for what, there in (("a picture", self.pictures), ("a sound", self.sounds)) if there]
         guess = f" and the tokens of {' and '.join(beside)} are a guess" if beside else ""
         practice = f" ({self.practice})" if self.practice else ""
-        batch = "" if self.batch is None else f" in batches, at {self.batch:.0%} of the usual price"
         return (
             f"{self.requests:,} requests{practice} in {self.conversations:,}"
             f" conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} tokens read"
             f" and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess};"
-            f" {cost}{batch}{'' if self.judge is None else f'; {self.judge}'}"
+            f" {cost}{'' if self.judge is None else f'; {self.judge}'}"
         )
 
 
@@ -325,8 +317,7 @@ def estimate(
     total["pictures"] += carried[1]
     requests, pictures, read, written, *judged = (round(total[name]) for name in names)
     prices = agent.spending.prices
-    share = None if agent.request_limits.batch is None else BATCH_SHARE if prices is None else prices.batch_share
-    cost = None if prices is None else prices.cost(read, written) * (1.0 if share is None else share)
+    cost = None if prices is None else prices.cost(read, written)
     conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(
         practice
     )
@@ -345,7 +336,6 @@ def estimate(
         counter.worst_error,
         judge,
         rounds,
-        share,
         _sounds(agent, [*trials, *practice]),
     )
 
@@ -413,7 +403,7 @@ async def _hold(
         tokens, pictures = sent(request.messages, counter)
         count.prompt_tokens += tokens
         count.pictures += pictures
-        noting = settings["notepad"] and request.messages[-1].parts[-1] == Text(settings["notepad_text"])
+        noting = settings["notepad"] and request.messages[-1].parts[-1] == Text(NOTEPAD_TEXT)
         written = (
             [reasons]
             if noting
@@ -438,7 +428,7 @@ async def _hold(
             kind = as_written(percept.ask.kind, OptionForm(settings["option_order"], settings["option_signs"]))
             answer = kind.write(kind.guess(random))
         await episode.step(percept)
-    led = f"{settings['trial_text']} {sentence('session.right', context.language) if context.practice else ''}"
+    led = f"{TRIAL_TEXT} {sentence('session.right', context.language) if context.practice else ''}"
     names = frozenset(example.name for example in context.examples)
     return count, _Left(
         context.instructions,
@@ -465,8 +455,5 @@ def sent(messages: Sequence[Message], counter: Counter) -> tuple[int, int]:
         pictures += len(shown)
         tokens += TOKENS_PER_MESSAGE + _counted(counter, words)
         tokens += sum(TOKENS_PER_SECOND * part.ms / 1000 for part in message.parts if isinstance(part, Sound))
-        tokens += sum(
-            PICTURE_TOKENS + (0 if part.detail == "low" else TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2)
-            for part in shown
-        )
+        tokens += sum(PICTURE_TOKENS + TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2 for part in shown)
     return math.ceil(tokens), pictures

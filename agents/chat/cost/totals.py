@@ -13,15 +13,12 @@ from ....core.errors import SpanLabError
 from ....core.registry import StrictModel
 from ...base import Ledger
 from ...departures import faults, in_vain, refused, taken_in_vain
-from ..messages import BatchReply, Reply, Taken, stored_reply
-from ..transport.batch_store import BatchStore
+from ..messages import Reply, Taken, stored_reply
 
 _MILLION = 1_000_000
-#: what requests in a batch cost, as a share of the usual price, where nothing else is said
-BATCH_SHARE = 0.5
-#: What providers charge for tokens that are written to a cache, as multiples of other input tokens:
-#: kept for five minutes, and for an hour.
-_SHORT_WRITE, _LONG_WRITE = 1.25, 2.0
+#: what a provider charges for tokens that are written to its cache, as a multiple of other input
+#: tokens
+_CACHE_WRITE = 1.25
 
 
 class Prices(StrictModel):
@@ -48,19 +45,6 @@ class Prices(StrictModel):
             " input tokens if not given"
         ),
     )
-    cache_write_1h: float | None = Field(
-        default=None,
-        ge=0,
-        allow_inf_nan=False,
-        description="the same of tokens that are kept for an hour; twice the price of other input tokens if not given",
-    )
-    batch: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        allow_inf_nan=False,
-        description="price of requests in a batch, as a share of the usual price; half of it if not given",
-    )
 
     @classmethod
     def of(cls, pair: tuple[float, float] | None) -> Prices | None:
@@ -81,28 +65,14 @@ class Prices(StrictModel):
                 f"price is what a million tokens cost, read and written, such as (0.5, 2); found {pair!r}"
             ) from None
 
-    @property
-    def batch_share(self) -> float:
-        """The share of the usual price that requests in a batch cost."""
-        return BATCH_SHARE if self.batch is None else self.batch
-
-    def cost(
-        self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0, written: tuple[int, int] = (0, 0)
-    ) -> float:
-        """Return the cost of so many tokens; ``cached_tokens``, and those ``written`` to the cache
-        (all, and for an hour), are among the ``prompt_tokens``."""
+    def cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0, kept_tokens: int = 0) -> float:
+        """Return the cost of so many tokens; ``cached_tokens``, and ``kept_tokens``, which were
+        written to the server's cache, are among the ``prompt_tokens``."""
         cached = 0 if self.cached_input is None else min(cached_tokens, prompt_tokens)
-        longer = written[1]
-        shorter = written[0] - longer
-        short_price = _SHORT_WRITE * self.input if self.cache_write is None else self.cache_write
-        long_price = _LONG_WRITE * self.input if self.cache_write_1h is None else self.cache_write_1h
-        plain = prompt_tokens - cached - shorter - longer
-        read = plain * self.input + cached * (self.cached_input or 0.0) + shorter * short_price + longer * long_price
+        kept = min(kept_tokens, prompt_tokens - cached)
+        price = _CACHE_WRITE * self.input if self.cache_write is None else self.cache_write
+        read = (prompt_tokens - cached - kept) * self.input + cached * (self.cached_input or 0.0) + kept * price
         return (read + completion_tokens * self.output) / _MILLION
-
-
-#: Counts of tokens that were written to a cache; they are in accounts only where there are any.
-_WRITES = ("cache_write_tokens", "cache_write_1h_tokens")
 
 
 @dataclass
@@ -126,11 +96,12 @@ class Totals:
     faults : what went wrong on the way to replies, by the word for it
     prompt_tokens, completion_tokens : as the server counts them; of ``prompt_tokens`` the server
         had kept ``cached_tokens`` from earlier requests
+    doubtful_tokens : tokens that may have been written besides ``completion_tokens``, by what servers
+        say of reasoning
     uncounted : replies whose tokens the server did not tell
     lost_uncounted : of ``lost``, those whose tokens the server did not tell
     dearest : of all replies, the most tokens that one read, and that one wrote
     models : how many replies came from which model, by the name that the server gives
-    batched : of the replies, those that came in batches, and their tokens
     """
 
     requests: int = 0
@@ -145,13 +116,11 @@ class Totals:
     reasoning_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
-    cache_write_1h_tokens: int = 0
+    doubtful_tokens: int = 0
     uncounted: int = 0
     lost_uncounted: int = 0
     dearest: tuple[int, int] = (0, 0)
     models: Counter[str] = field(default_factory=Counter)
-    batched: int = 0
-    batched_tokens: Taken = field(default_factory=lambda: Taken(prompt_tokens=0, completion_tokens=0, cached_tokens=0))
 
     @property
     def tokens(self) -> int:
@@ -169,16 +138,9 @@ class Totals:
         self.uncounted += reply.prompt_tokens is None or reply.completion_tokens is None
         self.dearest = (
             max(self.dearest[0], reply.prompt_tokens or 0),
-            max(self.dearest[1], reply.completion_tokens or 0),
+            max(self.dearest[1], reply.completion_at_most or reply.completion_tokens or 0),
         )
         self._add(reply)
-        if isinstance(reply, BatchReply):
-            before = self.batched_tokens
-            self.batched += 1
-            names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-            self.batched_tokens = Taken(
-                **{name: (getattr(before, name) or 0) + (getattr(reply, name) or 0) for name in names}
-            )
 
     def lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
         """Count a departure that came to nothing, with the tokens that the server told;
@@ -191,29 +153,23 @@ class Totals:
             self._add(taken)
 
     def _add(self, taken: Taken) -> None:
-        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", *_WRITES):
+        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens"):
             setattr(self, name, getattr(self, name) + (getattr(taken, name) or 0))
+        self.doubtful_tokens += max(0, (taken.completion_at_most or 0) - (taken.completion_tokens or 0))
 
     def cost(self, prices: Prices | None) -> float | None:
-        """Return the cost, as far as the server told; None without prices. What came in batches has
-        their price, whatever the server had cached."""
+        """Return the cost, as far as the server told; None without prices."""
         if prices is None:
             return None
-        read, written, cached = (
-            getattr(self.batched_tokens, name) or 0 for name in ("prompt_tokens", "completion_tokens", "cached_tokens")
-        )
-        at_once = prices.cost(
-            self.prompt_tokens - read,
-            self.completion_tokens - written,
-            self.cached_tokens - cached,
-            (self.cache_write_tokens, self.cache_write_1h_tokens),
-        )
-        return at_once + prices.batch_share * prices.cost(read, written)
+        return prices.cost(self.prompt_tokens, self.completion_tokens, self.cached_tokens, self.cache_write_tokens)
 
     def cost_at_most(self, prices: Prices | None) -> float | None:
-        """Return the cost if everything that was lost had to be paid for like the dearest reply;
-        None without prices."""
-        return None if prices is None else (self.cost(prices) or 0.0) + self.lost_uncounted * prices.cost(*self.dearest)
+        """Return the cost if everything that was lost had to be paid for like the dearest reply, and
+        whatever is in doubt was written; None without prices."""
+        if prices is None:
+            return None
+        known = (self.cost(prices) or 0.0) + prices.cost(0, self.doubtful_tokens)
+        return known + self.lost_uncounted * prices.cost(*self.dearest)
 
 
 def totals_of(
@@ -241,19 +197,13 @@ def totals_of(
 
 
 def totals_in(ledger: Ledger, judge: bool = False) -> Totals:
-    """Add up what a session took so far, those of its requests among them that are in a batch and
-    were lost with it.
+    """Add up what a session took so far.
 
     Parameters
     ----------
     judge : of the model that reads replies, in place of the one that takes the trials
     """
-    totals = totals_of(ledger.lines, ledger.replies, judge)
-    if not judge:
-        for _ in range(BatchStore(ledger.folder).lost()):
-            totals.lose(None, in_doubt=True)
-            totals.requests += 1
-    return totals
+    return totals_of(ledger.lines, ledger.replies, judge)
 
 
 def account_of(ledger: Ledger) -> dict[str, Any]:
@@ -265,13 +215,8 @@ def account_of(ledger: Ledger) -> dict[str, Any]:
     )
     name = info["agent_settings"].get("judge", "")
     judge = {"judge": {"name": name, **summary(totals_in(ledger, judge=True), judge_prices)}} if name else {}
-    came = Counter(
-        str(line["reply"]["batch"]) for lines in ledger.replies.values() for line in lines if "batch" in line["reply"]
-    )
-    under_way = BatchStore(ledger.folder).in_batches(came)
-    batches = {} if under_way is None else {"in_batches": under_way}
     failed = {"trials_failed": len(ledger.failed), "failed": dict(Counter(ledger.failed.values()))}
-    return {**summary(totals_in(ledger), prices), **batches, **judge, **failed}
+    return {**summary(totals_in(ledger), prices), **judge, **failed}
 
 
 def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
@@ -285,16 +230,16 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
         "completion_tokens",
         "reasoning_tokens",
         "cached_tokens",
+        "cache_write_tokens",
+        "doubtful_tokens",
     )
     return {
         **{name: getattr(totals, name) for name in counted},
-        **{name: getattr(totals, name) for name in _WRITES if getattr(totals, name)},
         "without_token_counts": totals.uncounted,
         "retries": dict(sorted(totals.faults.items())),
         "paid_twice_at_most": totals.lost,
         "in_doubt": totals.in_doubt,
         "models": dict(sorted(totals.models.items())),
-        **({"batched": totals.batched} if totals.batched else {}),
         "cost": totals.cost(prices),
         "cost_at_most": totals.cost_at_most(prices),
         "prices": None if prices is None else prices.model_dump(exclude_none=True),
@@ -304,10 +249,6 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
 def describe_account(account: Mapping[str, Any]) -> str:
     """An account as :func:`summary` gives it, in a sentence."""
     parts = [f"{account['replies']:,} {'reply' if account['replies'] == 1 else 'replies'}"]
-    if account.get("batched"):
-        share = Prices.model_validate(account["prices"]).batch_share if account.get("prices") else None
-        price = "" if share is None else f", at {share:.0%} of the usual price"
-        parts.append(f"{account['batched']:,} of them from batches{price}")
     if account["cached"]:
         parts.append(f"{account['cached']:,} more from the cache")
     parts.append(f"{account['prompt_tokens']:,} tokens read and {account['completion_tokens']:,} written")
@@ -331,11 +272,6 @@ def describe_account(account: Mapping[str, Any]) -> str:
             f"at most {requests} paid for without a usable reply: too late, cut off, unreadable, or in flight at an"
             f" end{cost}{doubtful}"
         )
-    if account.get("in_batches"):
-        waiting = account["in_batches"]
-        cost = "" if waiting["cost_at_most"] is None else f" (at most {money(waiting['cost_at_most'])})"
-        count = f"{waiting['requests']:,} {'request is' if waiting['requests'] == 1 else 'requests are'}"
-        parts.append(f"{count} in a batch and not counted yet{cost}")
     if account.get("judge"):
         judge = account["judge"]
         parts.append(f"the judge {judge['name']}: {describe_account({**judge, 'judge': None})}")

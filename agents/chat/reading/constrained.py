@@ -21,9 +21,6 @@ class Constraint(Protocol):
     def constrained(self) -> Literal["none", "json"]: ...
 
     @property
-    def schema_as(self) -> Literal["json_schema", "json_object"]: ...
-
-    @property
     def reasoning(self) -> Literal["none", "after", "before"]: ...
 
 
@@ -45,8 +42,6 @@ def response_format(kind: ResponseKind, settings: Constraint) -> dict[str, Any] 
         "required": list(keys),
         "additionalProperties": False,
     }
-    if settings.schema_as == "json_object":
-        return {"type": "json_object", "schema": whole}
     return {"type": "json_schema", "json_schema": {"name": ANSWER, "strict": True, "schema": whole}}
 
 

@@ -185,26 +185,25 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
 
 def read_reply(kind: ResponseKind, reply: Reply, settings: ChatSettings) -> tuple[str, Reading]:
     """Return a reply without its reasoning, and the answer that is read in it."""
-    _, rest = split_reasoning(reply, settings)
+    _, rest = split_reasoning(reply)
     return rest, read(kind, rest, settings, cut=reply.finish_reason == "length")
 
 
-def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, str]:
+def split_reasoning(reply: Reply) -> tuple[str | None, str]:
     """The reasoning in a reply, and the rest, in which the answer is read.
 
-    Reasoning is what the server delivered as such and, with ``strip_think``, what stands in
-    ``<think>`` (or ``<thinking>``) blocks. A closing tag alone has its opening one in the prompt
+    Reasoning is what the server delivered as such, and what stands in ``<think>`` (or
+    ``<thinking>``) blocks. A closing tag alone has its opening one in the prompt
     (some chat templates put it there): all before it is reasoning. After an opening tag that is
     never closed there is no answer: the reply was cut, and all of it is reasoning.
     """
     content = reply.content
     thoughts = [reply.reasoning] if reply.reasoning else []
-    if settings.strip_think:
-        content, before = _last_channel(content)
-        thoughts += before
+    content, before = _last_channel(content)
+    thoughts += before
     rest: list[str] = []
     depth = end = 0
-    for tag in _TAG.finditer(content) if settings.strip_think else ():
+    for tag in _TAG.finditer(content):
         closing = any(tag.groups())
         piece = content[end : tag.start()]
         if depth or not closing:

@@ -24,8 +24,6 @@ _ASKED = (
     " write the word none. Do not answer the question yourself."
 )
 
-_LONGEST_VERDICT = 1024
-
 
 class Judge:
     """Reads replies of one model by another.
@@ -48,7 +46,7 @@ class Judge:
         self, settings: ChatSettings, endpoint: Endpoint, request_limits: RequestLimits, account: Account
     ) -> None:
         served = serving(settings.judge)
-        if served.provider is None:
+        if served.provider is None and served.hook is None:
             served = Serving(settings.judge, endpoint)
         if request_limits.max_cost is not None and served.prices is None:
             raise SpanLabError(
@@ -56,20 +54,17 @@ class Judge:
                 " name it MODEL@PROVIDER"
             )
         self.name = settings.judge
-        # an answer is short; some interfaces want to know how short
-        self._options = (
-            {"max_tokens": _LONGEST_VERDICT}
-            if served.provider is not None and served.provider.api == "anthropic"
-            else {}
-        )
         self.account = Account(request_limits, served.prices)
         account.share(self.account)
         self._settings, self.model = settings, served.model
         self.where = served.endpoint.public
-        # it reads a reply when that has come, and is not waited for until others have come
-        at_once = request_limits.model_copy(update={"batch": None})
         self.client = Client(
-            served.endpoint, served.model, at_once, account=self.account, repeat=settings.repeat, hook=served.hook()
+            served.endpoint,
+            served.model,
+            request_limits,
+            account=self.account,
+            repeat=settings.repeat,
+            hook=served.hook,
         )
 
     def paid(self) -> PaidReplies:
@@ -88,11 +83,11 @@ class Judge:
         return replace(
             asked,
             messages=(message,),
-            options=self._options,
+            options={},
             identity=chained(chained("", ["judge", self.model, asked.identity]), message.stored()),
         )
 
     def read(self, kind: ResponseKind, verdict: Reply) -> Answer | None:
         """The answer that it names; None where it names none."""
-        _, said = split_reasoning(verdict, self._settings)
+        _, said = split_reasoning(verdict)
         return None if said.strip().strip(".").lower() == "none" else bare_answer(kind, said.strip())

@@ -9,30 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ..cost.account import Account
-from ..cost.expected import characters
+from ..cost.account import Account, characters
+from ..cost.totals import duration
 from ..messages import Message, Reply, Request, ScoredReply, Text
 from ..open_request import filled_headers
-from .answers import Answers
-from .batch_api import BatchApi
-from .batch_store import FOLDER, Result, line_name
-from .batches import Batches, Waiting
 from .cache import ReplyCache
-from .departing import Departing
+from .departure import TRIES_OF_STRANGERS, Departure, Departures, Fault, fault_of_status
+from .dialect import Dialect
 from .echoed import echoed
-from .endpoint import Endpoint, EndpointError, explain_connection
-from .faults import TRIES_OF_STRANGERS, Departures, Fault
+from .endpoint import Endpoint, EndpointError
 from .hooks import Outgoing, SendHook
-from .rate_limiter import Limit, Pass, RateLimiter
+from .rate_limiter import Pass, RateLimiter
+from .refusals import explain_connection, fault_in_body, refused
 from .replies import NoReplyError, read_reply
 from .request_limits import RequestLimits
 
@@ -43,6 +40,10 @@ if TYPE_CHECKING:
 _PICTURED_KEPT = 2048
 #: how many conversations share the connections of one client
 _CONNECTIONS = 4
+#: of refusals: the request is not taken in this form
+_NOT_TAKEN = frozenset((400, 422, 500))
+#: a wait that a server asks for is told when it is longer
+_SILENCE_S = 60.0
 #: how long a connection is kept that nobody uses: shorter than servers keep theirs (many for 5 s),
 #: so that none is closed while a request is on its way
 _KEPT_S = 4.0
@@ -84,7 +85,6 @@ class Client:
         filled_headers(self._further)  # a variable that is not set shows before the first request
         self._endpoint = endpoint
         self._model = model
-        self._answers = Answers(endpoint, model)
         self._request_limits = request_limits or RequestLimits()
         self._account = account or Account(self._request_limits)
         self._header = conversation_header
@@ -92,24 +92,20 @@ class Client:
         scope = [endpoint.public, endpoint.provider, model, repeat, *([self._further] if self._further else [])]
         self._cache = ReplyCache(self._request_limits.cache, scope) if self._request_limits.cache is not None else None
         self._rate_limiter = RateLimiter(
-            Limit(self._request_limits.max_concurrency, self._request_limits.concurrency),
+            self._request_limits.concurrency,
             self._request_limits.requests_per_minute,
             self._request_limits.tokens_per_minute,
         )
         self._account.freed = self._rate_limiter.look
-        #: where requests go together, or did so in an earlier part of the session
-        self.batches = (
-            Batches(BatchApi(endpoint, model, self._further), self._request_limits, self._account)
-            if self._request_limits.batch
-            else None
-        )
+        self.dialect = Dialect(endpoint.max_tokens_field)
         self._orders: dict[str, int] = {}
         self._met = False
+        self._announced_until = -math.inf
         self._usual: dict[str, str] = {}
         # connections belong to the event loop that opened them; a few conversations share a line,
         # since it looks at all its connections for every request
         self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, Line]] = WeakKeyDictionary()
-        self._shares = -(-(self._request_limits.concurrency or self._request_limits.max_concurrency) // _CONNECTIONS)
+        self._shares = -(-self._request_limits.concurrency // _CONNECTIONS)
 
     def _line(self, order: int) -> Line:
         """The connections of a conversation."""
@@ -139,44 +135,14 @@ class Client:
             **{name.lower(): value for name, value in own.items()},
         }
 
-    async def take_up(self, session: Path) -> None:
-        """Go on with the batches of a session, where there are some; where requests do not go in
-        batches any more, with what they brought.
-
-        Raises
-        ------
-        SpanLabError
-            when one has not ended, and requests do not go in batches any more.
-        """
-        if self.batches is None and (session / FOLDER).exists():
-            self.batches = Batches(
-                BatchApi(self._endpoint, self._model, self._further), self._request_limits, self._account
-            )
-            self.batches.take_up(session)
-            await self.batches.end_all()
-        elif self.batches is not None:
-            self.batches.take_up(session)
-
-    @property
-    def _together(self) -> Batches | None:
-        """The place where requests are gathered; None where they are sent one by one."""
-        return self.batches if self._request_limits.batch else None
-
     def place(self) -> AbstractAsyncContextManager[None]:
         """A place for one trial: no more of them are open than requests may be under way."""
-        return self._rate_limiter.place() if self._together is None else self._together.place()
-
-    def all_begun(self) -> None:
-        """No further trial is going to begin by itself."""
-        if self._together is not None:
-            self._together.all_begun()
+        return self._rate_limiter.place()
 
     def wind_down(self, why: str) -> None:
         """Send no new request from now on, nor repeat one: whoever wants to gets
         :class:`.rate_limiter.Stopped`. Those under way come back."""
         self._rate_limiter.stop(why)
-        if self._together is not None:
-            self._together.stop(why)
 
     async def ask(self, request: Request, departures: Departures | None = None, fresh: bool = False) -> Reply:
         """The reply to a conversation.
@@ -200,9 +166,7 @@ class Client:
         if cache is not None and (reply := cache.get(request)) is not None:
             self._account.note_cached(reply)
             return reply
-        outcome = await (self._until_answered if fresh or self.batches is None else self._until_brought)(
-            request, departures
-        )
+        outcome = await self._until_answered(request, departures)
         if isinstance(outcome, EndpointError):
             if not outcome.of_request:
                 self.wind_down(str(outcome))
@@ -218,26 +182,28 @@ class Client:
         once = (
             partial(self._hooked, request)
             if self._hook is not None
-            else partial(self._once, self._line(order), self._content(request), request)
+            else partial(self._once, self._line(order), request)
         )
-        at_most = _longest(request)
         faults: list[Fault] = []
         began = self._clock()
         while True:
-            held = self._account.hold(size, at_most)
+            departure = Departure(self._account, size, _longest(request), departures)
             tokens = self._account.size.tokens(size) if self._request_limits.tokens_per_minute else 0.0
-            async with self._rate_limiter.request(order, tokens, held) as passed:
-                if held.refusal:
-                    return EndpointError(held.refusal)
-                waited = self._clock() - began
-                outcome = await self._sent(once, len(faults) + 1, Departing(held, departures))
+            async with self._rate_limiter.request(order, tokens, departure) as passed:
+                if departure.refusal:
+                    return EndpointError(departure.refusal)
+                waited, spoken = self._clock() - began, self.dialect
+                outcome = await self._sent(once, len(faults) + 1, departure)
                 self._note(passed, outcome)
             if isinstance(outcome, Reply):
                 words = tuple(fault.word for fault in faults)
                 return outcome.model_copy(update={"faults": words, "waited_ms": waited * 1000}) if faults else outcome
             faults.append(outcome)
+            if self._hook is None and outcome.error.status in _NOT_TAKEN and self._adapts(outcome, spoken):
+                continue
             if (error := self._in_the_end(faults)) is not None:
                 return error
+            self._announce(outcome.wait_s)
             await self._rate_limiter.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
 
     def _in_the_end(self, faults: Sequence[Fault]) -> EndpointError | None:
@@ -246,6 +212,11 @@ class Client:
         most = limits.max_retries if self._met or not last.stranger else min(limits.max_retries, TRIES_OF_STRANGERS)
         if last.error.permanent or len(faults) > most:
             return last.error
+        if (asked := last.wait_s or 0.0) > limits.max_wait_s:
+            return EndpointError(
+                f"{self._endpoint.public} asks to be left alone for {duration(asked)}, which is longer than max_wait_s"
+                f" ({duration(limits.max_wait_s)}): continue later, or set --care max_wait_s={math.ceil(asked)}"
+            )
         if sum(fault.begun for fault in faults) > limits.max_retries_begun:
             # others are answered, so it is this conversation that the server cannot bring to an end
             return (
@@ -255,60 +226,33 @@ class Client:
             )
         return None
 
-    async def _until_brought(self, request: Request, departures: Departures | None) -> Reply | EndpointError:
-        """The reply that a batch brings, or why there will be none; where requests do not go in
-        batches any more, the one that a batch has brought."""
-        assert self.batches is not None
-        size, name, faults = characters(request), line_name(request), list[Fault]()
-        while True:
-            held = self._account.hold(size, _longest(request), batched=True)
-            take = partial(self._taken, request, Departing(held, departures), len(faults) + 1)
-            if self._together is not None:
-                outcome = await self._together.outcome(Waiting(name, self._content(request), held, take))
-            elif (result := self.batches.store.result(name)) is not None:
-                outcome = take(result)
-                self.batches.store.use([(name, result)] if isinstance(outcome, Fault) else [])
-            else:
-                return await self._until_answered(request, departures)
-            if isinstance(outcome, Reply):
-                return outcome.model_copy(update={"faults": tuple(fault.word for fault in faults)})
-            faults.append(outcome)
-            if (error := self._in_the_end(faults)) is not None:
-                return error
-
-    def _taken(self, request: Request, departing: Departing, tries: int, result: Result) -> Reply | Fault:
-        """Return what a batch has brought for a request; the account and whoever keeps a journal
-        are told."""
-        outcome = self._answers.of_batch(result, tries)
-        departing.held.leaves()
-        if isinstance(outcome, Reply):
-            self._met = True
-            departing.held.arrives(outcome)
-            return outcome
-        departing.held.fails(outcome)
-        if departing.departures is not None:
-            departing.departures.leaves()
-            departing.departures.gone()
-            departing.departures.fails(outcome, True, False)
-        return outcome
-
     async def _sent(
-        self, once: Callable[[int, Departing], Awaitable[Reply | Fault]], tries: int, departing: Departing
+        self, once: Callable[[int, Departure], Awaitable[Reply | Fault]], tries: int, departure: Departure
     ) -> Reply | Fault:
         """Send a request and return what it brings, once the account and whoever keeps a journal
         have been told."""
         try:
-            outcome = await once(tries, departing)
+            outcome = await once(tries, departure)
         except BaseException:
-            departing.held.fails(None, departing.in_doubt)
+            departure.fails(None)
             raise
         if isinstance(outcome, Reply):
-            departing.held.arrives(outcome)
-            return outcome
-        departing.held.fails(outcome, departing.in_doubt)
-        if departing.departures is not None:
-            departing.departures.fails(outcome, departing.held.left, departing.in_doubt)
+            outcome = self._without_secrets(outcome)
+        departure.ends(outcome)
         return outcome
+
+    def _without_secrets(self, reply: Reply) -> Reply:
+        """A reply as it may be kept: some servers repeat the key that they were told."""
+        said = {name: value for name, value in reply if isinstance(value, str)}
+        hidden = {name: self._endpoint.hidden(value) for name, value in said.items()}
+        return reply if hidden == said else reply.model_copy(update=hidden)
+
+    def _announce(self, seconds: float | None) -> None:
+        """Say how long nothing is going to leave, where that is long."""
+        now = self._clock()
+        if seconds is not None and seconds > _SILENCE_S and now >= self._announced_until:
+            self._announced_until = now + seconds
+            self._account.warn(f"{self._endpoint.public} asks to be left alone for {duration(seconds)}")
 
     def _note(self, one: Pass, outcome: Reply | Fault) -> None:
         """Tell the rate limiter what became of a request."""
@@ -321,27 +265,39 @@ class Client:
             if outcome.error.status is not None and not outcome.begun:
                 one.tokens = 0.0  # refused, and not taken from what the server allows
 
+    def _adapts(self, fault: Fault, spoken: Dialect) -> bool:
+        """Return whether a refused request can be put otherwise, from now on all of them."""
+        if spoken != self.dialect:
+            return True  # another request has found out meanwhile
+        self.dialect, change = spoken.after(fault.error)
+        if change:
+            self._account.warn(f"{self._endpoint.public} {change}")
+        return bool(change)
+
     def _content(self, request: Request) -> bytes:
         """A request as it is sent."""
+        options = self.dialect.put({"model": self._model, **request.options})
         if request.text is not None:
-            return _json({"model": self._model, "prompt": request.text, **request.options})
+            return _json({**options, "prompt": request.text})
         messages = b",".join(map(_written, request.messages))
-        return b'{"messages":[' + messages + b"]," + _json({"model": self._model, **request.options})[1:]
+        return b'{"messages":[' + messages + b"]," + _json(options)[1:]
 
-    async def _once(
-        self, line: Line, content: bytes, request: Request, tries: int, departing: Departing
-    ) -> Reply | Fault:
+    async def _once(self, line: Line, request: Request, tries: int, departure: Departure) -> Reply | Fault:
         """Send a request once and return what it brings."""
         import httpcore2
+
+        from .wire import MOST_BYTES, TooLongError
 
         started = self._clock()
         where = f"{self._endpoint.url}/{'chat/completions' if request.text is None else 'completions'}"
         fault: Fault
         try:
             async with asyncio.timeout(self._request_limits.timeout_s):  # of all of it: a server may drip
-                answer = await line.post(where, self._headers(request.conversation), content, departing.follow)
+                answer = await line.post(
+                    where, self._headers(request.conversation), self._content(request), departure.follow
+                )
             if answer.status >= 300:
-                fault = self._answers.refused(answer.status, answer.body, answer.headers, tries)
+                fault = refused(answer.status, answer.body, answer.headers, self._endpoint, self._model, tries)
             else:
                 reply = read_reply(answer.body, (self._clock() - started) * 1000, self._endpoint.reasoning_fields)
                 return _scored(reply, answer.body) if request.scores else reply
@@ -352,9 +308,15 @@ class Client:
                 " raise the setting timeout_s"
             )
             # a server that lets requests queue up says so by being late
-            fault = Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=departing.held.left)
+            fault = Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=departure.left)
+        except TooLongError:
+            long = EndpointError(
+                f"{self._endpoint.public} sent more than {MOST_BYTES // 1_000_000} MB, which no reply has",
+                of_request=True,
+            )
+            fault = Fault("garbage", long, begun=True)
         except NoReplyError as nothing:
-            fault = self._answers.fault_in_body(nothing, tries)
+            fault = fault_in_body(nothing, self._endpoint, self._model, tries)
         except (
             httpcore2.NetworkError,
             httpcore2.ProtocolError,
@@ -362,12 +324,12 @@ class Client:
             httpcore2.UnsupportedProtocol,
             OSError,
         ) as error:
-            fault = Fault("connection", explain_connection(error, self._endpoint, tries), begun=departing.held.left)
-        if departing.trouble is not None:
-            raise departing.trouble
+            fault = Fault("connection", explain_connection(error, self._endpoint, tries), begun=departure.left)
+        if departure.trouble is not None:
+            raise departure.trouble
         return fault
 
-    async def _hooked(self, request: Request, tries: int, departing: Departing) -> Reply | Fault:
+    async def _hooked(self, request: Request, tries: int, departure: Departure) -> Reply | Fault:
         """Hand a request to a hook and return what it brings: it leaves when the hook gets it, and
         nobody here knows how far it is until the hook is back."""
         assert self._hook is not None
@@ -377,15 +339,16 @@ class Client:
             request.options,
             request.conversation,
             filled_headers(self._further),
+            self._request_limits.batch,
         )
         try:
             self._hook.check_options(outgoing.options)
         except EndpointError as error:
             return Fault("server", error)  # it has not left
         started = self._clock()
-        departing.leaves()
+        departure.leaves()
         try:
-            async with asyncio.timeout(self._request_limits.timeout_s):
+            async with asyncio.timeout(None if outgoing.batch else self._request_limits.timeout_s):
                 reply = await self._hook.send(outgoing)
         except TimeoutError:
             late = (
@@ -395,7 +358,7 @@ class Client:
             return Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=True)
         except EndpointError as error:
             if error.status is not None or not error.begun:
-                departing.heard()
+                departure.heard()
             said = str(error) if tries == 1 else str(error).replace("at the first try", f"in {tries} tries")
             told = EndpointError(
                 self._endpoint.redact(said), error.permanent, error.status, error.of_request, error.filtered
@@ -407,7 +370,7 @@ class Client:
                     begun=error.begun,
                     taken=error.taken,
                 )
-            fault = self._answers.of_status(told, error.status, error.wait_s)
+            fault = fault_of_status(told, error.status, error.wait_s)
             return replace(fault, begun=error.begun or fault.begun, taken=error.taken)
         except Exception as error:
             why = self._endpoint.redact(f"{type(error).__name__}: {error}")
@@ -418,17 +381,15 @@ class Client:
                 ),
                 begun=True,
             )
-        departing.heard()
-        return reply.model_copy(
-            update={"latency_ms": (self._clock() - started) * 1000, "faults": (), "waited_ms": 0.0, "cached": False}
-        )
+        departure.heard()
+        # a hook may know better how long the model took; of a reply from a batch nobody knows
+        latency = reply.latency_ms or (None if outgoing.batch else (self._clock() - started) * 1000)
+        return reply.model_copy(update={"latency_ms": latency, "faults": (), "waited_ms": 0.0, "cached": False})
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         if self._hook is not None:
             await self._hook.aclose()
-        if self.batches is not None:
-            await self.batches.aclose()
         for line in self._lines.pop(asyncio.get_running_loop(), {}).values():
             await line.aclose()
 

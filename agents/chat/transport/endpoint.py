@@ -9,7 +9,6 @@ taken out.
 from __future__ import annotations
 
 import ipaddress
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -25,20 +24,9 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 _NO_KEY = "none"
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:[sp]k-|Bearer\s+)[^\s'\",;]{6,}", re.IGNORECASE)
 
-#: how servers say that a conversation has more tokens than the model takes
-_TOO_LONG = re.compile(
-    r"context.{0,20}(length|window|size|limit)|maximum context|(prompt|input|request).{0,30}too (long|large)|too many"
-    r" tokens",
-    re.IGNORECASE,
-)
-#: how servers say that what was said or asked is not let through
-_FILTER = re.compile(
-    r"content.{0,3}(filter|management|moderation|polic)|moderation|\bflagged\b|safety (system|filter|polic)|usage"
-    r" polic",
-    re.IGNORECASE,
-)
-#: how servers say that they do not take the response format
-_SCHEMA = re.compile("json_schema|response_format")
+
+#: keys of so many letters are hidden in whatever a server says, and so are their pieces of so many
+_LONG_KEY, _PIECE = 16, 12
 
 
 class EndpointError(SpanLabError):
@@ -101,6 +89,7 @@ class Endpoint:
         environment
     reasoning_fields : fields of a reply in which the server puts the model's reasoning, if it does;
         the first that is there
+    max_tokens_field : its name for the longest reply
     secret_variables : further environment variables whose values are never told
     by : by what it is reached in place of an address, where a hook sends the requests
     """
@@ -109,6 +98,7 @@ class Endpoint:
     key_variable: str | None = "OPENAI_API_KEY"
     provider: str = ""
     reasoning_fields: tuple[str, ...] = REASONING_FIELDS
+    max_tokens_field: str = "max_tokens"
     secret_variables: tuple[str, ...] = ()
     by: str = ""
 
@@ -221,137 +211,37 @@ class Endpoint:
             raise EndpointError(str(error)) from None
         _ = self.public, self.key()
 
+    def hidden(self, text: str) -> str:
+        """``text`` without the secrets of this endpoint, and without longer pieces of them, broken
+        by spaces or not. A key that is too short for one, such as EMPTY, is a word like others."""
+        for secret in self._secrets():
+            if len(secret) >= _LONG_KEY:
+                text = _without_pieces(text, secret)
+        return text
+
+    def _secrets(self) -> list[str]:
+        named = (self._from_environment(), *(os.environ.get(name, "").strip() for name in self.secret_variables))
+        return [secret for secret in named if secret]
+
     def redact(self, text: str) -> str:
         """``text`` in one line, cut to 200 characters, without the key and whatever looks like one."""
-        for secret in filter(
-            None, (self._from_environment(), *(os.environ.get(name, "").strip() for name in self.secret_variables))
-        ):
+        for secret in self._secrets():
             text = text.replace(secret, "[hidden]")
-        text = " ".join(_LOOKS_LIKE_A_KEY.sub("[hidden]", text).split())
+        text = " ".join(_LOOKS_LIKE_A_KEY.sub("[hidden]", self.hidden(text)).split())
         return text if len(text) <= 200 else text[:199] + "…"
 
 
-def explain_connection(error: Exception, endpoint: Endpoint, tries: int) -> EndpointError:
-    """Why there was no connection, in a sentence; ``tries``: how often it was tried."""
-    often = f"in {tries} tries" if tries > 1 else "at the first try"
-    cause = endpoint.redact(str(error) or type(error).__name__)
-    return EndpointError(
-        f"no connection to {endpoint.public} {often} ({cause}); is the server running, and is {endpoint.source} right?",
-        permanent=False,
-    )
-
-
-def explain_answer(
-    status: int, content: bytes, endpoint: Endpoint, model: str, tries: int, comes_back: bool
-) -> EndpointError:
-    """The error for a refused request, in a sentence.
-
-    Parameters
-    ----------
-    content : what it sent
-    tries : how often the request has left
-    comes_back : whether it says when to ask again
-    """
-    text = content.decode("utf-8", "replace").strip()
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = text
-    found = found[0] if isinstance(found, list) and found else found
-    body = found.get("error", found) if isinstance(found, dict) else found
-    message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    code = body.get("code") if isinstance(body, dict) else None
-    flagged = isinstance(metadata, dict) and bool(metadata.get("flagged_input") or metadata.get("reasons"))
-    reason = endpoint.redact(str(message or ""))
-    return explain_status(
-        endpoint, model, status, reason, tries, code if isinstance(code, str) else "", flagged, comes_back
-    )
-
-
-def explain_status(
-    endpoint: Endpoint,
-    model: str,
-    status: int,
-    quoted: str,
-    tries: int = 1,
-    code: str = "",
-    filtered: bool = False,
-    comes_back: bool = False,
-) -> EndpointError:
-    """The error for a request that was refused with a status, or with an error in place of a reply,
-    in a sentence.
-
-    Parameters
-    ----------
-    quoted : what it said, ready to be quoted
-    code : its word for it
-    filtered : whether it says that it was a filter of contents
-    comes_back : whether it says when to ask again
-    """
-    where = endpoint.public
-    often = f"in {tries} tries" if tries > 1 else "at the first try"
-    quotation = f" ({quoted})" if quoted else ""
-    if filtered or (
-        status in (400, 403, 451)
-        and (code.lower().startswith(("content_filter", "content_policy")) or _FILTER.search(quoted))
-    ):
-        return EndpointError(
-            f"a filter at {where} blocks this conversation with '{model}'{quotation}",
-            status=status,
-            of_request=True,
-            filtered=True,
-        )
-    if status == 401 or (
-        status == 400 and "api key" in quoted.lower()
-    ):  # its text is not quoted: some servers repeat a part of the key
-        remedy = f"check {endpoint.key_variable}" if endpoint.key_variable else "it wants a key"
-        return EndpointError(f"{where} refused the key; {remedy}", status=status)
-    if (status == 402 and not comes_back) or code == "insufficient_quota":
-        return EndpointError(f"the account at {where} has no credit left{quotation}; top it up", status=status)
-    if status == 403:
-        return EndpointError(
-            f"{where} does not allow this key to use the model '{model}'{quotation}; choose another model or ask its"
-            " owner",
-            status=status,
-        )
-    if status in (400, 413, 422, 500) and (
-        code in ("context_length_exceeded", "exceed_context_size_error") or _TOO_LONG.search(quoted)
-    ):
-        return EndpointError(
-            f"a conversation is too long for the model '{model}' at {where}{quotation}; choose a model with a longer"
-            " context, smaller pictures, shorter trials, or with conversation=session fewer earlier trials"
-            " (conversation_window)",
-            status=status,
-            of_request=True,
-        )
-    if status in (400, 422, 500) and _SCHEMA.search(quoted):  # some servers fail where they should refuse
-        return EndpointError(
-            f"{where} does not take the schema of answers{quotation}; set schema_as to its other form (json_schema,"
-            " json_object), or constrained to none",
-            status=status,
-        )
-    if status == 404:
-        if code == "model_not_found" or "model" in quoted.lower():
-            return EndpointError(
-                f"{where} knows no model '{model}'{quotation}; check the name after 'chat:'", status=status
-            )
-        return EndpointError(
-            f"there is no chat-completions server at {where}; check {endpoint.source} (it usually ends in /v1)",
-            status=status,
-        )
-    if status in (402, 429):
-        return EndpointError(
-            f"{where} was too busy {often}{quotation}; run fewer trials at once, or try again later",
-            permanent=False,
-            status=status,
-        )
-    if status in (408, 409) or status >= 500:
-        return EndpointError(
-            f"{where} failed with status {status} {often}{quotation}; try again later", permanent=False, status=status
-        )
-    return EndpointError(
-        f"{where} refused the request with status {status}{quotation}; change the chat settings or the model",
-        status=status,
-        of_request=True,
-    )
+def _without_pieces(text: str, secret: str) -> str:
+    """A text without pieces of a secret."""
+    pieces = {secret[start : start + _PIECE] for start in range(len(secret) - _PIECE + 1)}
+    places = [place for place, letter in enumerate(text) if not letter.isspace()]
+    bare = "".join(text[place] for place in places)
+    if not any(piece in bare for piece in pieces):
+        return text
+    starts = [start for start in range(len(bare) - _PIECE + 1) if bare[start : start + _PIECE] in pieces]
+    kept, end = "", 0
+    for start in starts:
+        if places[start] >= end:
+            kept += f"{text[end : places[start]]}[hidden]"
+        end = places[start + _PIECE - 1] + 1
+    return kept + text[end:]

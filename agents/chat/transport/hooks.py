@@ -30,6 +30,7 @@ class Outgoing:
     conversation : its name, the same for all requests of a conversation
     headers : further headers of one's own, for hooks that reach a server; with the values of the
         variables that they name
+    batch : whether it may go in a batch with others, and its reply come within a day
     """
 
     model: str
@@ -37,6 +38,7 @@ class Outgoing:
     options: Mapping[str, Any]
     conversation: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    batch: bool = False
 
 
 class SendHook(ABC):
@@ -55,6 +57,8 @@ class SendHook(ABC):
     #: the server that it reaches, where it reaches one: its address is recorded then, and its key
     #: hidden
     endpoint: Endpoint | None = None
+    #: whether it can send requests in batches
+    batches: bool = False
 
     def check(self) -> None:
         """Raise a ``SpanLabError`` where something is missing that it needs; asked before a

@@ -9,7 +9,7 @@ from typing import Any
 from ....core.errors import SpanLabError
 from ...base import Journal
 from ..messages import Reply, Request, stored_reply
-from .faults import Departures, Fault
+from .departure import Departures, Fault
 
 #: sends a request and gives the reply; is told who wants to know of every departure
 Send = Callable[[Request, Departures | None], Awaitable[Reply]]
@@ -36,8 +36,9 @@ class PaidReplies:
         self._written = self._past = past
         self._anew = False
 
-    def attach(self, journal: Journal) -> None:
-        """Keep every reply in ``journal``, and take those that it already holds first."""
+    def attach(self, journal: Journal, request: str | None = None) -> None:
+        """Keep every reply in ``journal``, and take those that it already holds first; of these,
+        where a ``request`` is named, nothing but the last one to it."""
         self._journal = journal
         lines = [
             line
@@ -45,6 +46,8 @@ class PaidReplies:
             if line.get("judge", "") == self._judge and bool(line.get("scores")) == self._scores
         ]
         self._stored = [line for line in lines if _tells(line["reply"])] if self._scores else lines
+        if request is not None:
+            self._stored = [line for line in self._stored if line.get("request") == request][-1:]
 
     @property
     def replaying(self) -> bool:

@@ -1,4 +1,5 @@
-"""The rate limiter: a limit that follows the server, budgets per minute, older trials first.
+"""The rate limiter: so many requests at once, fewer when the server is too busy; budgets per minute;
+older trials first.
 
 All times are those of the running event loop, so that a loop with a clock of its own needs no real
 time.
@@ -8,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,19 +20,6 @@ _MINUTE_S: Final = 60.0
 #: requests may be held up on their way by so much more than those after them: a server counts when
 #: they arrive
 _JITTER_S: Final = 1.0
-#: what was accepted for so long back says what a server takes: long enough for servers that count
-#: by the minute
-_WINDOW_S: Final = 120.0
-#: a pace that was found begins a little under what the server took, and grows by so much a minute
-_UNDER: Final = 0.9
-_GROWTH: Final = 0.1
-#: how long nothing leaves after refusals without a reply in between: after the second this, then
-#: twice as long each time
-_HOLD_S: Final = 1.0
-_LONGEST_HOLD_S: Final = 60.0
-#: so many bursts of refusals within a minute say that it is not about how many are under way at
-#: once
-_BURSTS: Final = 3
 
 
 class Bucket:
@@ -66,145 +53,6 @@ class Bucket:
         """Take it, or give some back when it is negative."""
         self._fill(at)
         self._level = min(self._size, self._level - amount)
-
-
-class Pace:
-    """The pace that a server takes which says nothing but that it was too much.
-
-    At first there is none. A burst of refusals is one piece of news: what was sent before the first
-    of them says nothing more, and one request alone tries whether it is over. When it is refused,
-    too, or when there is news three times within a minute, the server does not mind how many are
-    under way at once but how many come in a time. Then nothing leaves for a while (or for as long
-    as the server asks) before the next one tries, and from what the server took in the last two
-    minutes follows the pace at which the others go.
-    """
-
-    def __init__(self) -> None:
-        #: requests a second; None while none was found
-        self.rate: float | None = None
-        self._accepted: deque[float] = deque()
-        self._news: deque[float] = deque()
-        self._began: float | None = None
-        self._refused = 0
-        self._trying = False
-        self._calm_from = float("-inf")
-        self._hold_until = float("-inf")
-        self._last = float("-inf")
-        self._grown_at = 0.0
-
-    @property
-    def tried(self) -> bool:
-        """True while one request tries the server, and the others wait for it."""
-        return self._refused > 0 and self._trying
-
-    def wait(self, at: float) -> float:
-        """Seconds until the next request may leave."""
-        wait = self._hold_until - at
-        if self.rate is not None:
-            if at > self._grown_at:
-                self.rate *= 1 + _GROWTH * (at - self._grown_at) / _MINUTE_S
-                self._grown_at = at
-            wait = max(wait, self._last + 1 / self.rate - at)
-        return 0.0 if wait <= 1e-9 else max(wait, 1e-6)
-
-    def take(self, at: float) -> None:
-        """A request leaves."""
-        self._began = at if self._began is None else self._began
-        self._last = at
-        self._trying = True
-
-    def nothing(self, sent_at: float) -> None:
-        """A request came to nothing, for a reason that says nothing of the pace."""
-        self._trying &= sent_at < self._calm_from
-
-    def accepted(self, sent_at: float, at: float) -> None:
-        """A reply came."""
-        self._accepted.append(at)
-        while self._accepted and self._accepted[0] < at - _WINDOW_S:
-            self._accepted.popleft()
-        if sent_at < self._calm_from:
-            return  # it was let in before the server had too much
-        if self._refused > 1:
-            self._find(at)
-        self._refused = 0
-        self._trying = False
-
-    def refused(self, sent_at: float, at: float, asked_s: float | None = None) -> None:
-        """The server had too much; ``asked_s``: how long it asks to be left alone."""
-        if sent_at < self._calm_from:
-            return
-        self._calm_from = at
-        self._trying = False
-        self._refused += 1
-        self._news.append(at)
-        while self._news[0] < at - _MINUTE_S:
-            self._news.popleft()
-        if self._refused > 1:
-            self._hold_until = at + (
-                asked_s if asked_s is not None else min(_LONGEST_HOLD_S, _HOLD_S * 2 ** min(self._refused - 2, 30))
-            )
-        elif self.rate is not None or len(self._news) >= _BURSTS:
-            self._find(at)
-
-    def _find(self, at: float) -> None:
-        """The pace, from what was accepted so far."""
-        since = max(_HOLD_S, min(_WINDOW_S, at - (at if self._began is None else self._began)))
-        self.rate = _UNDER * max(1, len(self._accepted)) / since
-        self._grown_at = at
-
-
-#: where a limit begins that follows the server
-FIRST_LIMIT: Final = 8
-#: for so long after it was halved a limit stays as it is: what a server refuses meanwhile belongs
-#: to the same burst
-COOL_DOWN_S: Final = 2.0
-
-
-class Limit:
-    """Limit on the number of requests under way.
-
-    It begins small, doubles from reply to reply until the server first complains, and from then on
-    grows by one in the time of one reply. When the server is too busy it is halved, at most once in
-    a cool-down, and only for requests that were sent after the last time: all that a burst of
-    refusals says is one thing.
-
-    Parameters
-    ----------
-    most : it never grows over this
-    fixed : it stays at this, whatever happens
-    """
-
-    def __init__(self, most: int, fixed: int | None = None) -> None:
-        self._most = most
-        self._fixed = fixed
-        self._value = float(fixed if fixed is not None else min(FIRST_LIMIT, most))
-        self._doubling = True
-        self._calm_from = float("-inf")
-
-    @property
-    def fixed(self) -> bool:
-        """True if the limit is fixed."""
-        return self._fixed is not None
-
-    @property
-    def now(self) -> int:
-        """The limit as a whole number, at least 1."""
-        return int(self._value)
-
-    def thrive(self, under_way: int, at: float) -> None:
-        """A reply came, while so many were under way. A limit that was not made use of does not
-        grow."""
-        if self._fixed is None and at >= self._calm_from and 2 * under_way > self._value:
-            self._value = min(self._most, self._value + (1 if self._doubling else 1 / self._value))
-
-    def suffer(self, sent_at: float, at: float) -> bool:
-        """The server was too busy for a request; whether the limit was halved for it."""
-        if self._fixed is not None or sent_at < self._calm_from:
-            return False
-        self._value = max(1.0, self._value / 2)
-        self._doubling = False
-        self._calm_from = at + COOL_DOWN_S
-        return True
 
 
 class Budget(Protocol):
@@ -248,17 +96,22 @@ class Pass:
 class RateLimiter:
     """Rate limiter: requests wait in it until they may be sent, and trials until they may begin.
 
+    When the server is too busy, the number of requests at once is halved, and nothing leaves for as
+    long as it asks to be left alone. All that was sent before says nothing more: a burst of
+    refusals is one piece of news. Replies let the number grow again, by one in the time of one
+    reply, up to the one that was chosen.
+
     Parameters
     ----------
-    limit : how many requests may be under way
+    concurrency : how many requests may be under way
     requests_per_minute, tokens_per_minute : budgets; None = no such budget
     """
 
     def __init__(
-        self, limit: Limit, requests_per_minute: float | None = None, tokens_per_minute: float | None = None
+        self, concurrency: int, requests_per_minute: float | None = None, tokens_per_minute: float | None = None
     ) -> None:
-        self._limit = limit
-        self._pace = None if limit.fixed else Pace()
+        self._most, self._now = concurrency, float(concurrency)
+        self._calm_from = self._hold_until = float("-inf")
         self._per_minute = (requests_per_minute, tokens_per_minute)
         self._budgets: tuple[Bucket | None, Bucket | None] | None = None
         self._waiting: list[_Waiting] = []
@@ -275,7 +128,7 @@ class RateLimiter:
     @property
     def limit(self) -> int:
         """The number of requests that may be under way now."""
-        return self._limit.now
+        return int(self._now)
 
     def stop(self, why: str) -> None:
         """Let nothing new in from now on: whoever waits, or comes, gets :class:`Stopped`."""
@@ -319,7 +172,7 @@ class RateLimiter:
         """A place for one trial: there are as many as requests may be under way, so that trials are
         finished rather than begun."""
         self.check()
-        while self.open_trials >= self._limit.now:
+        while self.open_trials >= self.limit:
             free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._places.append(free)
             try:
@@ -335,7 +188,7 @@ class RateLimiter:
             self._open_places()
 
     def _open_places(self) -> None:
-        for free in self._places[: max(0, self._limit.now - self.open_trials)]:
+        for free in self._places[: max(0, self.limit - self.open_trials)]:
             if not free.done():
                 free.set_result(None)
 
@@ -383,15 +236,11 @@ class RateLimiter:
     def _leave(self, passed: Pass, budget: Budget | None) -> None:
         at = asyncio.get_running_loop().time()
         if passed.busy:
-            self._limit.suffer(passed.sent_at, at)
-            if self._pace is not None:
-                self._pace.refused(passed.sent_at, at, passed.wait_s)
-        elif passed.answered:
-            self._limit.thrive(self.under_way, at)
-            if self._pace is not None:
-                self._pace.accepted(passed.sent_at, at)
-        elif self._pace is not None:
-            self._pace.nothing(passed.sent_at)
+            self._hold_until = max(self._hold_until, at + (passed.wait_s or 0.0))
+            if passed.sent_at >= self._calm_from:
+                self._now, self._calm_from = max(1.0, self._now / 2), at
+        elif passed.answered and passed.sent_at >= self._calm_from:
+            self._now = min(self._most, self._now + 1 / self._now)
         self.under_way -= 1
         if budget is not None:
             budget.release()
@@ -414,22 +263,18 @@ class RateLimiter:
             self._timer.cancel()
             self._timer = None
         loop = asyncio.get_running_loop()
-        while self._waiting and self.under_way < self._limit.now:
+        while self._waiting and self.under_way < self.limit:
             first, at = self._waiting[0], loop.time()
             if first.admitted.done():  # it gave up at this very moment
                 heapq.heappop(self._waiting)
                 continue
-            if self._pace is not None and self._pace.tried:
-                return
             costs = [
                 (bucket, cost)
                 for bucket, cost in zip(self._buckets(at), (1.0, first.tokens), strict=True)
                 if bucket is not None
             ]
-            waits = [bucket.wait(cost, at) for bucket, cost in costs] + (
-                [] if self._pace is None else [self._pace.wait(at)]
-            )
-            if (wait := max(waits, default=0.0)) > 0:
+            wait = max([bucket.wait(cost, at) for bucket, cost in costs], default=0.0)
+            if (wait := max(wait, self._hold_until - at)) > 1e-9:
                 self._timer = loop.call_later(wait, self._admit)
                 return
             if first.budget is not None and not first.budget.reserve(alone=not self.under_way):
@@ -437,7 +282,5 @@ class RateLimiter:
             heapq.heappop(self._waiting)
             for bucket, cost in costs:
                 bucket.take(cost, at)
-            if self._pace is not None:
-                self._pace.take(at)
             self.under_way += 1
             first.admitted.set_result(None)

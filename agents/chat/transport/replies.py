@@ -92,20 +92,14 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
     NoReplyError
         when it tells an error, is cut off, or is not what a chat server sends.
     """
-    try:
-        # broken characters, which random weights write, are a part of a reply that arrived
-        completion = json.loads(content.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        raise NoReplyError from None
-    if isinstance(completion, list) and len(completion) == 1:
-        completion = completion[0]
-    if not isinstance(completion, Mapping):
-        raise NoReplyError
+    completion = _object(content)
     choices = completion.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
     taken = _taken(completion.get("usage"), {} if choice is None else choice.get("usage"))
     _raise_error(completion, choice, taken)
     if choice is None:
+        if any(_filters(completion.get(name)) for name in ("prompt_filter_results", "prompt_feedback")):
+            raise NoReplyError("a filter blocked the reply", 400, "content_filter", True, taken)
         raise NoReplyError(taken=taken)
     message = next((choice[name] for name in ("message", "delta") if isinstance(choice.get(name), Mapping)), None)
     if message is None and not isinstance(choice.get("text"), str):
@@ -115,6 +109,8 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
     reasoning = (
         next((found for name in reasoning_fields if (found := _content(message.get(name))[0])), None) or thoughts
     )
+    if taken is not None and not taken.completion_tokens and (text or reasoning):
+        taken = taken.model_copy(update={"completion_tokens": None})  # zero for what was written is no count
     ended = _word(choice.get("finish_reason"))
     if ended is None and not text and not reasoning and not message.get("refusal") and not message.get("tool_calls"):
         raise NoReplyError("a choice that holds nothing and has not ended", taken=taken)
@@ -129,6 +125,71 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
         latency_ms=latency_ms,
         first_logprobs=_first_logprobs(choice.get("logprobs")),
     )
+
+
+def _object(content: bytes) -> Mapping[str, Any]:
+    """The JSON object of a body; of a stream the one that its pieces make together."""
+    # broken characters, which random weights write, are a part of a reply that arrived
+    text = content.decode("utf-8-sig", "replace")
+    if text.lstrip().startswith(("data:", "event:", ":")):
+        return _of_stream(text)
+    try:
+        completion = json.loads(text)
+    except (ValueError, RecursionError):
+        raise NoReplyError from None
+    if isinstance(completion, list) and len(completion) == 1:
+        completion = completion[0]
+    if not isinstance(completion, Mapping):
+        raise NoReplyError
+    return completion
+
+
+def _of_stream(text: str) -> Mapping[str, Any]:
+    """What a stream of server-sent events makes together: texts one after the other, of everything
+    else what came last.
+
+    Raises
+    ------
+    NoReplyError
+        when a piece cannot be read, or the stream has broken off.
+    """
+    whole: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
+    message: dict[str, Any] = {}
+    done = False
+    for line in text.splitlines():
+        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+        done |= data == "[DONE]"
+        if not data or data == "[DONE]":
+            continue
+        try:
+            piece = json.loads(data)
+        except (ValueError, RecursionError):
+            raise NoReplyError("a stream was cut off") from None
+        if not isinstance(piece, Mapping):
+            raise NoReplyError
+        choices = piece.get("choices")
+        one = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+        told = one.get("delta") or one.get("message")
+        for name, value in told.items() if isinstance(told, Mapping) else ():
+            message[name] = message[name] + value if _both_texts(message.get(name), value) else value
+        choice |= {name: value for name, value in one.items() if value is not None and name != "delta"}
+        whole |= {name: value for name, value in piece.items() if value is not None and name != "choices"}
+    there = bool(choice or message)
+    if there and not done and choice.get("finish_reason") is None:
+        raise NoReplyError("a stream was cut off")
+    return {**whole, "choices": [{**choice, "message": message}] if there else []}
+
+
+def _both_texts(one: Any, other: Any) -> bool:
+    return isinstance(one, str) and isinstance(other, str)
+
+
+def _filters(found: Any) -> bool:
+    """Return whether what a server says of its filter has blocked something."""
+    if isinstance(found, Mapping):
+        return found.get("filtered") is True or bool(found.get("block_reason")) or any(map(_filters, found.values()))
+    return isinstance(found, list) and any(map(_filters, found))
 
 
 def is_reply(reply: Reply) -> bool:
@@ -215,16 +276,39 @@ def _taken(*usages: Any) -> Taken | None:
             prompt = max(0, total - completion)
         if total is not None and completion is None and prompt is not None:
             completion = max(0, total - prompt)
+        prompt = prompt or None  # zero for a prompt that was not empty is no count
         written, read = (usage.get(name) for name in ("completion_tokens_details", "prompt_tokens_details"))
-        taken = Taken(
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            reasoning_tokens=_first_count(written, "reasoning_tokens"),
-            cached_tokens=_first_count(read, "cached_tokens"),
-        )
+        cached = _first_count(read, "cached_tokens")
+        cached = _first_count(usage, "prompt_cache_hit_tokens") if cached is None else cached
+        reasoning = _first_count(written, "reasoning_tokens")
+        reasoning = _first_count(usage, "reasoning_tokens") if reasoning is None else reasoning
         if prompt is not None or completion is not None:
-            return taken
+            return counted(prompt, completion, total, reasoning, cached)
     return None
+
+
+def counted(
+    prompt: int | None, completion: int | None, total: int | None, reasoning: int | None, cached: int | None
+) -> Taken:
+    """The tokens that a server counts.
+
+    Reasoning is a part of what was written, or stands beside it: in the total alone, or as more
+    than all that was written. Where nothing tells which, it may be either.
+    """
+    if prompt is None or completion is None:
+        return Taken(prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
+    beside = 0 if total is None else max(0, total - prompt - completion)
+    if (reasoning or 0) > completion:
+        beside = max(beside, reasoning or 0)
+    written = completion + beside
+    most = completion + (reasoning or 0) if total is None else 0
+    return Taken(
+        prompt_tokens=prompt,
+        completion_tokens=written,
+        reasoning_tokens=reasoning,
+        cached_tokens=cached,
+        completion_at_most=most if most > written else None,
+    )
 
 
 def _first_count(found: Any, *names: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -39,14 +39,13 @@ class RequestLimits(BaseModel):
             " cannot be read"
         ),
     )
-    concurrency: int | None = Field(
-        default=None,
-        ge=1,
-        le=10_000,
-        description="requests and trials at once; if not given, as many as the server accepts",
+    concurrency: int = Field(
+        default=32, ge=1, le=10_000, description="requests and trials at once; halved when the server is too busy"
     )
-    max_concurrency: int = Field(
-        default=64, ge=1, le=10_000, description="most requests at once if their number adapts to the server"
+    max_wait_s: float = Field(
+        default=600,
+        gt=0,
+        description="longest wait that a server may ask for, in seconds; when it asks for more, the session stops",
     )
     requests_per_minute: int | None = Field(default=None, ge=1, description="most requests per minute")
     tokens_per_minute: int | None = Field(
@@ -70,20 +69,12 @@ class RequestLimits(BaseModel):
     max_tokens_in_all: int | None = Field(
         default=None, ge=1, description="the session stops before it takes more tokens than this"
     )
-    batch: Literal["wait", "leave"] | None = Field(
-        default=None,
+    batch: bool = Field(
+        default=False,
         description=(
-            "requests are submitted together to the server's batch API: wait for the replies, or leave and fetch them"
-            " later"
+            "requests through inspect_ai go in batches, where it has them for the provider (up to 24 hours, at the"
+            " provider's price for batches)"
         ),
-    )
-    batch_requests: int | None = Field(
-        default=None, ge=1, le=50_000, description="with batch: most requests in one batch; if not given, 50,000"
-    )
-    batch_poll_s: float | None = Field(
-        default=None,
-        gt=0,
-        description="with batch: longest time between two looks at its state, in seconds; if not given, 60",
     )
 
     @classmethod

@@ -27,8 +27,16 @@ _NEXT_ADDRESS_S = 0.25
 _LOOK_S = 0.005
 #: how often a server may send a request elsewhere
 _MOST_REDIRECTIONS = 20
-#: headers that are for the server that was asked, and no other
-_FOR_ONE_SERVER = frozenset({"authorization", "cookie"})
+#: the only headers that another server is told than the one that was asked: none of the user's
+_FOR_ANYBODY = frozenset({"accept", "accept-encoding", "content-type"})
+#: no reply is longer than so many bytes, compressed or not
+MOST_BYTES = 8_000_000
+#: so many times a body is compressed at the most
+_MOST_LAYERS = 3
+
+
+class TooLongError(Exception):
+    """An answer is longer than any reply is."""
 
 
 def certificates() -> ssl.SSLContext:
@@ -86,6 +94,8 @@ class Line:
         ------
         httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException
             when nothing came back.
+        TooLongError
+            when more came back than any reply has.
         """
         answer = await self._send(url, headers, content, follow)
         for _ in range(_MOST_REDIRECTIONS):
@@ -93,7 +103,7 @@ class Line:
                 break
             before, url = url, urljoin(url, answer.headers["location"])
             if urlsplit(before)[:2] != urlsplit(url)[:2]:  # another server is not told the key
-                headers = {name: value for name, value in headers.items() if name not in _FOR_ONE_SERVER}
+                headers = {name: value for name, value in headers.items() if name in _FOR_ANYBODY}
             answer = await self._send(url, headers, content, follow)
         return answer
 
@@ -114,12 +124,16 @@ class Line:
         )
         response = await self._pool(url).handle_async_request(request)
         try:
-            parts = [part async for part in response.stream]
+            body = bytearray()
+            async for part in response.stream:
+                body += part
+                if len(body) > MOST_BYTES:
+                    raise TooLongError
         finally:
             await response.aclose()
         response_headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
         return Answer(
-            response.status, response_headers, _decoded(b"".join(parts), response_headers.get("content-encoding", ""))
+            response.status, response_headers, _decoded(bytes(body), response_headers.get("content-encoding", ""))
         )
 
     def _pool(self, url: str) -> Any:
@@ -138,20 +152,42 @@ class Line:
         await self._client.aclose()
 
 
-def _decoded(body: bytes, encoding: str) -> bytes:
+def _decoded(body: bytes, encodings: str) -> bytes:
     """A body as it was before it was compressed.
 
     Raises
     ------
     httpcore2.RemoteProtocolError
         when it cannot be read.
+    TooLongError
+        when it is longer than any reply is.
     """
-    try:
-        if encoding in ("gzip", "deflate"):
-            return zlib.decompress(body, zlib.MAX_WBITS | 32)
-    except zlib.error as error:
-        raise httpcore2.RemoteProtocolError(f"the reply is compressed ({encoding}) and cannot be read") from error
+    layers = [name.strip().lower() for name in encodings.split(",") if name.strip().lower() not in ("", "identity")]
+    for layer in reversed(layers[-_MOST_LAYERS:]):
+        if layer in ("gzip", "x-gzip", "deflate"):
+            body = _inflated(body, layer)
     return body
+
+
+def _inflated(body: bytes, encoding: str) -> bytes:
+    """A body that was compressed once: a stream of zlib or gzip, several of them one after the
+    other, or one without a head, as some servers send."""
+    found = bytearray()
+    window = zlib.MAX_WBITS | 32 if encoding != "deflate" or body[:1] == b"\x78" else -zlib.MAX_WBITS
+    try:
+        while body:
+            stream = zlib.decompressobj(window)
+            found += stream.decompress(body, MOST_BYTES + 1 - len(found))
+            if len(found) > MOST_BYTES:
+                raise TooLongError
+            if not stream.eof:
+                raise zlib.error("the stream is cut off")
+            body = stream.unused_data
+    except zlib.error as error:
+        if found:  # what follows a whole stream is padding
+            return bytes(found)
+        raise httpcore2.RemoteProtocolError(f"the reply is compressed ({encoding}) and cannot be read") from error
+    return bytes(found)
 
 
 def send_at_once(client: httpx2.AsyncClient) -> None:

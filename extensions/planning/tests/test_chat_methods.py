@@ -21,37 +21,23 @@ GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "sessions"
 VALUES: Mapping[str, tuple[Any, Any]] = {
     "preset": ("published-base", "mine.yaml"),
     "temperature": (0.0, 0.7),
-    "top_p": (0.5, 0.9),
     "max_tokens": (20, 300),
     "seed": (0, 7),
-    "reasoning_effort": ("low", "high"),
-    "stop": (["\n"], ["END", "\n"]),
-    "top_k": (20, 40),
-    "min_p": (0.1, 0.2),
-    "frequency_penalty": (0.5, -0.5),
-    "presence_penalty": (0.5, -0.5),
-    "repetition_penalty": (1.1, 1.2),
     "extra_body": ({"mirostat": 2}, {"mirostat": 1}),
     "extra_headers": ({"X-Project": "memory"}, {"X-Project": "other"}),
-    "top_logprobs": (5, 10),
     "template": ("{{ messages }}", "{{ messages }} "),
     "instructions": ({"vsr": "Remember."}, {"vsr": "Remember well."}),
     "preamble": ("", "You are a tired student."),
     "image_px": (96, 1024),
     "turn": ("{shown}", "Now: {shown}"),
     "first_turn": ("{shown}", "First: {shown}"),
-    "acknowledgement": ("yes", "go on"),
     "reasoning_text": ("Why?", "Reasons first."),
     "judge": ("reader@lab", "other@lab"),
-    "empty_reply": ("(nothing)", "..."),
     "reask": (0, 100),
     "reask_text": ("Again.", "Please answer again."),
     "warm_up": (6, 3),
     "conversation_window": (20, 5),
     "examples": (3, 1),
-    "examples_text": ("", "Examples:"),
-    "trial_text": ("", "Next."),
-    "notepad_text": ("Take notes.", "Write."),
     "retention_load": (500, 2000),
     "interference": (1, 5),
     "repeat": (2, 3),
@@ -98,10 +84,10 @@ def test_there_is_a_sentence_for_each_setting_and_for_nothing_else() -> None:
 
 def test_what_was_not_set_is_said_to_be_the_server_s() -> None:
     left = "Left to the server, whose defaults are unknown: "
-    assert f"{left}temperature, top-p, length of replies and seed." in text_of({})
-    assert f"{left}top-p, length of replies and seed." in text_of({"temperature": 0.0})
+    assert f"{left}temperature, length of replies and seed." in text_of({})
+    assert f"{left}length of replies and seed." in text_of({"temperature": 0.0})
     assert "The sampling temperature was 0.0." in text_of({"temperature": 0.0})
-    assert left not in text_of({"temperature": 1.0, "top_p": 1.0, "max_tokens": 9, "seed": 1})
+    assert left not in text_of({"temperature": 1.0, "max_tokens": 9, "seed": 1})
 
 
 def test_sentences_of_ours_that_follow_from_other_settings_are_no_changes() -> None:

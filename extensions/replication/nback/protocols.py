@@ -36,6 +36,8 @@ PARADIGMS: Mapping[str, tuple[str, int | None]] = {
 }
 #: Sampling settings that a call may have, under the same names here and there.
 _SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "frequency_penalty", "presence_penalty")
+#: those that are settings of chat models; others are further fields of a request
+_SETTINGS = ("temperature", "max_tokens", "seed")
 #: A reply that cannot be read is asked for again without end.
 _WITHOUT_END = 1000
 
@@ -310,8 +312,10 @@ def _preset(protocol: NotebookProtocol, levels: Sequence[LevelProtocol]) -> dict
         "extraction": "first_character",
         "reask": first.reask,
         "reask_question": False,
-        **protocol.sampling,
+        **{name: value for name, value in protocol.sampling.items() if name in _SETTINGS},
     }
+    if further := {name: value for name, value in protocol.sampling.items() if name not in _SETTINGS}:
+        settings["extra_body"] = further
     if first.first_turn != first.turn:
         settings["first_turn"] = first.first_turn
     if first.reask_text:

@@ -113,7 +113,7 @@ class Three(SendHook):
 
 def test_pictures_are_the_files_that_were_sent(tmp_path: Path, run: Run, log_reader: Any) -> None:
     vsr = load_paradigm("vsr")
-    settings = ChatSettings.read({"view": "both", "image_px": 96, "vision_check": "off"})
+    settings = ChatSettings.read({"view": "both", "image_px": 96, "probe": "off"})
     agent = ChatAgent("m", settings, request_limits=RequestLimits(concurrency=1), hook=Three())
     session = begin(
         tmp_path / "data", vsr, agent, plan_session(vsr, seed=4, levels={"list_length": [3]}, trials=2), Request(seed=4)

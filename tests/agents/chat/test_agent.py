@@ -157,14 +157,14 @@ def test_each_trial_is_one_conversation(tap: Tap) -> None:
 
 def test_sampling_settings_are_sent_when_they_are_set(tap: Tap) -> None:
     _run(
-        _agent(tap, "right", temperature=0, top_p=0.5, max_tokens=7, max_tokens_field="max_completion_tokens", seed=11),
+        _agent(tap, "right", temperature=0, extra_body={"top_p": 0.5}, max_tokens=7, seed=11),
         questions=1,
     )
     sent = tap.requests[0].body
-    assert {key: sent[key] for key in ("temperature", "top_p", "max_completion_tokens", "seed")} == {
+    assert {key: sent[key] for key in ("temperature", "top_p", "max_tokens", "seed")} == {
         "temperature": 0,
         "top_p": 0.5,
-        "max_completion_tokens": 7,
+        "max_tokens": 7,
         "seed": 11,
     }
 

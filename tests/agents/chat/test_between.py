@@ -13,8 +13,9 @@ import pytest
 from chat_sessions import steady, table, take, words
 from chat_trials import HERE, context
 
-from spanlab.agents.chat import Before, ChatAgent, ChatSettings, Endpoint, RequestLimits
+from spanlab.agents.chat import Before, ChatAgent, ChatSettings, Endpoint
 from spanlab.agents.chat.between import load_text
+from spanlab.agents.chat.conversation import NOTEPAD_TEXT
 from spanlab.agents.chat.cost.estimate import by_pieces
 from spanlab.agents.chat.episode import ChatEpisode
 from spanlab.agents.chat.messages import Reply, Request
@@ -39,7 +40,7 @@ NOTES = "first: two rows; second: a cross"
 def say(messages: list[dict[str, Any]]) -> str:
     """Notes, sums, and then always the same place."""
     asked = words(messages[-1])
-    if asked.endswith(ChatSettings().notepad_text):
+    if asked.endswith(NOTEPAD_TEXT):
         return NOTES
     last = re.search(r"what is (\d+) \+ (\d+)\?", asked.rsplit("\n\n", maxsplit=1)[-1])
     return str(int(last[1]) + int(last[2])) if last else "4"
@@ -52,7 +53,7 @@ def test_with_a_notepad_only_the_notes_are_sent_again(tmp_path: Path) -> None:
         noting, *questions = asked[4 * trial : 4 * trial + 4]
         grids = [part for part in words(noting[1]).split("\n\n") if part.startswith("A 6 x 6 grid")]
         assert len(grids) == 3
-        assert words(noting[1]).endswith(ChatSettings().notepad_text)
+        assert words(noting[1]).endswith(NOTEPAD_TEXT)
         assert questions[0][0] == noting[0], "the instructions are sent again"
         assert words(questions[0][1]).startswith(f"Your notes:\n{NOTES}\n\nNine positions")
         for messages in questions:
@@ -60,7 +61,7 @@ def test_with_a_notepad_only_the_notes_are_sent_again(tmp_path: Path) -> None:
             assert not any(part in words(message) for message in messages for part in grids), (
                 "a list that is dropped is sent nowhere"
             )
-            assert not any(ChatSettings().notepad_text in words(message) for message in messages)
+            assert not any(NOTEPAD_TEXT in words(message) for message in messages)
         assert [len(messages) for messages in questions] == [2, 4, 6]
     answers = [event for event in read_events(session.folder) if event["event"] == "step" and "ask" in event]
     assert [event["notes"].get("notepad") for event in answers] == [NOTES, None, None] * 3
@@ -157,9 +158,7 @@ def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], 
 
 
 @pytest.mark.parametrize("settings", [{"notepad": True}, {"retention_load": 60}, {"interference": 1}])
-def test_batches_and_answers_of_somebody_else_have_nothing_between(settings: dict[str, Any]) -> None:
-    with pytest.raises(SpanLabError, match="leave out notepad, retention_load and interference"):
-        ChatAgent("m", ChatSettings.read(settings), HERE, RequestLimits(batch="wait"))
+def test_answers_of_somebody_else_have_nothing_between(settings: dict[str, Any]) -> None:
     agent = ChatAgent("m", ChatSettings.read({**settings, "likelihoods": "top"}), HERE)
     with pytest.raises(SpanLabError, match="not part of what somebody else has answered"):
         agent.follow(context(TRIAL, VSR), Before())

@@ -20,7 +20,7 @@ from PIL import Image
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import png
-from spanlab.agents.chat.vision_check import LETTERS, letter_picture
+from spanlab.agents.chat.probe import LETTERS, letter_picture
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -130,11 +130,10 @@ def take(agent: ChatAgent, look: bool = False) -> None:
 @pytest.mark.sampled(3)
 def test_every_display_goes_out_as_a_picture_of_its_size(delivery: str, size_px: int) -> None:
     with listening(answering(lambda files: "1")) as tap:
-        take(agent_at(tap, image_px=size_px, image_detail="high", delivery=delivery))
+        take(agent_at(tap, image_px=size_px, delivery=delivery))
     out = pictures(tap.requests[-1].body)
     assert len(out) == len(SHOWN)
     for one, stimulus in zip(out, SHOWN, strict=True):
-        assert one["detail"] == "high"
         image = Image.open(io.BytesIO(file_of(one)))
         assert (image.format, image.mode, image.size) == ("PNG", "RGB", (size_px, size_px))
         assert np.array_equal(np.asarray(image), np.asarray(picture(stimulus.scene(), size_px))), "not a pixel is lost"
@@ -282,7 +281,7 @@ def test_two_of_three_pictures_are_enough_and_spelling_does_not_matter() -> None
             "read",
             r"read 0 of 3 test pictures, and .* does not count tokens, so it is unknown whether pictures reach",
         ),
-        (answering(blind, counts=False), "tokens", r"does not count tokens, .*; set vision_check to read"),
+        (answering(blind, counts=False), "tokens", r"does not count tokens, .*; set probe to read"),
         (answering(sees(192), counts=False), "read", None),
         (
             refusing,
@@ -296,7 +295,7 @@ def test_a_server_that_does_not_see_stops_the_session_with_the_reason(
     answer: Callable[[Request], Answer], check: str, says: str | None
 ) -> None:
     with listening(answer) as tap:
-        agent = agent_at(tap, vision_check=check)
+        agent = agent_at(tap, probe=check)
         if says is None:
             take(agent, look=True)
         else:

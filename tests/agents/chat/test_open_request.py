@@ -30,7 +30,7 @@ def test_what_is_given_on_the_command_line_and_in_files_goes_out_and_is_recorded
     monkeypatch.setenv("LAB_KEY", SECRET)
     (tmp_path / "told.txt").write_text("Remember all of it.\n", encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(
-        "about: ours\nsettings:\n  preamble: You are tired.\n  top_k: 5\n  stop: [END]\n  extra_headers: {X-Lab-Key:"
+        "about: ours\nsettings:\n  preamble: You are tired.\n  extra_body: {top_k: 5}\n  extra_headers: {X-Lab-Key:"
         " $LAB_KEY, X-Project: memory}\ninstructions: {vsr: told.txt}\n",
         encoding="utf-8",
     )
@@ -38,10 +38,7 @@ def test_what_is_given_on_the_command_line_and_in_files_goes_out_and_is_recorded
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
         options = [
             f"preset={tmp_path / 'mine.yaml'}",
-            "top_k=7",
-            'stop=["\\n", END]',
-            "extra_body={mirostat: 2, nested: {deep: [1]}}",
-            "presence_penalty=0.5",
+            'extra_body={mirostat: 2, nested: {deep: [1]}, stop: ["\\n", END]}',
         ]
         chat = [word for option in options for word in ("--chat", option)]
         status, out, err = run(
@@ -49,19 +46,17 @@ def test_what_is_given_on_the_command_line_and_in_files_goes_out_and_is_recorded
         )
     assert status == 0, err
     body, headers = tap.requests[0].body, tap.requests[0].headers
-    assert {name: body[name] for name in ("top_k", "stop", "mirostat", "nested", "presence_penalty")} == {
-        "top_k": 7,
+    assert {name: body[name] for name in ("stop", "mirostat", "nested")} == {
         "stop": ["\n", "END"],
         "mirostat": 2,
         "nested": {"deep": [1]},
-        "presence_penalty": 0.5,
     }
     assert body["messages"][0]["content"].startswith("You are tired.\n\nRemember all of it.")
     assert (headers["x-lab-key"], headers["x-project"]) == (SECRET, "memory")
     (folder,) = find_sessions([tmp_path / "data"])
     settings = read_session(folder)["agent_settings"]
     assert settings["extra_headers"] == {"X-Lab-Key": "$LAB_KEY", "X-Project": "memory"}
-    assert settings["extra_body"] == {"mirostat": 2, "nested": {"deep": [1]}}
+    assert settings["extra_body"] == {"mirostat": 2, "nested": {"deep": [1]}, "stop": ["\n", "END"]}
     assert settings["instructions"] == {"vsr": "Remember all of it."}
     assert SECRET not in out + err + "".join(
         path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()
@@ -190,7 +185,6 @@ def test_what_other_editors_write_is_read_and_files_that_a_preset_names_lie_besi
         {
             "preset": str(folder / "PERSONA.YAML"),
             "instructions": None,
-            "stop": None,
             "extra_body": None,
             "extra_headers": None,
         }

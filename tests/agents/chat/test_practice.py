@@ -136,7 +136,7 @@ def test_a_window_leaves_out_the_first_trials_and_nothing_that_has_to_be_known(
             "view": "both",
             "image_px": 96,
         }
-        | {"vision_check": "off"},
+        | {"probe": "off"},
     ],
     ids=["practice", "session", "all", "pictures"],
 )
@@ -153,7 +153,7 @@ def test_after_interruptions_the_conversation_is_the_same(tmp_path: Path, settin
 def test_examples_are_trials_of_their_own_with_the_right_answers(tmp_path: Path) -> None:
     plan = plan_session(VSR, seed=4, levels={"list_length": [2, 3]}, trials=4, design=SessionDesign())
     session, asked = take(
-        tmp_path, VSR, plan, steady("1"), {"examples": 2, "view": "both", "image_px": 96, "vision_check": "off"}
+        tmp_path, VSR, plan, steady("1"), {"examples": 2, "view": "both", "image_px": 96, "probe": "off"}
     )
     for planned in plan:
         length = planned.levels["list_length"]
@@ -182,7 +182,7 @@ PROTOCOLS: list[dict[str, Any]] = [
         "examples": 2,
         "view": "both",
         "image_px": 96,
-        "vision_check": "off",
+        "probe": "off",
         "history": "extracted",
     },
     {"notepad": True, "retention_load": 60, "interference": 2},

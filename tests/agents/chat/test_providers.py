@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from spanlab.agents.chat import ChatAgent, Endpoint
 from spanlab.agents.chat.providers import FILE_VARIABLE, providers, serving
-from spanlab.agents.chat.transport.endpoint import explain_answer
+from spanlab.agents.chat.transport.refusals import explain_answer
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError
 
@@ -30,8 +30,6 @@ LOCAL = {
 }
 REMOTE = {
     "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "openai-responses": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "anthropic": ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     "gemini": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
 }
@@ -106,12 +104,12 @@ def test_a_misspelt_provider_is_told(detail: str) -> None:
 
 
 def test_a_provider_that_is_not_known_and_one_without_a_default_model() -> None:
-    with pytest.raises(
-        SpanLabError, match="there are openai, openai-responses, anthropic, gemini, openrouter, ollama, vllm"
-    ):
+    with pytest.raises(SpanLabError, match="there are openai, gemini, openrouter, ollama, vllm"):
         serving("@nowhere")
     with pytest.raises(SpanLabError, match="openai has no default model: name one, such as chat:MODEL@openai"):
         serving("@openai")
+    with pytest.raises(SpanLabError, match="use chat:inspect/anthropic/claude-x"):
+        serving("claude-x@anthropic")
 
 
 def test_an_agent_is_named_by_model_and_provider_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,14 +132,8 @@ def test_a_missing_key_is_told_with_its_variable(name: str) -> None:
 def test_openai_takes_the_longest_reply_under_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    def field(spec: str, **chat: Any) -> str:
-        agent = make_agent(spec, chat=chat)
-        assert isinstance(agent, ChatAgent)
-        return agent.settings()["max_tokens_field"]
-
-    assert field("chat:x@openai") == "max_completion_tokens"
-    assert field("chat:x@openai", max_tokens_field="max_tokens") == "max_tokens"
-    assert field("chat:x@ollama") == "max_tokens"
+    assert serving("x@openai").endpoint.max_tokens_field == "max_completion_tokens"
+    assert serving("x@ollama").endpoint.max_tokens_field == "max_tokens"
 
 
 # a file of one's own ------------------------------------------------------------------------------
@@ -174,9 +166,8 @@ providers:
     assert (
         agent.request_limits.requests_per_minute,
         agent.request_limits.tokens_per_minute,
-        agent.request_limits.max_concurrency,
         agent.request_limits.concurrency,
-    ) == (30, 500, 4, None)
+    ) == (30, 500, 4)
 
 
 def test_the_usual_place_is_looked_at(tmp_path: Path) -> None:

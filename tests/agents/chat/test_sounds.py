@@ -109,7 +109,7 @@ def test_who_reads_words_is_refused_where_there_are_none(tmp_path: Path) -> None
 
 def test_interfaces_without_sounds_are_refused() -> None:
     with pytest.raises(SpanLabError, match="sounds go to servers that speak chat completions"):
-        ChatAgent.from_name("claude-x@anthropic", AgentOptions(values={"chat": AUDIO}))
+        ChatAgent.from_name("inspect/mockllm/model", AgentOptions(values={"chat": AUDIO}))
     with pytest.raises(SpanLabError, match="a completion endpoint reads text alone: set sounds to words"):
         ChatSettings.read({**AUDIO, "likelihoods": "echo"})
 
@@ -177,7 +177,7 @@ def test_a_session_by_ear_is_recorded_by_hashes_and_goes_on(tmp_path: Path, tone
         (answering(0), "silently drops sounds: .* set sounds to words"),
         (
             answering(None),
-            "does not count tokens, so it is unknown whether sounds reach the model; .* set hearing_check to off",
+            "does not count tokens, so it is unknown whether sounds reach the model; .* set probe to off",
         ),
         (answering(40_000), "the text of a sound's file to read"),
         (
@@ -193,7 +193,7 @@ def test_a_server_that_does_not_hear_stops_the_session_with_the_reason(
         with pytest.raises(SpanLabError, match=says):
             asyncio.run(_set_up(agent_at(tap.base_url)))
         assert len(tap.requests) == 2
-        asyncio.run(_set_up(agent_at(tap.base_url, hearing_check="off")))
+        asyncio.run(_set_up(agent_at(tap.base_url, probe="off")))
         asyncio.run(_set_up(agent_at(tap.base_url, sounds="words")))
         assert len(tap.requests) == 2
 

@@ -16,7 +16,7 @@ from chat_servers import Answer, Request, Tap, listening
 from command_line import Run, complaint
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
-from spanlab.agents.chat.vision_check import LETTERS
+from spanlab.agents.chat.probe import LETTERS
 from spanlab.api.transcripts import as_text
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
@@ -27,7 +27,7 @@ from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.transcripts.pages import report_pages, write_page
 from spanlab.sessions.transcripts.transcript import SentPicture, Talk, Transcript
 
-PICTURES = {"view": "both", "vision_check": "off", "image_px": 96}
+PICTURES = {"view": "both", "probe": "off", "image_px": 96}
 
 
 def _completion(text: str, **message: Any) -> Answer:
@@ -131,11 +131,11 @@ def test_a_conversation_is_retold_to_the_letter_and_to_the_pixel(paradigm: str, 
     "settings",
     [
         {"delivery": "separate", "instructions_as": "user"},
-        {"delivery": "acknowledged", "acknowledgement": "go on"},
+        {"delivery": "acknowledged"},
         {"history": "extracted", "view": "words"},
         {"reask": 2},
         {"reasoning": "after", "reasoning_history": "cut"},
-        {"preamble": "", "view": "image", "image_px": 200, "image_detail": "low"},
+        {"preamble": "", "view": "image", "image_px": 200},
     ],
     ids=lambda settings: ",".join(f"{name}={value}" for name, value in settings.items()),
 )

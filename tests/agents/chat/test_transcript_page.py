@@ -66,7 +66,7 @@ def test_the_requests_that_a_page_shows_are_those_that_were_sent(tmp_path: Path)
     assert [{name: value for name, value in one.items() if name != "past"} for one in raw_requests(page)] == sent
     assert "<b>nobody" not in page, "a reply ends no script and begins no element"
     whole, sent = told_in_turn(
-        tmp_path / "whole", conversation="session", view="both", image_px=96, vision_check="off", constrained="json"
+        tmp_path / "whole", conversation="session", view="both", image_px=96, probe="off", constrained="json"
     )
     read = Transcript(whole.folder)
     page = write_page(read, read.trials, tmp_path / "whole.html").read_text("utf-8")

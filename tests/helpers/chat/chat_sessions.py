@@ -14,7 +14,7 @@ from chat_trials import HERE
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Reply, Request
-from spanlab.agents.chat.transport.faults import Departures
+from spanlab.agents.chat.transport.departure import Departures
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, PlannedTrial
 from spanlab.sessions import COLUMNS, Runner, Session, begin, read_responses, reopen

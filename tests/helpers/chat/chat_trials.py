@@ -12,7 +12,7 @@ from spanlab.agents.chat import ChatSettings, Endpoint
 from spanlab.agents.chat.agent import ChatEpisode
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.messages import Reply, Request
-from spanlab.agents.chat.transport.faults import Departures
+from spanlab.agents.chat.transport.departure import Departures
 from spanlab.agents.chat.transport.paid_replies import PaidReplies
 from spanlab.paradigms import Answer, Paradigm, Percept, Step, Trial
 from spanlab.paradigms.language.component_spec import filled

@@ -73,7 +73,7 @@ def judged(half: str) -> list[Judged]:
     for line in (FOLDER / f"{half}.jsonl").read_text("utf-8").splitlines():
         kind, reasoning, answer, text = json.loads(line)
         settings = ChatSettings(reasoning=reasoning)
-        _, rest = split_reasoning(Reply(content=text, latency_ms=0), settings)
+        _, rest = split_reasoning(Reply(content=text, latency_ms=0))
         value = read(KINDS[kind], rest, settings).value
         found.append(Judged(kind, reasoning, answer, text, None if value is None else KINDS[kind].write(value)))
     return found

@@ -21,11 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanlab.agents.chat import EndpointError, RequestLimits
-from spanlab.agents.chat.cost.account import Account, Held
+from spanlab.agents.chat.cost.account import Account
 from spanlab.agents.chat.cost.estimate import by_pieces
 from spanlab.agents.chat.cost.totals import Prices, Totals, describe_account, duration, money, short, summary
 from spanlab.agents.chat.messages import Reply, Taken
-from spanlab.agents.chat.transport.faults import Fault
+from spanlab.agents.chat.transport.departure import Departure, Fault
 from spanlab.api.options import parse_prices
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import COLUMNS, read_responses, read_session
@@ -75,17 +75,17 @@ def test_tokens_that_the_server_had_kept_have_their_own_price() -> None:
 
 def _taken(account: Account, reply: Reply, characters: int = 400) -> None:
     """One request leaves alone, and its reply comes."""
-    held = account.hold(characters)
+    held = Departure(account, characters)
     assert held.reserve(alone=True)
     assert not held.refusal
     held.leaves()
-    held.arrives(reply)
+    held.ends(reply)
     held.release()
 
 
 def _lost(account: Account, fault: Fault | None) -> None:
     """One request leaves alone and comes to nothing."""
-    held = account.hold(400)
+    held = Departure(account, 400)
     assert held.reserve(alone=True)
     held.leaves()
     held.fails(fault)
@@ -99,10 +99,10 @@ def _spend(account: Account, random: np.random.RandomState, at_once: int, most: 
     What the server wrote in all, and what the dearest request took.
     """
     spent = dearest = 0
-    under_way: list[tuple[Held, int, Reply]] = []
+    under_way: list[tuple[Departure, int, Reply]] = []
     sizes = [400 * (1 + place % 12) for place in range(3000)]
     while sizes or under_way:
-        held = account.hold(sizes[0]) if sizes and len(under_way) < at_once else None
+        held = Departure(account, sizes[0]) if sizes and len(under_way) < at_once else None
         if held is not None and held.reserve(alone=not under_way):
             if held.refusal:
                 held.release()
@@ -117,7 +117,7 @@ def _spend(account: Account, random: np.random.RandomState, at_once: int, most: 
         if random.uniform() < lost:
             held.fails(LATE)
         else:
-            held.arrives(reply)
+            held.ends(reply)
         held.release()
     return spent, dearest
 
@@ -154,11 +154,11 @@ def test_a_limit_says_what_it_is_and_how_to_go_on() -> None:
 def test_with_a_limit_the_first_request_goes_alone_and_goes_by_what_was_foreseen() -> None:
     account = Account(RequestLimits(max_tokens_in_all=1000))
     account.foresee(requests=100, prompt_tokens=30_000, completion_tokens=0)
-    first, second = account.hold(400), account.hold(400)
+    first, second = Departure(account, 400), Departure(account, 400)
     assert first.reserve(alone=True)
     assert not second.reserve(alone=False), "nothing is known yet"
     first.leaves()
-    first.arrives(_reply(10, 0))
+    first.ends(_reply(10, 0))
     first.release()
     assert second.reserve(alone=False), "from then on by what is known"
     short = Account(RequestLimits(max_tokens_in_all=200))
@@ -215,7 +215,7 @@ def test_the_line_of_progress() -> None:
     assert account.tally() == "0 of about 10 replies · 0 tokens · cost 0.00 · 0 under way"
     _lost(account, LATE)
     _lost(account, replace(LATE, word="server"))
-    held = account.hold(400)
+    held = Departure(account, 400)
     assert held.reserve(alone=False)
     held.leaves()
     _taken(account, _reply(20_000, 100))
@@ -366,7 +366,7 @@ def test_the_estimate_counts_pictures_and_sends_nothing(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with _server(monkeypatch) as tap:
-        options = ["--chat", "view=image", "--chat", "image_px=512", "--chat", "vision_check=off", "--max-tokens", "1"]
+        options = ["--chat", "view=image", "--chat", "image_px=512", "--chat", "probe=off", "--max-tokens", "1"]
         code, _, err = run("replay", "smu", "--agent", "chat:m", "--trials", "2", *options)
     assert code == 1
     assert not tap.requests

@@ -535,9 +535,8 @@ def _reply(content: str, reasoning: str | None = None) -> Reply:
     ],
 )
 def test_think_blocks_are_no_part_of_the_answer(content: str, reasoning: str | None, rest: str) -> None:
-    assert split_reasoning(_reply(content), settings()) == (reasoning, rest)
-    assert split_reasoning(_reply(content), settings(strip_think=False)) == (None, content)
-    both = split_reasoning(_reply(content, "apart"), settings())
+    assert split_reasoning(_reply(content)) == (reasoning, rest)
+    both = split_reasoning(_reply(content, "apart"))
     assert both == ("apart" if reasoning is None else f"apart\n\n{reasoning}", rest)
 
 
@@ -546,7 +545,7 @@ def test_think_blocks_are_no_part_of_the_answer(content: str, reasoning: str | N
 def test_blocks_take_away_no_word_beside_them(blocks: list[tuple[str, str]], end: str) -> None:
     assume(not any("<" in text or ">" in text for pair in [*blocks, (end,)] for text in pair))
     content = "".join(f"{before}<think>{thought}</think>" for before, thought in blocks) + end
-    reasoning, rest = split_reasoning(_reply(content), settings())
+    reasoning, rest = split_reasoning(_reply(content))
     assert rest.strip() == ("".join(before for before, _ in blocks) + end).strip()
     assert (reasoning or "") == "\n\n".join(thought.strip() for _, thought in blocks if thought.strip())
 
@@ -577,7 +576,7 @@ def test_megabytes_are_read_with_little_work(filling: str, longest: int, work: f
     replies = [(filling * (size // len(filling)))[:size] for size in (9_000, longest)]
     with at_most(work):
         for reply in replies:
-            _, rest = split_reasoning(_reply(reply), settings())
+            _, rest = split_reasoning(_reply(reply))
             for kind in (MATCH, TWO_CELLS):
                 for where in WHERE:
                     assert read(kind, rest, settings(reasoning=where)).answer_text

@@ -18,12 +18,12 @@ from command_line import Run, complaint
 from reply_corpus import judged as judged_replies
 
 from spanlab.agents.chat import ChatSettings, EndpointError, RequestLimits
-from spanlab.agents.chat.cost.account import Account, Held
+from spanlab.agents.chat.cost.account import Account
 from spanlab.agents.chat.cost.estimate import JUDGED_SHARE, by_pieces
 from spanlab.agents.chat.cost.totals import Prices
 from spanlab.agents.chat.messages import Reply
-from spanlab.agents.chat.transport.faults import Fault
-from spanlab.agents.chat.transport.rate_limiter import Limit, RateLimiter
+from spanlab.agents.chat.transport.departure import Departure, Fault
+from spanlab.agents.chat.transport.rate_limiter import RateLimiter
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import read_events
@@ -214,7 +214,7 @@ def _spend(seed: int) -> tuple[float, float, float]:
     own.foresee(3000, 900_000, 3000)
     judge.foresee(3000, 300_000, 6000)
     wanted: dict[Account, list[int]] = {own: [400 * (1 + place % 12) for place in range(3000)], judge: []}
-    under_way: dict[Account, list[tuple[Held, Reply]]] = {own: [], judge: []}
+    under_way: dict[Account, list[tuple[Departure, Reply]]] = {own: [], judge: []}
     cost = dearest = 0.0
     refused = False
     while True:
@@ -222,7 +222,7 @@ def _spend(seed: int) -> tuple[float, float, float]:
         for account in (own, judge) if random.uniform() < 0.5 else (judge, own):
             if not wanted[account] or refused or len(under_way[account]) >= at_once:
                 continue
-            held = account.hold(wanted[account][0])
+            held = Departure(account, wanted[account][0])
             if not held.reserve(alone=not under_way[account]):
                 continue
             left, refused = True, bool(held.refusal)
@@ -249,7 +249,7 @@ def _spend(seed: int) -> tuple[float, float, float]:
         if random.uniform() < lost:
             held.fails(Fault("timeout", EndpointError("too late", permanent=False), begun=True))
         else:
-            held.arrives(reply)
+            held.ends(reply)
             if account is own and random.uniform() < share:
                 wanted[judge].append(int(random.randint(300, 1500)))
         held.release()
@@ -270,18 +270,18 @@ def test_who_waits_for_what_a_judge_holds_is_let_in_when_it_is_free() -> None:
     request_limits = RequestLimits(max_tokens_in_all=1000, concurrency=4)
     own, judge = Account(request_limits), Account(request_limits)
     own.share(judge)
-    limiter = RateLimiter(Limit(4, 4))
+    limiter = RateLimiter(4)
     own.freed = limiter.look
 
     async def work() -> str:
-        held = judge.hold(2000)
+        held = Departure(judge, 2000)
         assert held.reserve(alone=True)
-        mine = own.hold(3000)  # both do not fit
+        mine = Departure(own, 3000)  # both do not fit
         waiting = asyncio.ensure_future(_pass(limiter, mine))
         await asyncio.sleep(0)
         assert not waiting.done(), "what the judge has under way may cost all that is left"
         held.leaves()
-        held.arrives(Reply(content="", latency_ms=0, prompt_tokens=500, completion_tokens=1))
+        held.ends(Reply(content="", latency_ms=0, prompt_tokens=500, completion_tokens=1))
         held.release()
         await waiting
         return mine.refusal
@@ -289,7 +289,7 @@ def test_who_waits_for_what_a_judge_holds_is_let_in_when_it_is_free() -> None:
     assert "--max-tokens 1000 is reached" in asyncio.run(work()), "it is told when it is known"
 
 
-async def _pass(limiter: RateLimiter, held: Held) -> None:
+async def _pass(limiter: RateLimiter, held: Departure) -> None:
     async with limiter.request(0, budget=held):
         pass
 

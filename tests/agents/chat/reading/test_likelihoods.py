@@ -304,7 +304,7 @@ def test_of_the_likeliest_first_tokens_what_is_missing_is_said(tmp_path: Path) -
         return 200, "application/json", json.dumps(body).encode()
 
     with listening(top) as tap:
-        session = take(tmp_path, tap.base_url, likelihoods="top", stop=["."])
+        session = take(tmp_path, tap.base_url, likelihoods="top", extra_body={"stop": ["."]})
     assert [request.body.get("max_tokens") for request in tap.requests[:2]] == [1, None]
     assert "stop" not in tap.requests[0].body
     found = recorded(session)[0]

@@ -8,7 +8,6 @@ import json
 import pytest
 from reply_corpus import FOLDER, KINDS, judged, told
 
-from spanlab.agents.chat import ChatSettings
 from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.reading.extraction import split_reasoning
 from spanlab.paradigms.responses import RESPONSES
@@ -69,6 +68,5 @@ def test_the_halves_share_few_replies_and_none_but_the_barest() -> None:
     ],
 )
 def test_reasoning_is_known_by_the_marks_of_open_models(content: str, reasoning: str | None, rest: str) -> None:
-    found, left = split_reasoning(Reply(content=content, latency_ms=0), ChatSettings())
+    found, left = split_reasoning(Reply(content=content, latency_ms=0))
     assert ((found or "").strip() or None, left.strip()) == (reasoning, rest)
-    assert split_reasoning(Reply(content=content, latency_ms=0), ChatSettings(strip_think=False)) == (None, content)

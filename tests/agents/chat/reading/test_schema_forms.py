@@ -13,6 +13,7 @@ from servers.sessions import agent, session
 
 from spanlab.agents.chat import ChatSettings
 from spanlab.agents.chat.reading.constrained import read_constrained, response_format
+from spanlab.agents.chat.transport.dialect import Dialect
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import ResponseKind, compile_trial, list_paradigms, load_paradigm
 
@@ -55,18 +56,15 @@ def kinds(name: str) -> list[ResponseKind]:
 @pytest.mark.parametrize("reasoning", ["none", "after", "before"])
 def test_both_forms_hold_the_same_schema(name: str, reasoning: str) -> None:
     for kind in kinds(name):
-        usual, other = (
-            response_format(kind, ChatSettings.read({"constrained": "json", "schema_as": form, "reasoning": reasoning}))
-            for form in FORMS
-        )
+        usual = response_format(kind, ChatSettings.read({"constrained": "json", "reasoning": reasoning}))
         assert usual is not None
-        assert other is not None
+        other = Dialect(schema_as="json_object").put({"response_format": usual})["response_format"]
         assert (usual["type"], other["type"]) == FORMS
         assert usual["json_schema"]["schema"] == other["schema"]
 
 
 @pytest.mark.parametrize(("status", "body"), REFUSALS)
-def test_a_form_that_is_not_taken_stops_the_session_with_its_first_request(
+def test_where_neither_form_is_taken_the_session_stops_with_its_first_question(
     status: int, body: dict[str, Any], tmp_path: Path
 ) -> None:
     def refuse(request: Request) -> Answer:
@@ -75,12 +73,11 @@ def test_a_form_that_is_not_taken_stops_the_session_with_its_first_request(
     taker = {"max_retries": 12, "concurrency": 1}
     with (
         listening(refuse) as tap,
-        pytest.raises(
-            SpanLabError, match=r"does not take the schema of answers \(.*\); set schema_as to its other form"
-        ),
+        pytest.raises(SpanLabError, match=r"does not take the schema of answers \(.*\); set constrained to none"),
     ):
         session(tmp_path, load_paradigm("vsr"), agent("m", tap.base_url, taker, constrained="json"), 2, list_length=2)
-    assert len(tap.requests) == 1
+    forms = [request.body["response_format"]["type"] for request in tap.requests]
+    assert forms == ["json_schema", "json_object"]
 
 
 def test_raw_line_breaks_in_reasons_do_no_harm() -> None:

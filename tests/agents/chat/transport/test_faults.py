@@ -163,7 +163,7 @@ def test_a_lasting_fault_lets_those_under_way_finish_and_no_other_begin() -> Non
 @pytest.mark.slow
 def test_the_limit_follows_a_server_that_takes_ten_at_once() -> None:
     with stub(busy_over=10, delay_ms=30) as server:
-        replies = _ask(_client(server, max_concurrency=64), *(_request(str(number)) for number in range(200)))
+        replies = _ask(_client(server, concurrency=64), *(_request(str(number)) for number in range(200)))
         stats = server.stats()
     assert len(replies) == 200
     assert stats["kinds"]["ok"] == 200

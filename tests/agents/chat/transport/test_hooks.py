@@ -67,7 +67,7 @@ def take(folder: Path, agent: ChatAgent) -> Session:
 
 def test_a_hook_gets_what_a_server_gets_and_its_replies_are_kept_and_counted(tmp_path: Path) -> None:
     settings = ChatSettings.read(
-        {"view": "both", "image_px": 96, "vision_check": "off", "temperature": 0, "extra_body": {"mirostat": 2}}
+        {"view": "both", "image_px": 96, "probe": "off", "temperature": 0, "extra_body": {"mirostat": 2}}
     )
     hook = Mine()
     session = take(tmp_path / "hook", ChatAgent("m", settings, request_limits=RequestLimits(concurrency=1), hook=hook))
@@ -94,7 +94,7 @@ def test_a_hook_gets_what_a_server_gets_and_its_replies_are_kept_and_counted(tmp
 def test_nothing_that_a_hook_is_given_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it, and not the messages alone: a hook is somebody else's program."""
     settings = ChatSettings.read(
-        {"conversation": "session", "examples": 1, "view": "both", "image_px": 96, "vision_check": "off"}
+        {"conversation": "session", "examples": 1, "view": "both", "image_px": 96, "probe": "off"}
     )
     heard: list[list[Outgoing]] = []
     right: list[list[Any]] = []
@@ -162,7 +162,14 @@ def test_whatever_inspect_reaches_is_a_chat_model(tmp_path: Path) -> None:
 
     hook = InspectHook(model.get_model("mockllm/model", custom_outputs=say))
     settings = ChatSettings.read(
-        {"view": "both", "image_px": 96, "vision_check": "off", "temperature": 0.5, "stop": ["x"], "max_tokens": 9}
+        {
+            "view": "both",
+            "image_px": 96,
+            "probe": "off",
+            "temperature": 0.5,
+            "extra_body": {"stop": ["x"]},
+            "max_tokens": 9,
+        }
     )
     session = take(
         tmp_path, ChatAgent("inspect/mockllm/model", settings, request_limits=RequestLimits(concurrency=2), hook=hook)

@@ -1,0 +1,266 @@
+"""The life of a request: it waits, leaves, is answered or comes to nothing, and is accounted for; and
+what went wrong where it came to nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, Literal, Protocol
+
+from ..cost.account import Account, Sum
+from ..messages import Reply, Taken
+from .endpoint import EndpointError
+
+#: what went wrong, in a word: the server wants fewer requests, failed, was cut off, took too long,
+#: sent what is no reply, or a filter took it away
+FaultWord = Literal["rate_limit", "server", "connection", "timeout", "garbage", "filter"]
+
+_FIRST_S: Final = 0.5
+_LONGEST_S: Final = 60.0
+#: the request, or a gateway on its way, took too long
+_LATE: Final = frozenset({408, 504, 524})
+#: so often a request is repeated while the server has never given a reply: it may not be there at
+#: all
+TRIES_OF_STRANGERS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a request brought no reply.
+
+    Parameters
+    ----------
+    word : the kind
+    error : the sentence for the user, should nothing help
+    busy : whether it says that there are too many requests
+    wait_s : how long the server asked to wait; None when it said nothing
+    begun : whether a reply may have been under way, which has to be paid for although it never came
+    taken : the tokens that the server counted for it, where it told them
+    """
+
+    word: FaultWord
+    error: EndpointError
+    busy: bool = False
+    wait_s: float | None = None
+    begun: bool = False
+    taken: Taken | None = None
+
+    @property
+    def stranger(self) -> bool:
+        """True if the fault may mean that this is not a chat server at all."""
+        return self.word in ("connection", "garbage")
+
+    def pause(self, before: int, seed: str) -> float:
+        """Seconds to wait before the request is sent again: what the server asked for, or else
+        twice as long each time; with some chance, so that requests that failed together do not come
+        back together.
+
+        Parameters
+        ----------
+        before : how often it has failed before
+        seed : of the chance
+        """
+        chance = random.Random(f"{seed} {before}").random()
+        if self.wait_s is not None:
+            return self.wait_s * (1 + 0.1 * chance)
+        return min(_FIRST_S * 2 ** min(before, 30), _LONGEST_S) * (0.5 + 0.5 * chance)
+
+
+def fault_of_status(told: EndpointError, status: int, wait_s: float | None = None) -> Fault:
+    """The fault of a refusal that has been put into a sentence. One by somebody between us and the
+    model, who did not wait for its reply, may have to be paid for."""
+    busy = not told.permanent and status in (402, 429, 503, 529)
+    word: FaultWord = "timeout" if status in _LATE else "server"
+    if told.filtered:
+        word = "filter"
+    elif status == 429 or (busy and status == 402):
+        word = "rate_limit"
+    return Fault(word, told, busy, wait_s, begun=status in _LATE)
+
+
+def asked_wait(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Return the seconds that a server asks to wait: ``retry-after-ms``, or ``Retry-After`` in
+    seconds or as a date. None when it says nothing that can be read."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    # a date without a zone is meant in UTC; the server's own clock counts, where it tells it
+    until = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
+    try:
+        since = parsedate_to_datetime(headers["date"]) if "date" in headers else None
+    except ValueError:
+        since = None
+    since = since or now or datetime.now(UTC)
+    since = since if since.tzinfo is not None else since.replace(tzinfo=UTC)
+    return max(0.0, (until - since).total_seconds())
+
+
+class Departures(Protocol):
+    """Observer of every departure of a request, before it leaves and when it is gone, and of
+    those that came to nothing."""
+
+    def leaves(self) -> None:
+        """It leaves now, for the first time or again."""
+        ...
+
+    def gone(self) -> None:
+        """The whole request has been sent."""
+        ...
+
+    def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
+        """It came to nothing; ``left``: whether it had left at all, ``in_doubt``: whether it is not
+        known that it reached the server."""
+        ...
+
+
+class Departure:
+    """One departure of a request: from the moment when it waits to be let in until it is known what
+    it took.
+
+    No server can answer a request before its body arrives. So a request leaves when the connection
+    stands, the headers are sent and the body is next: what fails or is killed before that is not a
+    departure. It is gone when all of the body was handed to the system, which delivers it whatever
+    becomes of this program. In between, and where a connection was closed in order without a byte
+    of a reply (as servers close idle ones, which may cross a request on its way), nobody here can
+    know whether the server has it.
+
+    Parameters
+    ----------
+    account : with the limits of cost and tokens
+    characters : of the conversation
+    at_most : so many tokens are written at most, where the request says so
+    observer : who is told besides
+    """
+
+    def __init__(
+        self, account: Account, characters: int, at_most: int | None = None, observer: Departures | None = None
+    ) -> None:
+        self._account, self._characters, self._at_most, self._observer = account, characters, at_most, observer
+        #: why it may not leave, although it was let in
+        self.refusal = ""
+        #: whether it has left
+        self.left = False
+        #: what kept the departure from being noted
+        self.trouble: Exception | None = None
+        self._is_request = self._gone = self._heard = self._closed = False
+
+    # -- it waits ------------------------------------------------------------------------------
+
+    def reserve(self, alone: bool) -> bool:
+        """Let it in, if it may go beside what is under way; what it may take is held then. One that
+        is ``alone`` always may, and is told ``refusal``.
+
+        Of the first request nothing is known but an estimate, so with a limit it goes alone. Later
+        ones go together, no more than twice as many as there were replies, as long as all of them,
+        with room for longer replies than any so far, are within the limit; beyond that one after
+        the other, those of an account that shares the limit among them. So a limit is passed by no
+        more than one request.
+        """
+        account = self._account
+        under_way = account.all_under_way
+        if account.limited and alone and not under_way:
+            self.refusal = account.exhausted(self._characters, self._at_most)
+        elif account.limited:
+            untried = not alone and len(account.under_way) >= 2 * account.size.replies
+            if untried or account.beyond(sum([*(one.coming() for one in under_way), self.coming()], Sum())):
+                return False
+        account.under_way.add(self)
+        return True
+
+    def coming(self) -> Sum:
+        """The sum that it is going to take, with room for more."""
+        return self._account.coming(self._characters, self._at_most, surely=True)
+
+    # -- it leaves -----------------------------------------------------------------------------
+
+    def follow(self, event: str, about: Mapping[str, Any]) -> None:
+        """Take note of an event of the connection."""
+        if event.endswith(".started") and "request" in about:
+            self._is_request = about["request"].method == b"POST"  # and not what a proxy is asked
+        if not self._is_request:
+            return
+        match event.partition(".")[2]:
+            case "send_request_body.started":
+                self.leaves()
+            case "send_request_body.complete":
+                self._goes()
+            case "receive_response_headers.complete":
+                self._heard = True
+            case "receive_response_headers.failed":
+                self._closed = _is_close(about["exception"])
+
+    def leaves(self) -> None:
+        """It leaves; again, when a server has sent it elsewhere."""
+        self._gone = self._heard = self._closed = False
+        self._note(None if self._observer is None else self._observer.leaves)
+        if self.left:
+            self._account.lose(self._characters, self._at_most, None)
+        self._account.begins()
+        self.left = True
+
+    def heard(self) -> None:
+        """All of it has left, and something came back."""
+        self._goes()
+        self._heard = True
+
+    def _goes(self) -> None:
+        self._gone = True
+        self._note(None if self._observer is None else self._observer.gone)
+
+    def _note(self, tell: Callable[[], None] | None) -> None:
+        try:
+            if tell is not None:
+                tell()
+        except Exception as error:
+            self.trouble = error
+            raise
+
+    # -- it is answered, or comes to nothing -----------------------------------------------------
+
+    @property
+    def in_doubt(self) -> bool:
+        """True if it left, and it is not known whether it reached the server."""
+        return self.left and not self._heard and (self._closed or not self._gone)
+
+    def ends(self, outcome: Reply | Fault) -> None:
+        """It is known what became of it."""
+        if isinstance(outcome, Reply):
+            self._account.arrives(outcome, self._characters, self._at_most)
+            return
+        self.fails(outcome)
+        if self._observer is not None:
+            self._observer.fails(outcome, self.left, self.in_doubt)
+
+    def fails(self, fault: Fault | None) -> None:
+        """It comes to nothing; without a fault, since nobody waits for it any more."""
+        totals = self._account.totals
+        if fault is not None:
+            totals.faults[fault.word] += 1
+        if self.left and (fault is None or fault.begun):
+            self._account.lose(self._characters, self._at_most, None if fault is None else fault.taken, self.in_doubt)
+        elif self.left:
+            totals.refused += 1
+
+    def release(self) -> None:
+        """Nothing is held for it any more."""
+        self._account.release(self)
+
+
+def _is_close(error: BaseException) -> bool:
+    """Return whether a connection was closed in order, and neither broken off nor used for
+    something else."""
+    import httpcore2
+
+    # else it is about something that came
+    return isinstance(error, httpcore2.RemoteProtocolError) and error.__cause__ is None

@@ -1,0 +1,51 @@
+"""What servers call the same things: found out by the first request that one refuses, which nobody
+pays for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .endpoint import EndpointError
+
+#: how servers say that they do not take the response format, and that they answer with streams alone
+SCHEMA = re.compile("json_schema|response_format")
+_STREAM = re.compile(r"stream", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a server wants to be told the same things.
+
+    Parameters
+    ----------
+    max_tokens : its name for the longest reply
+    schema_as : how it takes a schema of answers: ``json_schema`` as OpenAI, or ``json_object``
+    stream : whether it answers with a stream alone
+    """
+
+    max_tokens: str = "max_tokens"
+    schema_as: str = "json_schema"
+    stream: bool = False
+
+    def after(self, refusal: EndpointError) -> tuple[Dialect, str]:
+        """The dialect in which a refused request is put again, and what is said of that; the same
+        and nothing where it would not help."""
+        said = str(refusal)
+        if self.max_tokens == "max_tokens" and "max_completion_tokens" in said:
+            return replace(self, max_tokens="max_completion_tokens"), "wants max_completion_tokens for max_tokens"
+        if self.schema_as == "json_schema" and SCHEMA.search(said):
+            return replace(self, schema_as="json_object"), "takes schemas of answers as json_object"
+        if not self.stream and _STREAM.search(said):
+            return replace(self, stream=True), "answers with streams alone"
+        return self, ""
+
+    def put(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a request in this dialect."""
+        put = {self.max_tokens if name == "max_tokens" else name: value for name, value in fields.items()}
+        form = put.get("response_format")
+        if self.schema_as == "json_object" and form:
+            put["response_format"] = {"type": "json_object", "schema": form["json_schema"]["schema"]}
+        return {**put, "stream": True, "stream_options": {"include_usage": True}} if self.stream else put
