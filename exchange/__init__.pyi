@@ -12,6 +12,7 @@ from .format import SkipMalformed as SkipMalformed
 from .format import counted as counted
 from .malformed import format_problems as format_problems
 from .malformed import refused as refused
+from .recipes import read_recipe as read_recipe
 from .registry import FORMATS as FORMATS
 from .staging import all_or_none as all_or_none
 from .trials_format import GivenTrial as GivenTrial

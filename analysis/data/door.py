@@ -20,10 +20,10 @@ from ...core.errors import SpanLabError
 from ...core.json_values import NOTHING
 from ...sessions.record.columns import FURTHER
 from ...sessions.record.reader import COLUMNS as RECORDED
-from .coding import NO, YES, numbers
+from .coding import NO, YES, groups, numbers
 from .files import DATE, TABLES, read_columns
 from .recipe import OPTION, OURS, Recipe, column
-from .scoring import NEEDED, YES_NO, numbered
+from .scoring import NEEDED, TRIAL, YES_NO, numbered
 
 #: Columns that the analysis reads, besides those of factors and recorded values.
 COLUMNS = tuple(one.name for one in RECORDED if one.loaded)
@@ -271,6 +271,7 @@ class _Reading:
         self._refuse(table)
         table, inferred = numbered(table)
         self.said += [f"{self.file.name}: {sentence}" for sentence in inferred]
+        self._lists(table)
         if self.read:
             pairs = ", ".join(f"'{theirs}' as {ours}" for ours, theirs in self.read.items())
             self.said.insert(0, f"{self.file.name}: {pairs}.")
@@ -657,6 +658,26 @@ class _Reading:
         if self.delimiter != "," and any(map(_COMMA.fullmatch, texts)):
             return [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
         return [*texts]
+
+    def _lists(self, table: pd.DataFrame) -> None:
+        """The length of lists of which every position is there, and the number of each question where
+        every item has an answer of its own."""
+        if "serial_position" not in table.columns or not {"serial_position", "correct_answer"} <= {*table.columns}:
+            return
+        trial, _ = groups(table, [name for name in TRIAL if name in table.columns])
+        place = table["serial_position"].to_numpy(float)
+        many = np.bincount(trial)
+        highest = np.zeros(len(many))
+        np.fmax.at(highest, trial, place)
+        whole = np.isfinite(place).all() and bool((highest == many).all()) and many.max(initial=0) > 1
+        if not whole or pd.DataFrame({"trial": trial, "place": place}).duplicated().any():
+            return
+        if "list_length" not in table.columns:
+            table["list_length"] = highest[trial]
+            self.said.append(f"{self.file.name}: lists are as long as they have positions (list_length).")
+        if "ask" not in table.columns and "output_position" not in table.columns and "answer" in table.columns:
+            table["ask"] = place
+            self.said.append(f"{self.file.name}: the items of a list are taken as asked for one by one, in order.")
 
     # -- what is refused ----------------------------------------------------------------------------
 

@@ -23,8 +23,8 @@ from pydantic import Field, model_validator
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.registry import StrictModel
-from .people_table import column_of
-from .scoring import TRIAL, plural, score_table
+from .people_table import column_of, strangers
+from .scoring import TRIAL, decisions, plural, score_table
 from .style import listed
 from .timing import session_timing, verdict
 
@@ -311,15 +311,22 @@ class Exclusions:
     units : a row for everything that was left out (:data:`UNIT_COLUMNS`), with the value that
         decided
     notes : the same in sentences, one a rule
+    cautions : tables of participants that most participants are not in
     """
 
     rules: pd.DataFrame
     units: pd.DataFrame
     notes: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
 
 
 def apply_exclusions(
-    responses: pd.DataFrame, rules: Sequence[Rule], sessions: OfSessions | None = None
+    responses: pd.DataFrame,
+    rules: Sequence[Rule],
+    sessions: OfSessions | None = None,
+    *,
+    include_practice: bool = False,
+    include_pilot: bool = False,
 ) -> tuple[pd.DataFrame, Exclusions]:
     """Apply rules: the response table without the rows that they exclude, and a report. The
     original table is not changed.
@@ -330,6 +337,7 @@ def apply_exclusions(
     rules : in the order in which they are applied
     sessions : what is known of the sessions beside their answers (:func:`of_sessions`); needed by
         rules on ``timing`` and ``failed``
+    include_practice, include_pilot : whether these rows are analysed, and so judged, too
 
     Raises
     ------
@@ -348,7 +356,8 @@ def apply_exclusions(
     codes = {level: _codes(_one_each(table), key) for level, key in _KEYS.items()}
     persons, groups = _codes(_one_each(table), _KEYS["participants"][:-1]), _groups(table)
     selected = np.zeros(len(table), bool)
-    items = score_table(table.assign(_row=np.arange(len(table))), include_pilot=True).items
+    counted = {"include_practice": include_practice, "include_pilot": include_pilot}
+    items = score_table(table.assign(_row=np.arange(len(table))), **counted).items
     alive, people = np.ones(len(table), bool), _people(table)
     others: Mapping[MeasureName, Callable[[], pd.DataFrame]] = {
         "attention_checks": lambda: table.assign(_row=np.arange(len(table))),
@@ -388,6 +397,7 @@ def apply_exclusions(
         pd.DataFrame(summary, columns=[*RULE_COLUMNS]),
         pd.concat(left_out_tables, ignore_index=True) if left_out_tables else pd.DataFrame(columns=[*UNIT_COLUMNS]),
         tuple(notes),
+        tuple(filter(None, (_strangers(rule, table[people]) for rule in rules if rule.table is not None))),
     )
 
 
@@ -405,14 +415,21 @@ def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSe
     return OfSessions(faults, failed, checks)
 
 
+def decisions_of(table: pd.DataFrame) -> pd.Series:
+    """Mark the rows of a response table that are decisions which need no memory."""
+    if "set_size" not in table.columns:
+        return pd.Series(False, index=table.index)
+    sizes = pd.to_numeric(table["set_size"], errors="coerce")
+    idle = decisions(table.assign(set_size=sizes, unit_trial=_codes(table, _KEYS["trials"])))
+    return idle & (table["correct_answer"].notna() if "correct_answer" in table.columns else True)
+
+
 def _decisions(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of decisions that need no memory, without practice."""
     nothing = pd.Series(False, index=table.index)
-    idle = pd.to_numeric(table["set_size"], errors="coerce").eq(0) if "set_size" in table.columns else nothing
     practice = table["practice"].eq(True).fillna(False).astype(bool) if "practice" in table.columns else nothing
-    asked = table["correct_answer"].notna() if "correct_answer" in table.columns else ~nothing
     right = table["correct"].astype(str).str.lower().isin(["true", "1", "1.0"]).astype(float)
-    return table.assign(_row=np.arange(len(table)), correct=right)[idle & ~practice & asked]
+    return table.assign(_row=np.arange(len(table)), correct=right)[decisions_of(table) & ~practice]
 
 
 def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
@@ -436,7 +453,7 @@ def _one_each(table: pd.DataFrame) -> pd.DataFrame:
     same one, and a machine with other settings is another."""
     if not {"participant", "agent_settings_hash"} <= {*table.columns}:
         return table
-    named = table["participant"].fillna("").astype(str).ne("")
+    named = table["participant"].astype(object).fillna("").astype(str).ne("")
     return table.assign(agent_settings_hash=table["agent_settings_hash"].astype(object).mask(named, ""))
 
 
@@ -535,13 +552,17 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
 
 def _scores(rule: Rule) -> Mapping[str, float]:
     """The numbers of the rule's column, by participant."""
-    import pandas as pd
-
     assert rule.table is not None
     values = column_of(rule.table, rule.column)
     if not pd.api.types.is_numeric_dtype(values):
         raise SpanLabError(f"{rule.table} has words in its column '{rule.column}': a rule compares numbers")
     return {str(person): float(value) for person, value in values.items()}
+
+
+def _strangers(rule: Rule, people: pd.DataFrame) -> str:
+    assert rule.table is not None
+    names = people["participant"].dropna().unique() if "participant" in people.columns else ()
+    return strangers(rule.table, column_of(rule.table, rule.column).index, names)
 
 
 def _distinct(whose: np.ndarray, unit: np.ndarray, chosen: pd.Index) -> int:

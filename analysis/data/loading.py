@@ -16,7 +16,7 @@ from ...sessions.record.reader import read_session
 from .coding import decoded
 from .door import files_of, open_table
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
-from .people_table import read_people, with_people
+from .people_table import read_people, strangers, with_people
 from .recipe import Recipe
 from .scoring import Scored, score_table
 from .sessions import SessionFacts, SpanFacts, gather
@@ -56,7 +56,8 @@ class Data:
     def cautions(self) -> tuple[str, ...]:
         """What was inferred of the data, and likely mistakes in them that were used all the same, in
         plain sentences."""
-        return (*self.read_as, *self.scored.cautions)
+        told = self.exclusions.cautions if self.exclusions else ()
+        return (*self.read_as, *told, *self.scored.cautions)
 
 
 def load(
@@ -96,12 +97,15 @@ def load(
     raw += [one.table for one in opened]
     read_as = dict.fromkeys(sentence for one in opened for sentence in one.said)
     del opened  # a long table is not kept twice
-    raw, exclusions = _without(raw, rules, sessions) if rules else (raw, None)
+    counted = {"include_practice": include_practice, "include_pilot": include_pilot}
+    raw, exclusions = _without(raw, rules, sessions, **counted) if rules else (raw, None)
     if people is not None:
         described_by = read_people(people)
         raw = [with_people(table, described_by) for table in raw]
+        names = [name for table in raw if "participant" in table.columns for name in table["participant"].dropna()]
+        read_as |= dict.fromkeys(filter(None, [strangers(people, described_by.index, names)]))
     tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
-    scored = score_table(named(_concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
+    scored = score_table(named(_concatenated(tables)), **counted)
     scored = replace(scored, accept_unread=accept_unread)
     names = sorted(scored.items["paradigm"].unique())
     data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
@@ -149,16 +153,19 @@ def _tolerances(scored: Scored) -> list[str]:
 
 
 def _without(
-    tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequence[SessionFacts]
+    tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequence[SessionFacts], **counted: bool
 ) -> tuple[list[pd.DataFrame], Exclusions]:
     """Tables without what rules leave out; they are judged together, so that a person in two files
     is one person."""
     known = of_sessions(sessions, rules)
     if len(tables) == 1:
-        kept, report = apply_exclusions(tables[0], rules, known)
+        kept, report = apply_exclusions(tables[0], rules, known, **counted)
         return [kept], report
     kept, report = apply_exclusions(
-        pd.concat([table.assign(_table=number) for number, table in enumerate(tables)], ignore_index=True), rules, known
+        pd.concat([table.assign(_table=number) for number, table in enumerate(tables)], ignore_index=True),
+        rules,
+        known,
+        **counted,
     )
     return [
         kept[kept["_table"] == number].drop(columns="_table").reset_index(drop=True) for number in range(len(tables))

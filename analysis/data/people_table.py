@@ -4,17 +4,19 @@ rules and conditions of figures."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .files import read_columns
+from .scoring import identity
 
 #: A number with more different values than this is cut at its median, where it is a condition.
 MOST_LEVELS = 6
+_NAMES = 6
 
 
 def read_people(file: Path) -> pd.DataFrame:
@@ -25,13 +27,7 @@ def read_people(file: Path) -> pd.DataFrame:
     SpanLabError
         when the file cannot be read, has no column ``participant``, or names somebody twice.
     """
-    import pandas as pd
-
-    try:
-        table = pd.read_csv(file, dtype={"participant": str}, keep_default_na=False, na_values=[""])
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-        raise SpanLabError(f"{file} cannot be read as a table of participants: {reason}") from None
+    table = numbered_texts(read_columns(file))
     if "participant" not in table.columns:
         raise SpanLabError(
             f"{file} is no table of participants: it has no column 'participant' (spanlab scores-by-person DATA -o DIR"
@@ -42,6 +38,32 @@ def read_people(file: Path) -> pd.DataFrame:
             f"{file} has more than one row of {', '.join(twice[:5])}: a table of participants has one for each"
         )
     return table.set_index("participant")
+
+
+def numbered_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of texts with columns of numbers as such, whatever separates decimals; identifiers stay
+    texts."""
+    numbers = {}
+    for name in table.columns:
+        texts = table[name].dropna().astype(str).str.strip()
+        points = texts.str.replace(",", ".", regex=False) if texts.str.fullmatch(r"[-+]?\d*,?\d+").all() else texts
+        values = pd.to_numeric(points, errors="coerce")
+        if name != "participant" and values.notna().all():
+            numbers[name] = values.reindex(table.index)
+    return table.assign(**numbers)
+
+
+def strangers(file: Path, known: pd.Index, participants: Iterable[str]) -> str:
+    """That most participants are not in a table of them, and which identifiers are nearly alike; empty
+    where they are in it."""
+    names, there = {*map(str, participants)} - {""}, {*map(str, known)}
+    missing = sorted(names - there)
+    if len(missing) * 2 <= len(names):
+        return ""
+    alike = {identity(name): name for name in there - names}
+    near = [f"{alike[identity(name)]} and {name}" for name in missing if identity(name) in alike]
+    look = f" Nearly alike: {', '.join(near[:_NAMES])}." if near else ""
+    return f"{file}: {len(missing)} of {len(names)} participants are not in this table.{look}"
 
 
 def column_of(file: Path, column: str) -> pd.Series:
@@ -79,8 +101,6 @@ def with_people(responses: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
 
 def conditions(values: pd.Series) -> pd.Series:
     """Return the values of participants as conditions, in the JSON text of the record."""
-    import pandas as pd
-
     if (
         pd.api.types.is_numeric_dtype(values)
         and not pd.api.types.is_bool_dtype(values)

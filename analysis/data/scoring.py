@@ -245,7 +245,7 @@ class Oddities:
             )
 
     def _people(self) -> Iterator[str]:
-        alike = grouped((_key(name), name) for name in sorted(self.people))
+        alike = grouped((identity(name), name) for name in sorted(self.people))
         several = [names for names in alike.values() if len(names) > 1]
         if several:
             written = "; ".join(" and ".join(map(repr, names)) for names in several[:_NAMES])
@@ -275,7 +275,7 @@ class Oddities:
             )
 
 
-def _key(name: str) -> str:
+def identity(name: str) -> str:
     """The same for identifiers that differ in case, spaces, hyphens and leading zeros alone."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\s_\-–.]+", "", name.casefold()))
 
@@ -352,7 +352,7 @@ def _sorted(
         checks = table["_check"].eq(True).fillna(False).astype(bool)
         left_out["check"] = int(checks.sum())
         table = table[~checks].drop(columns="_check")
-    table = _without_duplicates(table.assign(unit_trial=groups(table, TRIAL)[0]), left_out)
+    table = _asked_one_by_one(_without_duplicates(table.assign(unit_trial=groups(table, TRIAL)[0]), left_out))
     if UNIT_SESSION in table.columns:
         pool = table[UNIT_SESSION].where(table[UNIT_SESSION] != table["session"].astype(str), "")
         alike = groups(table.assign(session=table["session"].astype(str).where(pool == "", "")), TRIAL)[0]
@@ -532,6 +532,21 @@ def decisions(table: pd.DataFrame) -> np.ndarray:
     phases = table["paradigm"].astype(str) + "\n" + table["phase"].astype(str)
     of_memory = {*phases[~idle].unique()}
     return idle & beside & ~phases.isin(of_memory).to_numpy()
+
+
+def _asked_one_by_one(table: pd.DataFrame) -> pd.DataFrame:
+    """A table in which output positions are those of free recall alone. Where each item of a list is
+    asked for by itself, or a wrong answer has one, the list is recalled in series."""
+    listed = table["serial_position"].notna() & table["output_position"].notna() & table["edit_distance"].isna()
+    if not listed.any():
+        return table
+    rows = table[listed]
+    wrong = {*rows.loc[rows["correct"].eq(0.0), "paradigm"]}
+    shared = rows.duplicated(["unit_trial", "step", "ask"], keep=False) | rows["ask"].isna()
+    lists = {*rows.loc[rows.duplicated("unit_trial"), "paradigm"]} - {*rows.loc[shared, "paradigm"]}
+    serial = listed & table["paradigm"].isin(wrong | lists)
+    asked = table["ask"].where(~serial | table["ask"].notna(), table["output_position"])
+    return table.assign(output_position=table["output_position"].mask(serial), ask=asked)
 
 
 def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ..data.coding import decoded, groups
+from ..data.coding import decoded, groups, natural
 from ..data.columns import alike, column_named, is_numeric, plain_name, varied
 from ..data.scoring import WHO, Scored, plural
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS
@@ -102,7 +102,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
     if panel:
         _check_levels(items, panel, MOST_PANELS, "by", paradigm)
     numeric = is_numeric(items[x])
-    order = () if numeric else tuple(map(str, dict.fromkeys(sorted(_named(items[x]).dropna().astype(str)))))
+    order = () if numeric else tuple(map(str, sorted({*_named(items[x]).dropna().astype(str)}, key=natural)))
     words, sensitivity = question_of(items, names, paradigm, what) if known == "d_prime" else (("", ""), None)
     x_name = plain_name(x).replace("_", " ")
     panel_labels = plain_name(panel).replace("_", " ")

@@ -115,7 +115,8 @@ def _fitted(
         return {}, f"only {plural(len(errors), 'answer')}: {components} components are fitted from {ENOUGH[model]} on"
     fitted = fit_mixture(errors, others)
     if fitted.log_likelihood + len(errors) * math.log(2 * math.pi) < MORE_LIKELY:
-        return {}, "answers no better than guesses: no fit"
+        guessing = dict.fromkeys(COMPONENTS[model], 0.0) | {"p_guess": 1.0}
+        return guessing, "answers no better than guesses: guessing 1, no spread"
     if fitted.sd / factor < LEAST_SD:
         return {}, f"answers about the right value spread by less than {LEAST_SD:g}°: no fit"
     values = dict(zip(COMPONENTS[model], fitted.weights, strict=True)) | {

@@ -112,6 +112,7 @@ class Effect:
     blocks : whether it is of N-back blocks, too, which have figures of their own
     by_choice : whether its axis is something that those who answer choose, and no condition that
         they are in
+    alone : whether it says something of a single condition, too
     """
 
     name: str
@@ -132,6 +133,7 @@ class Effect:
     human: bool = True
     blocks: bool = False
     by_choice: bool = False
+    alone: bool = False
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -187,7 +189,7 @@ class Effect:
         lacking = [name for name in self.needs if name not in evidence.there]
         if lacking:
             return f"{paradigm} has no {' and no '.join(lacking)}."
-        if len(evidence.conditions) < 2:
+        if len(evidence.conditions) < (1 if self.alone else 2):
             absent = f"no {self.x_title}" if self.x not in evidence.there else "no answers that this figure can use"
             about = " that this figure can use" if self.prepare else ""
             many = (

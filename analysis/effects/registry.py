@@ -72,6 +72,7 @@ _OURS = (
             "Within each trial of three items or more: correct at the first (primacy) or the last position (recency)"
             " minus the mean of all positions between. 0 means no effect."
         ),
+        alone=True,
     ),
     Effect(
         name="free_recall",
@@ -89,6 +90,7 @@ _OURS = (
             "Proportion of trials in which every item was recalled and nothing else: in any order, and in the order of"
             " presentation."
         ),
+        alone=True,
     ),
     Effect(
         name="first_recalled",
@@ -107,6 +109,7 @@ _OURS = (
             " include the first), another item, or a cell that was not in the list. Trials without any answer are left"
             " out."
         ),
+        alone=True,
     ),
     Effect(
         name="set_size",
@@ -376,6 +379,7 @@ _OURS = (
             " show the whole display again, as in change detection here; Cowan's K = N (H − F), for probes of a single"
             " item, is shown beside it."
         ),
+        alone=True,
     ),
     Effect(
         name="transpositions",
@@ -410,6 +414,7 @@ _OURS = (
             "Share of all positions at which another item of the list was answered (transposition), something that was"
             " not in it (intrusion), or nothing that is an answer (omission)."
         ),
+        alone=True,
     ),
     Effect(
         name="list_scores",
@@ -499,6 +504,7 @@ _OURS = (
         measure="d′ or criterion",
         human=False,
         method=_DETECTION,
+        alone=True,
     ),
     Effect(
         name="sensitivity_parts",

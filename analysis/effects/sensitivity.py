@@ -174,8 +174,17 @@ class Sensitivity:
         if unit != "trial":
             values, _ = self.each(cells, pair, measure)
             row = summary(values, unit, level=level, proportion=measure in ("hits", "false alarms"))
-            reason = without_interval(at_an_end(*self._counts(cells, pair)[0]), unit)
-            if not reason or measure in ("hits", "false alarms") or row["interval"] == "none":
+            ends = at_an_end(*self._counts(cells, pair)[0])
+            reason = without_interval(ends, unit)
+            if measure in ("hits", "false alarms") or row["interval"] == "none":
+                return row
+            if not reason and ends.any():
+                corrected = (
+                    f"{int(ends.sum())} of {len(ends)} {unit}s have a rate of 0% or 100%: their {measure} rests on the"
+                    " correction of rates"
+                )
+                return row | {"note": "; ".join(filter(None, (row["note"], corrected)))}
+            if not reason:
                 return row
             return row | {"low": math.nan, "high": math.nan, "interval": "none", "note": reason}
         told_apart = bool(cells.told_apart[list(pair)].all())

@@ -189,7 +189,10 @@ class _Averages:
         return _omnibus(self.cells, places)
 
     def row(self, places: Sequence[Any], weights: np.ndarray, level: float) -> dict[str, Any]:
-        guessing = float(weights @ self.cells.chance[list(places)]) if self.effect.value == "correct" else 0.0
+        chance = self.cells.chance[list(places)]
+        # where nobody says how far guessing gets, it is taken to get as far in all conditions
+        known = self.effect.value == "correct" and bool(np.isfinite(chance).any())
+        guessing = float(weights @ chance) if known else 0.0
         shares = self.effect.value == "correct"
         return _row(contrast_of(self.cells, places, weights, shares=shares, level=level), guessing, self.cells, places)
 

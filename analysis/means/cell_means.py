@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..data.coding import coded, first_rows, groups, packed, records
+from ..data.coding import coded, first_rows, groups, natural, packed, records
 from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, Scored, same_trial, unit_session
 
 #: Codes up to here are counted in a table; beyond, they are looked up.
@@ -331,7 +331,7 @@ def _places(coded_columns: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.n
     at = first_rows(cell, many)
     columns = [[values[one] for one in code[at]] for code, values in coded_columns]
     keys = [*zip(*columns, strict=True)] if columns else [()] * many
-    order = sorted(range(many), key=lambda number: [(isinstance(one, str), one) for one in keys[number]])
+    order = sorted(range(many), key=lambda number: [*map(natural, keys[number])])
     return np.argsort(order)[cell] if many else cell, tuple(keys[number] for number in order)
 
 

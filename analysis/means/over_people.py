@@ -48,15 +48,14 @@ def means_over_people(
             | {"participant": f"mean of {len(group)} people", "unit": "participant"}
         )
         row |= {name: int(group[name].sum()) for name in counts} | dict(further(group))
-        fewest = len(group)
+        fewest, part = len(group), list[str]()
         for name, proportion in measures.items():
             values = group[name].dropna().to_numpy(float)
             if len(values) >= 2:
                 mean = estimate(values, proportion=proportion, level=level)
                 row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
                 fewest = min(fewest, len(values))
-        measured = " for some of it" if fewest < len(group) else ""
-        rows.append(
-            row | {"note": f"only {plural(fewest, 'participant')}{measured}: rough intervals" if fewest < FEW else ""}
-        )
+                part += [f"{name} of {len(values)} of {len(group)} people"] * (len(values) < len(group))
+        rough = [f"only {plural(fewest, 'participant')}{' for some of it' if part else ''}: rough intervals"]
+        rows.append(row | {"note": "; ".join([*rough * (fewest < FEW), *part])})
     return pd.DataFrame(rows, columns=[*keys, "participant", *columns])

@@ -121,7 +121,8 @@ def nback_blocks(
             columns=[*(name for name in head if name not in (UNIT_SESSION, SAME_TRIAL)), "n", *BLOCK_COLUMNS]
         )
     items, matching, back = _judged(items)
-    code, first = _block_numbers(items, back, who)
+    code, names = pd.factorize(items["unit_trial"])
+    first = first_rows(code, len(names))
     answers = _sorted_answers(items, matching, back, rules)
     counts = {
         name: np.bincount(code[which], minlength=len(first)) for name, which in answers.items() if name != "counted"
@@ -144,23 +145,11 @@ def _judged(items: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     return items[known], match[known] == 1, back[known]
 
 
-def _block_numbers(items: pd.DataFrame, back: np.ndarray, who: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each item's block, and the first item of each block."""
-    block = items["unit_trial"].to_numpy()
-    if (block < 0).any():  # where a table does not tell trials apart, all items of a session and an N are one block
-        block = (
-            items.groupby([*who, "participant", "session", "unit_trial"], dropna=False, sort=False).ngroup().to_numpy()
-            * 1000
-            + back
-        )
-    code, names = pd.factorize(block)
-    return code, first_rows(code, len(names))
-
-
 def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray, rules: Rules) -> dict[str, np.ndarray]:
     """Return which items belong to each count, by the name of the count; ``counted`` are all that
     belong to any but the last two."""
-    has_back = ~(items["serial_position"].to_numpy(float) <= back)  # without positions every item counts
+    place = items["serial_position"].fillna(items["ask"]).to_numpy(float)
+    has_back = ~(place <= back)  # without positions every item counts
     given = _flags(items, "record_prefilled")
     in_time = has_back | rules.first_n
     counted = in_time & (~given | rules.prefilled)

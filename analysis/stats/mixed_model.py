@@ -39,8 +39,10 @@ from .laplace import Fit, FitError, Laplace, fit
 
 #: Standard deviation of the normal prior of a cell's log odds.
 PRIOR_SD = 3.0
-#: More answers than these are thinned out, trial by trial.
+#: More rows than these that differ in what the model knows are a sample of trials.
 MOST_ITEMS = 20_000
+#: Of this sample.
+SEED = 1
 MOST_CELLS = 100
 #: So many levels beyond the number of cells they lie in must have been met again before a random
 #: effect is estimated, ...
@@ -219,18 +221,12 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
         )
     if len(items):
         notes.append(same_trials(items)[1])
-    items = over_repeats(_thinned(items, notes))
-    persons = items["participant"].astype(str)  # no categories: one person's table knows no empty name
-    several = items.assign(_person=persons.where(persons != "")).groupby("agent")["_person"].transform("nunique") > 1
-    items = items.assign(person=persons.where(several, ""))
-    unit = unit_session(items).astype(str)
-    items = items.assign(
-        wording=unit.where(
-            unit.str.startswith(WORDING)
-            & (items.assign(_unit=unit).groupby("agent")["_unit"].transform("nunique") > 1),
-            "",
-        )
-    )
+    items = _with_units(over_repeats(items))
+    levels, told = _levels(items) if len(items) else ({}, [])
+    if len(items) > MOST_ITEMS and _rows(items, levels) > MOST_ITEMS:
+        items = _sampled(items, notes)
+        levels, told = _levels(items)
+    notes += told
     groups = items.groupby(["agent", "condition"], sort=True)
     table = groups.agg(
         n=("correct", "size"), right=("correct", "sum"), chance=("chance", "mean"), persons=("person", "nunique")
@@ -239,7 +235,6 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     replies = with_replies(items)
     if replies["unread"].any():
         table = table.assign(**{name: _over_units(replies, table, name) for name in UNREAD_COLUMNS})
-    levels = _levels(items, notes) if len(items) else {}
     _tell(items, table, column, notes)
     kept = pd.DataFrame(
         {
@@ -339,26 +334,47 @@ def _values(column: pd.Series) -> pd.Series:
     return column_values.infer_objects()
 
 
-def _thinned(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """At most :data:`MOST_ITEMS` answers: of everybody and every condition as many trials as fit,
-    the same ones where trials were the same."""
-    if len(items) <= MOST_ITEMS:
-        return items
+def _with_units(items: pd.DataFrame) -> pd.DataFrame:
+    """Answers with ``person`` and ``wording``: the units of agents that are several people, or had
+    several wordings; empty for others."""
+    persons = items["participant"].astype(str)  # no categories: one person's table knows no empty name
+    several = items.assign(_person=persons.where(persons != "")).groupby("agent")["_person"].transform("nunique") > 1
+    unit = unit_session(items).astype(str)
+    worded = unit.str.startswith(WORDING)
+    if worded.any():
+        worded &= items.assign(_unit=unit).groupby("agent")["_unit"].transform("nunique") > 1
+    return items.assign(person=persons.where(several, ""), wording=unit.where(worded, ""))
+
+
+def _rows(items: pd.DataFrame, levels: Mapping[str, np.ndarray]) -> int:
+    """How many rows differ in what the model knows; those that do not are one binomial count."""
+    known = items[["agent", "condition"]].assign(**levels)
+    return int((~known.duplicated()).sum())
+
+
+def _sampled(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """About :data:`MOST_ITEMS` answers: of everybody and every condition as many trials drawn at
+    random as fit, the same ones where trials were the same."""
     trial: Any = items["trial_id"].astype(str).where(items["trial_id"] != "", items["unit_trial"].astype(str))
+    number, names = pd.factorize(trial)
+    drawn = pd.Series(np.random.RandomState(SEED).permutation(len(names))[number], index=items.index)
     group = [items["agent"], items["participant"], items["condition"]]
-    place = trial.groupby(group, dropna=False).rank(method="dense")
+    place = drawn.groupby(group, dropna=False).rank(method="dense")
     count = place.value_counts().sort_index().cumsum()
     most = max(1, int((count <= MOST_ITEMS).sum()))
     kept = items[place <= most].reset_index(drop=True)
-    notes.append(
-        f"Only {len(kept):,} of {len(items):,} answers are in the model: of everybody and every condition the first"
-        f" {plural(most, 'trial')} by identifier, which is random."
+    notes.insert(
+        0,
+        f"Only {len(kept):,} of {len(items):,} answers are in the model: of everybody and every condition"
+        f" {plural(most, 'trial')}, drawn at random (seed {SEED}).",
     )
     return kept
 
 
-def _levels(items: pd.DataFrame, notes: list[str]) -> dict[str, np.ndarray]:
-    """For each random effect that can be told the level of each answer."""
+def _levels(items: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
+    """For each random effect that can be told the level of each answer; and what is not in the
+    model."""
+    notes: list[str] = []
 
     def group(names: Sequence[str]) -> np.ndarray:
         return items.groupby(list(names), dropna=False, sort=True).ngroup().to_numpy()
@@ -400,7 +416,7 @@ def _levels(items: pd.DataFrame, notes: list[str]) -> dict[str, np.ndarray]:
             f"{name} answered {plural(int(many), 'item')} more than once. If it answers the same every time, its"
             " intervals are too narrow."
         )
-    return levels
+    return levels, notes
 
 
 def _from_0(codes: np.ndarray, where: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from spanlab.api import (
     ExcludeOption,
     PathLike,
     Paths,
+    RecipeOption,
     Result,
     Words,
     cautions,
@@ -22,6 +23,7 @@ from spanlab.api import (
     words,
 )
 from spanlab.core import SpanLabError, nearest
+from spanlab.exchange import read_recipe
 
 
 @public
@@ -29,6 +31,7 @@ def scores_by_person(
     data: Annotated[Paths, typer.Argument(help=DATA_HELP, metavar="DATA...")],
     *,
     exclude: ExcludeOption = None,
+    recipe: RecipeOption = (),
     composite: Annotated[
         Words,
         typer.Option(
@@ -63,7 +66,7 @@ def scores_by_person(
         )
     composites = [read_composite(text) for text in words(composite)]
     chosen = [name.strip() for name in correlate.split(",") if name.strip()]
-    scores, notes, loaded = gathered(paths(data), read_rules(exclude))
+    scores, notes, loaded = gathered(paths(data), read_rules(exclude), recipe=read_recipe(recipe))
     if not scores.rows:
         raise SpanLabError(
             " ".join(

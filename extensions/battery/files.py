@@ -8,7 +8,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanlab.analysis.data import apply_exclusions, files_of, load, of_sessions, plural, without_memory
+from spanlab.analysis.data import (
+    apply_exclusions,
+    files_of,
+    load,
+    of_sessions,
+    open_table,
+    plural,
+    without_memory,
+)
 from spanlab.core import SpanLabError, kind_named, write_whole, written_in
 from spanlab.sessions.record import read_session, read_table
 from spanlab.sessions.studies import read_head, read_journal, runs
@@ -18,17 +26,18 @@ from .notes import read_notes
 from .people import ScoreTable, scores_by_person
 
 if TYPE_CHECKING:
-    from spanlab.analysis.data import Data, Rule
+    from spanlab.analysis.data import Data, Recipe, Rule
 
 
 def gathered(
-    paths: Sequence[Path], rules: Sequence[Rule] = (), *, errors: bool = True
+    paths: Sequence[Path], rules: Sequence[Rule] = (), *, recipe: Recipe | None = None, errors: bool = True
 ) -> tuple[ScoreTable, list[str], Data]:
-    """Return the scores of everybody in folders of sessions, sentences on what rules left out, and
-    the data as the analysis reads them.
+    """Return the scores of everybody in folders of sessions and in tables, sentences on what rules
+    left out, and the data as the analysis reads them.
 
     Parameters
     ----------
+    recipe : what the columns of tables mean
     errors : compute the standard error of every score
 
     Raises
@@ -39,11 +48,7 @@ def gathered(
     import pandas as pd
 
     files, _ = files_of(paths)
-    if files:
-        raise SpanLabError(
-            f"{files[0]} is a table: scores-by-person reads folders of sessions, which also say how the sessions went"
-        )
-    data = load(paths, spans_suffice=True)
+    data = load(paths, spans_suffice=True, recipe=recipe)
     aside, simulated = _simulated(data)
     sessions = [facts for facts in data.sessions if facts.folder not in aside]
     spans = [span for span in data.spans if span.facts.folder not in aside]
@@ -52,17 +57,20 @@ def gathered(
         without_memory(read_session(facts.folder), read_table(facts.folder).to_pandas()).assign(session=facts.name)
         for facts in sessions
     ]
+    tables += [open_table(file, recipe, whole=True).table for file in files]
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
     responses = (
         pd.concat(filled, ignore_index=True)
         if filled
         else pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
     )
+    if "session" not in responses.columns:
+        responses = responses.assign(session="")
     notes: list[str] = []
     if rules:
         responses, report = apply_exclusions(responses, rules, of_sessions(sessions, rules))
         notes = list(report.notes)
-        kept = set(responses["session"])
+        kept = {*responses["session"]}
         sessions = [facts for facts in sessions if facts.name in kept]
     fields = {
         facts.participant: _fields(facts.folder, facts.participant)

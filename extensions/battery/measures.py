@@ -80,6 +80,12 @@ def _share(rows: Rows) -> float:
     return _mean(rows["correct"])
 
 
+def _share_of_trials(rows: Rows) -> float:
+    """The mean over trials of the share of right answers in each, as on pages."""
+    _, trial = np.unique(rows["trial"], return_inverse=True)
+    return _mean(np.bincount(trial, rows["correct"]) / np.bincount(trial)) if len(trial) else np.nan
+
+
 def _omitted(rows: Rows) -> float:
     return _mean(rows["omitted"])
 
@@ -147,7 +153,12 @@ def _guesses(rows: Rows) -> float:
 
 
 ACCURACY = (
-    Measure("accuracy", "Share of right answers; omitted and invalid answers are wrong.", "share, 0 to 1", _share),
+    Measure(
+        "accuracy",
+        "Share of right answers, the mean over trials; omitted and invalid answers are wrong.",
+        "share, 0 to 1",
+        _share_of_trials,
+    ),
     Measure(
         "omitted",
         "Share of questions without an answer in time, or with an answer that is not allowed.",

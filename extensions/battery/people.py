@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import of_sessions, score_table
+from spanlab.analysis.data import decisions_of, of_sessions, score_table
 from spanlab.analysis.effects import in_order, question_of
 from spanlab.analysis.stats import spearman_brown
 from spanlab.core import SpanLabError, grouped
@@ -182,9 +182,7 @@ def _kinds(
             yield items, measures.REPORT, "continuous reports"
         elif not len(ordered):
             yield from _detections(items, paradigm)
-    idle = (
-        rows[rows["set_size"].eq(0) & rows["correct_answer"].notna()] if "set_size" in rows.columns else rows.iloc[:0]
-    )
+    idle = rows[decisions_of(rows)]
     if len(idle):
         yield idle, measures.PROCESSING, "decisions that need no memory (set size 0)"
 
@@ -216,7 +214,7 @@ def arrays(rows: pd.DataFrame) -> Rows:
         else np.full(len(rows), np.nan)
         for name in ("set_size", "edit_distance", "error", "period", "rt_ms", "signal")
     }
-    keys = [name for name in ("session", "block", "trial", "trial_id") if name in rows.columns]
+    keys = [name for name in ("session", "block", "trial", "trial_id", "row_trial") if name in rows.columns]
     outcome = rows["outcome"].astype(str) if "outcome" in rows.columns else pd.Series("answered", index=rows.index)
     right = _true(rows, "correct").to_numpy(float)
     return {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import plural
+from spanlab.analysis.data import decoded, listed, plain_name, plural, varied
 from spanlab.analysis.effects import question_of
 from spanlab.analysis.nback import published_blocks
 from spanlab.analysis.stats import testable
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: In place of data: the answers of language models that the N-back study published.
 PUBLISHED = "published:nback"
+#: Above this share of omitted and invalid answers the result says so first; above the other there is none.
+NOTED, WITHHELD = 0.1, 0.3
 #: So many agents are named with what was left out of their answers; more are counted together.
 _NAMED = 4
 
@@ -70,10 +72,15 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
         )
         if not answered.all():
             notes.append(f"{_left_out(items, answered, paradigm)} left out: the models describe answers.")
-        if not answered.any():
+        lost = 1 - answered.mean() if len(answered) else 1.0
+        if lost > WITHHELD and not data.scored.accept_unread:
+            notes.append(f"{paradigm} is left out: {lost:.0%} of its answers are omitted or invalid.")
             continue
+        if lost > NOTED:
+            notes.insert(0, f"{paradigm}: {lost:.0%} of the answers are left out: estimates are of the others.")
+        notes += _put_together(items, paradigm)
         try:
-            everybody += _of_paradigm(items[answered], paradigm, data.sessions, notes)
+            everybody += _of_paradigm(items, answered, paradigm, data.sessions, notes)
         except SpanLabError as error:
             notes.append(f"{paradigm} is left out: {error}.")
     if not everybody:
@@ -91,10 +98,11 @@ def _left_out(items: pd.DataFrame, answered: np.ndarray, paradigm: str) -> str:
 
 
 def _of_paradigm(
-    items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts], notes: list[str]
+    items: pd.DataFrame, answered: np.ndarray, paradigm: str, sessions: Sequence[SessionFacts], notes: list[str]
 ) -> list[Answerer]:
     """The answerers of a paradigm; the kind of its answers follows from its columns."""
-    read = _reader(items, paradigm, sessions)
+    read, lists = _reader(items[answered], paradigm, sessions, notes)
+    items = items.assign(_answered=answered)[answered | lists]
     everybody = []
     who = (
         items["participant"]
@@ -110,10 +118,17 @@ def _of_paradigm(
     return everybody
 
 
-def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts]) -> Any:
-    """Return a reader of somebody's answers in a paradigm."""
+def _put_together(items: pd.DataFrame, paradigm: str) -> list[str]:
+    """Which conditions a fit does not tell apart, as a sentence."""
+    names = [plain_name(name) for name in varied(items) if name not in ("set_size", "list_length", "factor_n")]
+    return [f"{paradigm}: answers at all levels of {listed(names)} are fitted together."] if names else []
+
+
+def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts], notes: list[str]) -> tuple[Any, bool]:
+    """Return a reader of somebody's answers in a paradigm, and whether it wants those that were
+    omitted, too: of a list, the other answers stay."""
     if "error" in items.columns and items["error"].notna().any():
-        return _report
+        return _report, False
     try:
         words, sensitivity = question_of(items, (), paradigm, "model")
     except SpanLabError:
@@ -121,14 +136,21 @@ def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts]
     if sensitivity is None:
         if items["serial_position"].isna().all():
             roles = _roles([facts.folder for facts in sessions if facts.paradigm == paradigm])
-            return lambda rows: _updating(rows, roles)
+            return (lambda rows: _updating(rows, roles)), False
         once = not items.duplicated(["unit_trial", "answer"]).any()
-        return lambda rows: _order(rows, once)
+        options = 0
+        if items["chance"].isna().any():
+            options = len({*_decoded(items["answer"])} | {*_decoded(items["correct_answer"])})
+            notes.append(
+                f"{paradigm} does not say how many answers could be given (chance): {options} are taken, which are"
+                " those that occur."
+            )
+        return (lambda rows: _order(rows, once, options)), True
     if sensitivity.kind != "detection":
         raise SpanLabError("models of yes-no questions are not for choices between two sides")
     confidence = items["confidence"] if "confidence" in items.columns else None
     ratings = np.unique(confidence.dropna()) if confidence is not None else np.array([])
-    return lambda rows: _detection(rows, words, ratings)
+    return (lambda rows: _detection(rows, words, ratings)), False
 
 
 def _decoded(column: pd.Series) -> np.ndarray:
@@ -138,8 +160,9 @@ def _decoded(column: pd.Series) -> np.ndarray:
 
 
 def _load(rows: pd.DataFrame) -> np.ndarray:
-    """Set size, else list length, else 1."""
-    return rows["set_size"].fillna(rows["list_length"]).fillna(1).to_numpy(int)
+    """Set size, else n of N-back, else list length, else 1."""
+    n = decoded(rows["factor_n"]) if "factor_n" in rows.columns else rows["list_length"]
+    return rows["set_size"].fillna(n).fillna(rows["list_length"]).fillna(1).to_numpy(int)
 
 
 def _report(rows: pd.DataFrame) -> Trials:
@@ -172,13 +195,14 @@ def _detection(rows: pd.DataFrame, words: tuple[str, str], ratings: np.ndarray) 
     return Trials(kind, _load(rows), rows["unit_trial"].to_numpy(int), answer, beside, levels)
 
 
-def _order(rows: pd.DataFrame, once: bool) -> Trials:
+def _order(rows: pd.DataFrame, once: bool, options: int) -> Trials:
     """Read which item of the list was given; only lists that were asked for as a whole, and have no
-    item twice.
+    item twice. Omitted answers are left out, and the others of their list stay.
 
     Parameters
     ----------
     once : whether nothing may be given twice in a trial: nobody ever did
+    options : how many answers could be given, where chance does not tell
     """
     output = rows["output_position"] if "output_position" in rows.columns else rows["ask"]
     rows = rows[rows["serial_position"].notna()].assign(_output=output.fillna(rows["ask"]).astype(float))
@@ -194,15 +218,16 @@ def _order(rows: pd.DataFrame, once: bool) -> Trials:
         if len(items) == len(at) == load[at[0]] and set(position[at]) == set(range(1, len(at) + 1)):
             whole[at], stage[at] = True, np.arange(len(at))
             answer[at] = [items.get(json.dumps(given[row]), 0) for row in at]
-    options = np.maximum(np.round(1 / rows["chance"].to_numpy(float)), load).astype(int)
+    told = np.round(1 / rows["chance"].to_numpy(float))
+    many = np.maximum(np.where(np.isfinite(told), told, options), load).astype(int)
     beside = {
         "position": position,
         "stage": stage,
-        "options": options,
+        "options": many,
         "once": np.full(len(rows), int(once)),
         "given": given_before(trial, answer, int(load.max(initial=1))),
     }
-    return Trials("order", load, trial, answer, beside).take(np.flatnonzero(whole))
+    return Trials("order", load, trial, answer, beside).take(np.flatnonzero(whole & rows["_answered"].to_numpy(bool)))
 
 
 def _roles(folders: Sequence[Path]) -> dict[str, list[list[int]]]:

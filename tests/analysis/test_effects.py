@@ -663,14 +663,15 @@ def test_intervals_cover_what_was_planted(name: str, trials: int) -> None:
     assert 0.91 <= hits / many <= 0.985, hits / many
 
 
-def test_a_figure_that_leaves_conditions_out_does_not_say_that_there_were_none() -> None:
-    two, one = (responses(lambda length, place: 0.9, lengths=lengths, repetitions=4) for lengths in ([2, 3], [3]))
-    assert (
-        effect("primacy_recency")
-        .missing(two, "vsr")
-        .startswith("vsr has only one value of list length that this figure can use (3)")
-    )
+def test_a_figure_says_that_there_is_only_one_condition() -> None:
+    one = responses(lambda length, place: 0.9, lengths=[3], repetitions=4)
     assert effect("set_size").missing(one, "vsr").startswith("vsr has only one value of set size (3)")
+
+
+def test_one_length_of_lists_has_primacy_and_recency() -> None:
+    one = responses(lambda length, place: 0.9 if place == 1 else 0.5, lengths=[4], repetitions=40)
+    table = effect("primacy_recency").table(one, "vsr").set_index("index")
+    assert table.loc["primacy", "mean"] > 0.25 > abs(table.loc["recency", "mean"])
 
 
 _BY_SET_SIZE: dict[str, Any] = {

@@ -164,7 +164,10 @@ def independent(rows: list[Row], trials: Any = lambda trial: True) -> dict[tuple
         said: dict[str, float] = {}
         for name, some in (("", kept), ("processing_", decisions)):
             if some:
-                said[f"{name}accuracy"] = sum(row["correct"] for row in some) / len(some)
+                shares: dict[int, list[bool]] = defaultdict(list)
+                for at, row in enumerate(some):
+                    shares[at if name else row["trial"]].append(row["correct"])
+                said[f"{name}accuracy"] = sum(sum(one) / len(one) for one in shares.values()) / len(shares)
                 times = [row["rt_ms"] for row in some if row["correct"]]
                 said[f"{name}rt" if name else "rt_median"] = quantile(times, 0.5)
         if kept:

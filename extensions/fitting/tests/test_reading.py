@@ -36,7 +36,7 @@ def test_people_and_machines_of_one_table_are_answerers_by_their_names(tmp_path:
         "P2": True,
         "network:n": False,
     }
-    assert notes == []
+    assert notes == ["cd: answers at all levels of retention_steps and feature are fitted together."]
 
 
 def test_a_model_whose_replies_could_hardly_be_read_is_not_fitted(tmp_path: Path) -> None:
@@ -50,9 +50,10 @@ def test_a_model_whose_replies_could_hardly_be_read_is_not_fitted(tmp_path: Path
     everybody, notes = answerers(load([tmp_path / "answers.csv"]))
     assert [answerer.name for answerer in everybody] == ["chat:read"]
     lost = sum(parts[0]["outcome"] == "invalid")
-    assert notes == [
+    assert notes[:2] == [
+        f"cd: {lost / len(parts[0]):.0%} of the answers are left out: estimates are of the others.",
         f"cd: {lost} omitted or invalid answers ({lost} of {len(parts[0])} of chat:read) left out: the models describe"
-        " answers."
+        " answers.",
     ]
     everybody, _ = answerers(load([tmp_path / "answers.csv"], accept_unread=True))
     assert [answerer.name for answerer in everybody] == ["chat:read", "chat:unread"]

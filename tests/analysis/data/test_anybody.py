@@ -1,0 +1,262 @@
+"""Tables that SpanLab did not record: what used to be wrong without a word, with made-up numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import responses
+from command_line import Run, command_line
+
+from spanlab.analysis.data.loading import Data, load
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.continuous import errors_over_people, report_errors
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.nback.measures import nback_blocks
+from spanlab.analysis.stats.mixed_model import mixed_model
+
+WHO = {"agent": "people", "agent_kind": "participant"}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+def opened(table: pd.DataFrame, path: Path) -> Data:
+    table.to_csv(path / "table.csv", index=False)
+    return load([path / "table.csv"])
+
+
+def changes(sizes: tuple[int, ...] = (2, 4, 6), people: int = 8) -> pd.DataFrame:
+    """Change detection, worse with more items; numbered trials."""
+    random = np.random.RandomState(5)
+    rows = []
+    for person in range(people):
+        for trial in range(60):
+            size, changed = sizes[trial % len(sizes)], trial % 2 == 0
+            right = random.rand() < 0.95 - 0.06 * sizes.index(size) - 0.01 * person
+            said = changed if right else not changed
+            words = {True: '"different"', False: '"same"'}
+            rows.append(
+                {
+                    **WHO,
+                    "participant": f"P{person}",
+                    "paradigm": "memo",
+                    "trial": trial,
+                    "set_size": size,
+                    "correct_answer": words[changed],
+                    "answer": words[said],
+                    "outcome": "answered",
+                    "correct": right,
+                    "chance": 0.5,
+                    "rt_ms": 600.0 + trial,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def test_without_trial_numbers_everything_is_as_with_them(tmp_path: Path) -> None:
+    whole = changes()
+    bare = opened(whole.drop(columns="trial"), tmp_path)
+    assert bare.cautions == ("table.csv: No trial numbers: each row is taken as a trial.",)
+    for name in ("set_size", "sensitivity", "capacity"):
+        tables = [effect(name).table(one, "memo") for one in (bare.scored, load([_numbered(whole, tmp_path)]).scored)]
+        pd.testing.assert_frame_equal(*tables)
+    assert trends(effect("set_size"), bare.scored, "memo")["p"].notna().all()
+
+
+def _numbered(table: pd.DataFrame, path: Path) -> Path:
+    table.to_csv(path / "numbered.csv", index=False)
+    return path / "numbered.csv"
+
+
+def test_zero_is_a_set_size(tmp_path: Path) -> None:
+    data = opened(changes((0, 2, 4)), tmp_path)
+    assert effect("set_size").table(data.scored, "memo")["set_size"].tolist() == [0, 2, 4]
+
+
+def test_decisions_between_items_are_left_out_where_the_paradigm_says_so() -> None:
+    span = responses(lambda *_: 0.7, lengths=(3,), repetitions=4)
+    decisions = span.assign(set_size=0, phase="decision", step=span["step"] - 3, serial_position=None)
+    scored = score_table(pd.concat([span, decisions], ignore_index=True))
+    assert len(scored.items) == len(span)
+    assert "12 decisions that needed no memory (set size 0) left out." in scored.notes
+
+
+def test_differences_within_people_need_no_chance_level(tmp_path: Path) -> None:
+    with_chance, without = (trends(effect("set_size"), one.scored, "memo") for one in _both(tmp_path))
+    pd.testing.assert_frame_equal(with_chance.drop(columns="guessing"), without.drop(columns="guessing"))
+    assert without["p"].notna().all()
+
+
+def _both(path: Path) -> tuple[Data, Data]:
+    return opened(changes(), path), opened(changes().drop(columns="chance"), path)
+
+
+def test_stats_of_many_answers_cut_nothing() -> None:
+    """An effect that comes late in a session."""
+    random = np.random.RandomState(4)
+    rows = [
+        {
+            **WHO,
+            "participant": f"P{person}",
+            "paradigm": "long",
+            "trial": trial,
+            "factor_kind": '"new"' if trial % 2 else '"old"',
+            "correct": bool(random.rand() < (0.4 if trial > 700 and trial % 2 else 0.9)),
+            "chance": 0.5,
+        }
+        for person in range(24)
+        for trial in range(1, 1001)
+    ]
+    found = mixed_model(score_table(pd.DataFrame(rows)), "long", by="kind")
+    assert found.cells.table["n"].tolist() == [12_000, 12_000]
+    assert found.fit is not None
+    new, old = found.fit.fixed[:2]
+    assert old - new > 0.9
+
+
+def blocks(position: str | None) -> pd.DataFrame:
+    """Two people, a block of 2-back each: false alarms at both first items, none later."""
+    rows = []
+    for person in ("P1", "P2"):
+        for place in range(1, 11):
+            match = place in (4, 7)
+            said = place < 3 or match
+            rows.append(
+                {
+                    **WHO,
+                    "participant": person,
+                    "paradigm": "nb",
+                    "trial": 1,
+                    "factor_n": 2,
+                    "record_match": match,
+                    "correct_answer": '"m"' if match else '"-"',
+                    "answer": '"m"' if said else '"-"',
+                    "outcome": "answered",
+                    "correct": said == match,
+                    **({position: place} if position else {}),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def test_items_of_a_block_are_counted_by_whatever_numbers_them() -> None:
+    by_position, by_ask = (nback_blocks(score_table(blocks(name))) for name in ("serial_position", "ask"))
+    assert by_position["false_alarms"].tolist() == by_ask["false_alarms"].tolist() == [0, 0]
+    assert by_ask["n_first_left_out"].tolist() == [2, 2]
+
+
+def lists(**more: object) -> pd.DataFrame:
+    """Lists of four: 2 and 3 are exchanged in every second list."""
+    rows = []
+    for person in ("P1", "P2", "P3"):
+        for trial in range(8):
+            given = [1, 3, 2, 4] if trial % 2 else [1, 2, 3, 4]
+            rows += [
+                {
+                    **WHO,
+                    "participant": person,
+                    "paradigm": "letters",
+                    "trial": trial,
+                    "ask": place,
+                    "list_length": 4,
+                    "serial_position": place,
+                    "correct_answer": place,
+                    "answer": given[place - 1],
+                    "outcome": "answered",
+                    "correct": given[place - 1] == place,
+                }
+                for place in (1, 2, 3, 4)
+            ]
+    return pd.DataFrame(rows).assign(**more)
+
+
+def test_items_that_are_asked_for_one_by_one_are_serial_recall(tmp_path: Path) -> None:
+    plain = effect("transpositions").table(score_table(lists()), "letters")
+    placed = effect("transpositions").table(score_table(lists().assign(output_position=lists()["ask"])), "letters")
+    pd.testing.assert_frame_equal(plain, placed)
+    assert plain["mean"].max() > 0
+    bare = lists().drop(columns=["ask", "list_length"])
+    data = opened(bare.assign(output_position=bare["serial_position"]), tmp_path)
+    found = effect("transpositions").table(data.scored, "letters")
+    pd.testing.assert_frame_equal(found.drop(columns="agent"), plain.drop(columns="agent"))
+
+
+def test_people_who_guess_are_in_the_mean_of_mixtures() -> None:
+    random = np.random.RandomState(3)
+    rows = []
+    for person in range(4):
+        guesses = person == 3
+        anywhere, near = random.uniform(-180, 180, 120), random.normal(0, 15, 120)
+        errors = np.where(guesses | (random.rand(120) < 0.2), anywhere, near)
+        rows += [
+            {
+                **WHO,
+                "participant": f"P{person}",
+                "paradigm": "wheel",
+                "trial": at,
+                "error": error,
+                "period": 360,
+                "correct": abs(error) < 45,
+                "outcome": "answered",
+                "answer": 1,
+                "correct_answer": 0,
+            }
+            for at, error in enumerate(errors)
+        ]
+    each = report_errors(score_table(pd.DataFrame(rows)), three=False)
+    assert each["two_p_guess"].tolist()[3] == 1.0
+    (mean,) = errors_over_people(each).to_dict("records")
+    assert mean["two_p_guess"] == pytest.approx(each["two_p_guess"].mean())
+    assert "two_sd of 3 of 4 people" in mean["note"]
+
+
+def test_levels_stand_in_the_order_that_people_expect(run: Run, tmp_path: Path) -> None:
+    table = changes().assign(factor_load=[f'"{size} items"' for size in changes()["set_size"].replace(6, 10)])
+    table.drop(columns="set_size").to_csv(tmp_path / "t.csv", index=False)
+    _, out, _ = run("figure", "--along", "load", "t.csv")
+    assert out.index("  2 items") < out.index("  4 items") < out.index("  10 items")
+    quoted = changes().assign(factor_load=[json.dumps(str(size)) for size in changes()["set_size"]])
+    quoted.drop(columns="set_size").to_csv(tmp_path / "q.csv", index=False)
+    assert "slope" in run("figure", "--along", "load", "q.csv")[1]
+
+
+def test_pilots_that_are_not_analysed_decide_no_exclusion(run: Run, tmp_path: Path) -> None:
+    good = changes()
+    bad = good.assign(correct=False, pilot=True, session="pilot", trial=good["trial"] + 100)
+    pd.concat([good.assign(session="one", pilot=False), bad]).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "r.yaml").write_text(
+        "exclude:\n  - {leave_out: participants, where: accuracy, below: 0.6, whose: people}\n", encoding="utf-8"
+    )
+    assert "0 of 8 participants left out" in run("figure", "set_size", "t.csv", "--exclude", "r.yaml")[1]
+    assert "8 of 8 participants left out" in run("stats", "t.csv", "--exclude", "r.yaml", "--pilot")[1]
+
+
+def test_rules_apply_to_tables_with_settings(run: Run, tmp_path: Path) -> None:
+    table = changes().assign(agent_settings_hash="h")
+    table.loc[table["participant"] == "P7", ["participant", "agent_kind", "agent"]] = [None, "network", "net"]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "r.yaml").write_text(
+        "exclude:\n  - {leave_out: participants, where: accuracy, below: 0.1}\n", encoding="utf-8"
+    )
+    assert run("figure", "set_size", "t.csv", "--exclude", "r.yaml")[0] == 0
+
+
+def test_a_table_of_people_as_a_spreadsheet_writes_it(run: Run, tmp_path: Path) -> None:
+    changes(people=3).assign(participant=lambda t: t["participant"].str.replace("P", "00")).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    rule = "exclude:\n  - {{leave_out: participants, where: score, table: {0}, column: iq, below: 0.8}}\n"
+    (tmp_path / "semi.csv").write_text("participant;iq\n000;0,5\n001;1,5\n002;0,9\n", encoding="utf-8")
+    (tmp_path / "zero.csv").write_text("participant,iq\n0,0.5\n1,1.5\n2,0.9\n", encoding="utf-8")
+    for name in ("semi", "zero"):
+        (tmp_path / f"{name}.yaml").write_text(rule.format(f"{name}.csv"), encoding="utf-8")
+    assert "1 of 3 participants left out" in run("figure", "set_size", "t.csv", "--exclude", "semi.yaml")[1]
+    _, _, err = run("figure", "set_size", "t.csv", "--exclude", "zero.yaml")
+    assert "3 of 3 participants are not in this table. Nearly alike: 0 and 000, 1 and 001, 2 and 002." in err
