@@ -200,7 +200,9 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
         ),
     )
     study_font = {} if study.font is None else {"font": str(study.font)}
-    window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **study_font, **window}
+    box = {"buttons": study.buttons} if study.buttons else {}
+    usual = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **study_font, **box}
+    window = {**usual, **window}
     if study.display is None or "display" in window:
         return window
     if window.get("width_cm") is not None or "distance_cm" in window:
@@ -523,7 +525,8 @@ def check_study(file: Path, details: bool = False) -> list[str]:
     from ..paradigms import AnswerKeys
     from ..paradigms.checking import check_paradigm
     from ..paradigms.translation import untranslated
-    from ..sessions.key_mapping import check_keys
+    from ..sessions.key_mapping import check_answerable, check_buttons, check_keys
+    from ..sessions.studies.battery import consent_pages
     from ..sessions.studies.study import load_study
 
     study = load_study(file)
@@ -532,7 +535,7 @@ def check_study(file: Path, details: bool = False) -> list[str]:
             read_display(study.display)
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} display: {error}") from None
-    if study.keys.own:
+    if study.keys.own or study.buttons:
         steps = [
             step
             for one in study.paradigms
@@ -540,12 +543,15 @@ def check_study(file: Path, details: bool = False) -> list[str]:
             for step in planned.compile(one.paradigm, one.entry.generator).steps
         ]
         try:
-            check_keys(
-                AnswerKeys(custom=dict(study.keys.own)),
-                dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None),
-            )
+            keys = AnswerKeys(custom=dict(study.keys.own))
+            kinds_asked = dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None)
+            check_keys(keys, kinds_asked)
+            as_asked = [kind.with_keys(keys) for kind in kinds_asked]
+            check_answerable(as_asked)
+            if study.buttons:
+                check_buttons(keys, study.buttons, as_asked, consent_pages(study))
         except SpanLabError as error:
-            raise SpanLabError(f"{file.name} keys > own: {error}") from None
+            raise SpanLabError(f"{file.name} keys: {error}") from None
     problems: list[str] = []
     for source, paradigm in {one.source: one.paradigm for one in study.paradigms}.items():
         kinds: dict[ResponseKind, None] = {}

@@ -3,11 +3,13 @@ over participants; and a study's own keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ..agents.human.input.buttons import check_box
 from ..core.errors import SpanLabError
 from ..core.registry import StrictModel, nearest
 from ..paradigms import AnswerKeys, ResponseKind
@@ -148,17 +150,21 @@ def check_answerable(kinds: Iterable[ResponseKind]) -> None:
         typed = surface.ordered is not None and surface.ordered.joined
         for key, value in surface.keys:
             if (problem := key_problem(key)) and not typed:
-                raise SpanLabError(f"the answer '{kind.write(value)}' could not be given: {problem}")
+                raise SpanLabError(f"the answer '{kind.label(value)}' could not be given: {problem}")
 
 
-def check_buttons(keys: AnswerKeys, box: str) -> None:
-    """Check that answers have buttons if there is a button box, and only then.
+def check_buttons(
+    keys: AnswerKeys, box: str, kinds: Iterable[ResponseKind] = (), pages: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Check that answers have buttons if there is a button box, and only then; and that the keys
+    that a box types mean nothing else (:func:`.buttons.check_box`).
 
     Raises
     ------
     SpanLabError
-        when either is missing.
+        when either is missing, or a key would mean two things.
     """
+    check_box(box, kinds, pages)
     buttons = {answer: key for answer, key in keys.custom.items() if is_button(key)}
     if buttons and not box:
         answer, key = next(iter(buttons.items()))

@@ -156,9 +156,9 @@ def _check_answers(plan: SessionPlan, kinds: Collection[ResponseKind]) -> None:
     keys = recorded_keys(extra.get("keys"))
     if "keys" in extra:
         check_keys(keys, kinds, others="study" in extra)
-        if isinstance(agent, WindowAgent):
-            check_buttons(keys, agent.buttons)
     as_asked = [kind.with_keys(keys) for kind in kinds] if agent.kind.at_window else list(kinds)
+    if "keys" in extra and isinstance(agent, WindowAgent):
+        check_buttons(keys, agent.buttons, as_asked)
     if agent.kind.at_window:
         check_answerable(as_asked)
     agent.check_questions(as_asked)

@@ -173,7 +173,7 @@ class Participant(WindowAgent):
             if lacking is not None:
                 layout = f" (layout {keymap.layout})" if keymap.layout else ""
                 raise SpanLabError(
-                    f"the answer '{kind.write(lacking[1])}' could not be given: this keyboard{layout} has no key"
+                    f"the answer '{kind.label(lacking[1])}' could not be given: this keyboard{layout} has no key"
                     f" '{lacking[0]}' that works without shift; name another key in the paradigm, or for this session,"
                     " such as --key ANSWER=KEY"
                 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -18,6 +20,7 @@ from ..base import AgentOptions, Option, Response, TrialContext
 from ..observers import make_observer
 from ..oracles import Observer
 from .input.answering import CONFIRM_KEYS, DONE, UNKNOWN, UNKNOWN_KEYS
+from .input.buttons import typed_keys
 from .input.steps import GO_ON_AFTER, Refractory
 from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
@@ -93,6 +96,9 @@ class SimulatedParticipant(Participant):
         self._answers: Answers = answers
         self._xtest: XTestInput | None = None
         self._chosen = ""
+        self._serial: dict[str, Callable[[], object]] = {}
+        #: the key that a box types for each of its buttons
+        self._typed = {button: key for key, button in typed_keys(self.buttons).items()}
         self._random = np.random.RandomState(seed % 2**32)
         self.plan: Callable[[float], None] | None = None
 
@@ -110,9 +116,33 @@ class SimulatedParticipant(Participant):
         stage = super().open()
         if self._xtest is None:
             self._xtest = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
+            self._xtest.buttons = self._serial
             stage.attendant = self
             stage.presses.checks.append(self._xtest.check)
         return stage
+
+    @override
+    def ready(self) -> None:
+        """As for a person; a serial box is one at whose other end the hand sits.
+
+        Raises
+        ------
+        SpanLabError
+            for a box whose buttons no hand here can press.
+        """
+        address = self._box_address
+        if address is not None and address.kind == "psychopy":
+            raise SpanLabError(
+                f"a rehearsal cannot press the buttons of {self.buttons}: rehearse with --buttons keys:... or"
+                " serial:..., which give the same names to buttons"
+            )
+        if address is not None and address.kind == "serial" and self._box is None:
+            far, near = os.openpty()
+            self._box_address = replace(address, where=os.ttyname(near))
+            self._serial = {
+                f"button_{n}": partial(os.write, far, bytes([byte])) for n, byte in enumerate(address.presses, start=1)
+            }
+        super().ready()
 
     @override
     def _refractory_times(self) -> Refractory:
@@ -260,7 +290,8 @@ class SimulatedParticipant(Participant):
             raise SpanLabError(
                 f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one"
             )
-        return InputEvent(keys[int(self._random.randint(len(keys)))], hold=hold)
+        key = keys[int(self._random.randint(len(keys)))]
+        return InputEvent(self._typed.get(key, key), hold=hold)
 
     def _by_mouse(self) -> bool:
         by_mouse = bool(

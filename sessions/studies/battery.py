@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...agents.base import Option, PageContent, WindowAgent
+from ...agents.human.input.buttons import check_box
 from ...core.atomic_files import append_line, only_writer, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import ending_as_ctrl_c
@@ -25,7 +26,7 @@ from ..session import Session, complete, reopen, speak_as_recorded, utc_now
 from .groups import NOT_PASSED, REFUSED
 from .online import EndingName
 from .participants import in_group, leave
-from .study import StudyParadigm
+from .study import Study, StudyParadigm
 from .visit import Visit, agreed_in
 from .visit_files import HEAD, JOURNAL, read_head, read_journal, skipped, states
 
@@ -68,13 +69,21 @@ class NoConsentError(EndedEarlyError):
         )
 
 
+def consent_keys(language: str) -> dict[str, str]:
+    """The keys of the page of consent, and what each stands for."""
+    return {sentence(f"study.{name}_key", language): name for name in ("agree", "refuse")}
+
+
+def consent_pages(study: Study) -> dict[str, str]:
+    """The keys of a study's pages of consent, and what each does."""
+    spoken = study.languages if study.consent is not None else ()
+    return {key: f"says '{name}' to taking part" for language in spoken for key, name in consent_keys(language).items()}
+
+
 def ask_for_consent(agent: WindowAgent, text: str, language: str) -> str:
     """Show a consent text with two buttons; returns ``agree`` or ``refuse``, and nothing for an
     agent without a page."""
-    options = [
-        Option(name, sentence(f"study.{name}", language), sentence(f"study.{name}_key", language))
-        for name in ("agree", "refuse")
-    ]
+    options = [Option(name, sentence(f"study.{name}", language), key) for key, name in consent_keys(language).items()]
     return agent.choose(sentence("study.consent", language), text, options, usual="agree")
 
 
@@ -155,6 +164,7 @@ class Battery:
                 kinds += try_out(paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm))
         if study.keys.own:
             check_keys(AnswerKeys(custom=dict(study.keys.own)), kinds)
+        check_box(self.agent.buttons, (), consent_pages(study))
         self._tried = self._for
 
     def _run(self) -> None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 from random import SystemRandom
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Discriminator, Field, StrictInt, StrictStr, Tag
+from pydantic import AfterValidator, BaseModel, Discriminator, Field, StrictInt, StrictStr, Tag
 
 from ...agents.human.display.theme import ThemeName
+from ...agents.human.input.buttons import read_box
 from ...agents.human.input.steps import Refractory
+from ...core.errors import SpanLabError
 from ...core.registry import StrictModel, schema_of
 from ...paradigms import Generator
 from ...paradigms.identity import MAX_MASTER_SEED, stream
@@ -18,6 +20,15 @@ from ...stimuli.render.palette import PaletteName
 from ..key_mapping import Keys, KeySetting
 from .fields import COMMON, FieldPart, Name, Texts
 from .online import Online
+
+
+def _a_box(text: str) -> str:
+    try:
+        read_box(text)
+    except SpanLabError as error:
+        raise ValueError(str(error)) from None
+    return text
+
 
 Order = Literal["fixed", "latin_square", "shuffled"]
 
@@ -175,6 +186,9 @@ class StudyFile(StrictModel):
     )
     display: str | None = Field(
         default=None, description="display file (relative to the study file) that sessions cite; options override it"
+    )
+    buttons: Annotated[str, AfterValidator(_a_box)] = Field(
+        default="", description="button box of the laboratory, such as keys:f5+f6; --buttons overrides it"
     )
     theme: ThemeName = Field(
         default="standard", description="colours around the canvas: standard, dark or light; options override it"

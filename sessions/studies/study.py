@@ -84,6 +84,7 @@ class Study:
     keys: KeySetting
     groups: tuple[Group, ...]
     display: Path | None
+    buttons: str
     theme: ThemeName
     palette: PaletteName
     refractory: Refractory
@@ -314,6 +315,7 @@ def build_study(document: Document, file: Path) -> Study:
         keys=checked.keys,
         groups=tuple(_groups(checked)),
         display=None if checked.display is None else file.parent / checked.display,
+        buttons=checked.buttons,
         theme=checked.theme,
         palette=checked.palette,
         refractory=Refractory(checked.refractory.same_ms, checked.refractory.other_ms),

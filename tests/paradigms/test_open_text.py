@@ -3,6 +3,9 @@ shared only where that is asked for."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +33,7 @@ timeline:
 instructions: {en: Please answer., de: Bitte antworten Sie.}
 designs: {human: {repetitions: 1}}
 """  # noqa: E501
+BENCH = Path(__file__).parents[1] / "helpers" / "writing_bench.py"
 SAID = "I said them aloud (with anna) - why? It helped 3 times!"
 
 
@@ -119,3 +123,23 @@ def test_open_answers_are_shared_only_where_it_is_asked_for(file: Path, tmp_path
 def test_machines_without_words_are_refused_and_oracles_answer(file: Path, tmp_path: Path) -> None:
     result = spanlab.replay(str(file), agent="ideal", trials=1, data=tmp_path, say=lambda text: None)
     assert (result.responses["outcome"] == "answered").all()
+
+
+@pytest.mark.parametrize(
+    ("text", "by"),
+    [
+        ('I said the letters aloud! It was a 2-back (hard). Why? *a* **b** "c": ~', "keys"),
+        pytest.param("two\nlines - and = more", "mouse", marks=pytest.mark.slow),
+        pytest.param("?", "keys", marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_typed_at_the_window_is_recorded_to_the_character(tmp_path: Path, text: str, by: str) -> None:
+    pytest.importorskip("psychopy", reason="needs the extra 'lab': pip install 'spanlab[lab]'")
+    done = subprocess.run(
+        [sys.executable, str(BENCH), str(tmp_path), text, by], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    step = json.loads(done.stdout)
+    assert (step["outcome"], step["value"]) == ("answered", text)
+    keys = {press.get("key") for press in step["raw"]["presses"]}
+    assert keys <= {None, "tab", "return"}, "the text is on record, its keys are not"

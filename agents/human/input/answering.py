@@ -29,6 +29,22 @@ UNKNOWN: Button = "unknown"
 _NEXT_BUTTON: Mapping[Button, Button] = {"": DONE, DONE: UNKNOWN, UNKNOWN: ""}
 
 
+def control_keys(surface: Surface) -> dict[str, str]:
+    """The keys of a question that stand for no answer, and what each does."""
+    keys: dict[str, str] = {}
+    if surface.several or surface.dial is not None:
+        keys |= dict.fromkeys(CONFIRM_KEYS, "ends an answer")
+    if surface.dial is not None:
+        keys |= dict.fromkeys(TURN_KEYS, "turns a mark")
+    if surface.ordered is not None:
+        keys |= dict.fromkeys(UNDO_KEYS, "takes the last one back")
+        if surface.ordered.unknown:
+            keys |= dict.fromkeys(UNKNOWN_KEYS, "stands for what is not known")
+        if surface.ordered.written:
+            keys |= {"tab": "leads to the buttons below a text"}
+    return keys
+
+
 @dataclass(frozen=True, slots=True)
 class Press:
     """One key or mouse button going down.

@@ -12,15 +12,16 @@ import re
 import select
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 from ....core.errors import SpanLabError
 from ....core.registry import nearest
+from ....paradigms import ResponseKind
 from ....paradigms.responses.keys import KEY_NAMES
 from ..triggers.address import BAUD, port_and_baud
-from .answering import Press
+from .answering import Press, control_keys
 
 Kind = Literal["keys", "serial", "psychopy"]
 _EXAMPLES = "keys:1+2+3+4 (a box that types), serial:/dev/ttyUSB0@115200 or psychopy:CLASS,NAME=VALUE"
@@ -104,11 +105,50 @@ def _value(text: str) -> str | int | float:
     return text
 
 
+#: Keys that pages and the session itself need, and what each does.
+_PAGES = {"escape": "pauses the session", "l": "leaves a session that is paused"}
+
+
+def typed_keys(box: str) -> dict[str, str]:
+    """The keys that a box types, each with its button; none where it types no keys."""
+    address = read_box(box) if box else None
+    if address is None or address.kind != "keys":
+        return {}
+    return {key: f"button_{n}" for n, key in enumerate(address.where.split("+"), start=1)}
+
+
+def check_box(box: str, kinds: Iterable[ResponseKind], pages: Mapping[str, str]) -> None:
+    """Check that no key means two things: a button of a box that types, and something else.
+
+    Parameters
+    ----------
+    box : as it was named
+    kinds : questions with the keys of the session
+    pages : keys of pages of this session, and what each does
+
+    Raises
+    ------
+    SpanLabError
+        with the first key that does.
+    """
+    typed = typed_keys(box)
+    for kind in kinds if typed else ():
+        surface = kind.surface()
+        answers = {key: f"gives the answer '{kind.label(value)}'" for key, value in surface.keys}
+        pages = {**pages, **control_keys(surface), **answers}
+    for key, does in {**pages, **_PAGES}.items():
+        if key in typed:
+            raise SpanLabError(
+                f"the key '{key}' would mean two things: {typed[key]} of the box ({box}), and it {does}; let the box"
+                " type other keys, such as keys:f5+f6+f7+f8, or give those answers other keys"
+            )
+
+
 class TypingBox:
     """A box that types keys: read, and timed, like the keyboard."""
 
     def __init__(self, address: BoxAddress) -> None:
-        self._names = {key: f"button_{n}" for n, key in enumerate(address.where.split("+"), start=1)}
+        self._names = typed_keys(f"keys:{address.where}")
 
     def check(self) -> None:
         """Do nothing: a keyboard does not tell whether a box is there."""

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -106,6 +106,8 @@ class XTestInput:
             )
         self._release_all()
         self._now, self._size, self._corner = now, size_px, corner
+        #: what presses the buttons of a box that is no keyboard, by their names
+        self.buttons: Mapping[str, Callable[[], object]] = {}
         self._due: list[tuple[float, int, InputEvent, tuple[int, int]]] = []
         self._count = itertools.count()
         self._change = threading.Condition()
@@ -183,6 +185,10 @@ class XTestInput:
 
     def _perform(self, event: InputEvent, corner: tuple[int, int] = (0, 0)) -> None:
         x, shift = self._x, 0
+        if event.key in self.buttons:
+            self.done.append((event, time.perf_counter()))
+            self.buttons[event.key]()
+            return
         if event.key:
             detail, shifted = self._code(event.key)
             down, up, shift = x.KeyPress, x.KeyRelease, self._code("lshift")[0] if shifted else 0

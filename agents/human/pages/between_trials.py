@@ -244,7 +244,7 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
 
     def decide(press: Press) -> str:
         if press.device == "key":
-            return {"space": "on", "l": "leave"}.get(press.key, "")
+            return "on" if is_button(press.key) else {"space": "on", "l": "leave"}.get(press.key, "")
         x, y = room.surface.to_pixels(press.x, press.y)
         for (picture, middle_x, middle_y), what in zip(drawn[1:], ("on", "leave"), strict=True):
             if abs(x - middle_x) <= picture.size[0] / 2 and abs(y - middle_y) <= picture.size[1] / 2:

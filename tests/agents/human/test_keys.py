@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Run, command_line
 from conditions import some_conditions
 from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.human import Participant, WindowOptions
+from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.buttons import BoxAddress, open_box, read_box
 from spanlab.agents.human.input.keymap import named
@@ -30,9 +32,9 @@ from spanlab.paradigms import (
     plan_session,
     session_design,
 )
-from spanlab.paradigms.responses import Cells, Choice
+from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder
 from spanlab.paradigms.responses.keys import KEY_NAMES, is_key, key_label
-from spanlab.paradigms.responses.text import TypedText
+from spanlab.paradigms.responses.text import OpenText, TypedText
 from spanlab.sessions import Request, begin
 from spanlab.sessions.key_mapping import (
     KeySetting,
@@ -50,6 +52,11 @@ MATCH = Choice.model_validate({"options": ["m", "-"], "keys": ["m", "minus"]})
 SIDES = Choice.model_validate({"options": ["left", "right"], "keys": ["f", "j"], "swap": False})
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 SEEN = Choice.model_validate({"options": ["red", "blue"], "layout": "2x1"})
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def means(kind: ResponseKind) -> dict[str, int | str]:
@@ -231,6 +238,89 @@ def test_buttons_and_the_box_belong_together() -> None:
     with pytest.raises(SpanLabError, match="no answer has a button"):
         check_buttons(AnswerKeys(), "keys:1+2")
     check_buttons(AnswerKeys(False, {"same": "button_1"}), "keys:1+2")
+
+
+BOTH = AnswerKeys(False, {"same": "button_1", "different": "button_2"})
+DIGITS = SerialOrder.model_validate({"options": list("123456789"), "take": 4})
+
+
+@pytest.mark.parametrize(
+    ("box", "kind", "pages", "key"),
+    [
+        ("keys:1+2", DIGITS, {}, "1"),
+        ("keys:f5+num_4", DIGITS, {}, "num_4"),
+        ("keys:f5+return", DIGITS, {}, "return"),
+        ("keys:left+right", Continuous.model_validate({"feature": "orientation", "tolerance": 9}), {}, "left"),
+        ("keys:f+j", Choice.model_validate({"options": ["yes", "no"], "keys": ["f", "j"]}), {}, "f"),
+        ("keys:f5+tab", OpenText.model_validate({}), {}, "tab"),
+        ("keys:b+n", SAME, {"n": "says 'refuse' to taking part"}, "n"),
+        ("keys:k+l", SAME, {}, "l"),
+    ],
+)
+def test_a_key_of_a_box_that_would_mean_two_things_is_refused(
+    box: str, kind: ResponseKind, pages: dict[str, str], key: str
+) -> None:
+    kinds = [SAME.with_keys(BOTH), kind.with_keys(BOTH)]
+    with pytest.raises(SpanLabError, match=f"the key '{key}' would mean two things"):
+        check_buttons(BOTH, box, kinds, pages)
+    check_buttons(BOTH, "keys:f5+f6", kinds, pages)
+    check_buttons(BOTH, "serial:COM3", kinds, pages)
+
+
+STUDY = """
+study: boxst
+title: Box and digits
+paradigms:
+  - {paradigm: digit_span, design: forward, trials: 3, practice: false}
+  - {paradigm: cd, set: {feature: colour}, trials: 4, practice: false}
+keys: {own: {same: button_1, different: button_2}}
+buttons: BOX
+"""
+
+
+@pytest.mark.parametrize(
+    ("box", "consent", "fine"),
+    [("keys:1+2", "", False), ("keys:f5+f6", "", True), ("keys:b+n", "consent: {en: Stop any time.}", False)],
+)
+def test_a_study_says_which_box_it_has_and_check_finds_clashes(
+    tmp_path: Path, run: Run, box: str, consent: str, fine: bool
+) -> None:
+    (file := tmp_path / "study.yaml").write_text(STUDY.replace("BOX", box) + consent, encoding="utf-8")
+    status, out, err = run("check", file)
+    assert (status == 0) is fine, out + err
+    assert ("two things" in err) is not fine
+
+
+def test_a_session_with_a_clash_is_refused_before_it_begins(tmp_path: Path) -> None:
+    paradigm = load_paradigm("digit_span")
+    agent = Participant(WindowOptions(buttons="keys:1+2"))
+    request = Request(
+        1, "corrected", "p1", extra={"keys": key_request(KeySetting(own=dict(BOTH.custom)), "p1"), "study": {}}
+    )
+    with pytest.raises(SpanLabError, match="two things"):
+        begin(tmp_path, paradigm, agent, plan_session(paradigm, 1, trials=1), request)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+def test_a_rehearsal_presses_the_buttons_of_the_box() -> None:
+    """A key that the box types, or a byte at the other end of its line; what nothing here can press
+    is refused."""
+    typing = SimulatedParticipant("ideal", WindowOptions(buttons="keys:f5+f6"), answers="keys")
+    assert typing._event_for(SAME.with_keys(BOTH).surface(), "different").key == "f6"
+    serial = SimulatedParticipant("ideal", WindowOptions(buttons="serial:COM3,presses=ab"), answers="keys")
+    serial.ready()
+    assert serial._event_for(SAME.with_keys(BOTH).surface(), "different").key == "button_2"
+    serial._serial["button_2"]()
+    box: Any = serial._box
+    until = time.monotonic() + HANGS_S
+    while not box._arrived and time.monotonic() < until:
+        time.sleep(0.001)
+    assert [byte for _, byte in box._arrived] == [ord("b")]
+    assert serial.settings()["buttons"] == "serial:COM3,presses=ab"
+    serial.close()
+    with pytest.raises(SpanLabError, match="a rehearsal cannot press"):
+        SimulatedParticipant("ideal", WindowOptions(buttons="psychopy:x.Y")).ready()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")

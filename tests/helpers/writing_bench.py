@@ -1,4 +1,4 @@
-"""A text that is written at a real window, for ``tests/agents/human/test_writing.py``:
+"""A text that is written at a real window, for ``tests/paradigms/test_open_text.py``:
 ``python writing_bench.py FOLDER TEXT BY [PICTURE] > answer.json``."""
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # what all tests share
+sys.path += [
+    os.path.dirname(os.path.abspath(__file__)),
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), "lab"),
+]
 
 from PIL import Image
 from session_tools import take
