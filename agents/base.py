@@ -15,7 +15,6 @@ from typing_extensions import override
 
 from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
-from ..core.overrides import check_overrides
 from ..paradigms import (
     STANDARD_KEYS,
     Answer,
@@ -198,12 +197,9 @@ class Journal(Protocol):
 class Episode(ABC):
     """An agent in one trial: made fresh for it, and gone after it.
 
-    Only :meth:`step` has to be written. A misspelt method is refused when the class is made.
+    Only :meth:`step` has to be written. Mark overrides with ``@override``: a type checker then finds
+    those that override nothing.
     """
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        check_overrides(cls, optional=("truth",))
 
     @abstractmethod
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
@@ -387,7 +383,7 @@ class Agent(ABC):
     """Somebody who can take trials. Only ``kind`` and :meth:`start` have to be given; every other
     method does nothing until it is overridden.
 
-    A misspelt method is refused when the class is made.
+    Mark overrides with ``@override``: a type checker then finds those that override nothing.
     """
 
     #: what it is: for records, lists and figures
@@ -397,7 +393,6 @@ class Agent(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        check_overrides(cls, optional=("keep",))
         declared: Any = vars(cls).get("kind")
         if declared is None:
             return

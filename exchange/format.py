@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
 from ..core.errors import Problem, SpanLabError
-from ..core.overrides import check_overrides
 from ..paradigms.paradigm import Generator
 
 if TYPE_CHECKING:
@@ -135,10 +134,6 @@ class Format(Generic[R, W]):
     #: what is read by :meth:`read`, and what is written by :meth:`write`
     reads: ClassVar[Side | None] = None
     writes: ClassVar[Side | None] = None
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        check_overrides(cls)
 
     def read(self, sources: Sequence[Path], output: Path, options: R, report: Report) -> None:
         """Import everything or nothing.

@@ -18,7 +18,7 @@ from typing_extensions import TypeVar, override
 
 from ..core.atomic_files import whole_folder, whole_path
 from ..core.errors import MAX_PROBLEMS, Problem, SpanLabError
-from ..paradigms.compile import check_draws, drawn_values, resolve_levels
+from ..paradigms.compile import drawn_names, drawn_values, resolve_levels
 from ..paradigms.paradigm import Generator, Paradigm
 from ..paradigms.trials_file import GivenTrial, given_trial, write_trials
 from ..sessions.request import plan_trials
@@ -271,7 +271,7 @@ class TrialsFormat(Format[R, W]):
             ):
                 raise SpanLabError("expected a name, levels and draws")
             trial = given_trial(given.paradigm, item.name, item.levels, item.draws)
-            check_draws(given.paradigm, trial.levels, given.generator, trial.draws)
+            drawn_names(given.paradigm, trial.levels, 0, given.generator, trial.draws)
             if trial.name in names:
                 raise SpanLabError("a second trial of this name")
         except SpanLabError as error:

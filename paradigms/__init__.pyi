@@ -1,9 +1,9 @@
 from .compile import DEFAULT_INTERVAL_MS as DEFAULT_INTERVAL_MS
 from .compile import GivenDrawError as GivenDrawError
 from .compile import PlannedTrial as PlannedTrial
-from .compile import check_draws as check_draws
 from .compile import compile_trial as compile_trial
 from .compile import draw_all as draw_all
+from .compile import drawn_names as drawn_names
 from .compile import drawn_values as drawn_values
 from .compile import fingerprint as fingerprint
 from .compile import is_random as is_random
@@ -19,7 +19,6 @@ from .design import session_design as session_design
 from .identity import MAX_MASTER_SEED as MAX_MASTER_SEED
 from .identity import digest as digest
 from .identity import stream as stream
-from .identity import trial_root as trial_root
 from .identity import trial_seed as trial_seed
 from .library import list_paradigms as list_paradigms
 from .network_view import WORM_TASKS as WORM_TASKS

@@ -24,8 +24,6 @@ from .trial import Ask, Display, Percept, Step, Trial
 #: Draws by name, as plain values.
 Draws = Mapping[str, Any]
 
-_NO_STREAM = np.random.RandomState(0)
-
 
 class GivenDrawError(SpanLabError):
     """Raised for a draw that was given and does not fit its paradigm.
@@ -77,14 +75,16 @@ def given_draws(paradigm: Paradigm, draws: Draws) -> dict[str, Any]:
     return copies
 
 
-def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, prescribed: Draws | None = None) -> dict[str, Any]:
-    """``env`` with all draws in it, in the order of the file.
+def draw_all(
+    paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator, prescribed: Draws | None = None
+) -> dict[str, Any]:
+    """Everything that a trial is built from, by name: generator, factor levels and all draws, in the
+    order of the file.
 
     Parameters
     ----------
-    env : generator and factor levels
-    root : of the trial's streams (:func:`.identity.trial_root`)
-    prescribed : from :func:`given_draws`; None = everything is drawn
+    levels : of all factors (:func:`resolve_levels`)
+    prescribed : values to use instead of drawing them; None = everything is drawn
 
     Raises
     ------
@@ -93,34 +93,40 @@ def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, prescribed: Dra
     GivenDrawError
         when a given value is none that could have been drawn.
     """
-    reader = paradigm.reader
+    start_trial()
+    env = {"generator": generator, **levels}
+    root = trial_root(paradigm.name, seed, levels)
     for draw in paradigm.draws:
-        path = ("draw", draw.name)
-        if draw.sampler is None:
-            assert draw.value is not None
-            env[draw.name] = (
-                prescribed[draw.name] if prescribed and draw.name in prescribed else reader.fill(draw.value, path, env)
-            )
-            continue
-        sampler = draw.sampler.build(env)
         if prescribed is not None and draw.name in prescribed:
-            try:
-                sampler.check(prescribed[draw.name])
-            except ValueError as error:
-                raise GivenDrawError(paradigm.name, draw.name, str(error)) from None
-            env[draw.name] = prescribed[draw.name]
-            continue
-        try:
-            if sampler.arranges:
-                value = sampler.draw(_NO_STREAM)
-            else:
-                with lent_stream(root, draw.name) as random:
-                    value = sampler.draw(random)
-            weigh(value)
-        except ValueError as error:
-            raise ParadigmError([reader.document.problem(path, str(error))]) from None
-        env[draw.name] = value
+            env[draw.name] = _given(paradigm, draw, prescribed[draw.name], env)
+        else:
+            env[draw.name] = _drawn(paradigm, draw, root, env)
     return env
+
+
+def _given(paradigm: Paradigm, draw: Draw, value: Any, env: Mapping[str, Any]) -> Any:
+    """A value in place of a drawn one, after a look at it."""
+    if draw.sampler is not None:
+        try:
+            draw.sampler.build(env).check(value)
+        except ValueError as error:
+            raise GivenDrawError(paradigm.name, draw.name, str(error)) from None
+    return value
+
+
+def _drawn(paradigm: Paradigm, draw: Draw, root: str, env: Mapping[str, Any]) -> Any:
+    path = ("draw", draw.name)
+    if draw.sampler is None:
+        assert draw.value is not None
+        return paradigm.reader.fill(draw.value, path, env)
+    sampler = draw.sampler.build(env)
+    try:
+        with lent_stream(root, draw.name) as random:
+            value = sampler.draw(random)
+        weigh(value)
+    except ValueError as error:
+        raise ParadigmError([paradigm.reader.document.problem(path, str(error))]) from None
+    return value
 
 
 def _copied(value: Any) -> Any:
@@ -201,12 +207,10 @@ def compile_trial(
     """
     resolved = _checked(paradigm, levels, seed, generator)
     prescribed = None if draws is None else given_draws(paradigm, draws)
-    start_trial()
     try:
-        root = trial_root(paradigm.name, seed, resolved)
-        env = draw_all(paradigm, {"generator": generator, **resolved}, root, prescribed)
+        env = draw_all(paradigm, resolved, seed, generator, prescribed)
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
-        steps = _unroll(paradigm, env, root, {**resolved, **sizes})
+        steps = _unroll(paradigm, env, trial_root(paradigm.name, seed, resolved), {**resolved, **sizes})
     except ParadigmError as error:
         at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
         context = f" (with {at + ', ' if at else ''}seed {seed}{'' if prescribed is None else ', draws given'})"
@@ -226,19 +230,32 @@ def compile_trial(
     )
 
 
+def drawn_names(
+    paradigm: Paradigm,
+    levels: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    generator: Generator = "corrected",
+    draws: Draws | None = None,
+) -> dict[str, Any]:
+    """Return everything that a trial is built from, by name: generator, factor levels and draws. With
+    given draws, this is a look at them without building the steps.
+
+    Raises
+    ------
+    GivenDrawError, SpanLabError
+        as :func:`compile_trial`.
+    """
+    prescribed = None if draws is None else given_draws(paradigm, draws)
+    return draw_all(paradigm, _checked(paradigm, levels, seed, generator), seed, generator, prescribed)
+
+
 def drawn_values(
     paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected"
 ) -> dict[str, Any]:
     """Return the random draws of a trial, by name. With them and the trial's levels,
-    :func:`compile_trial` makes the same steps again.
-
-    Raises
-    ------
-    SpanLabError
-        as :func:`compile_trial`.
-    """
-    env = _drawn(paradigm, levels, seed, generator)
-    return {draw.name: env[draw.name] for draw in paradigm.draws if is_random(draw)}
+    :func:`compile_trial` makes the same steps again."""
+    names = drawn_names(paradigm, levels, seed, generator)
+    return {draw.name: names[draw.name] for draw in paradigm.draws if is_random(draw)}
 
 
 def asking_steps(
@@ -254,56 +271,12 @@ def asking_steps(
     Parameters
     ----------
     phase : only the questions of this phase
-
-    Raises
-    ------
-    SpanLabError
-        as :func:`compile_trial`.
     """
-    env = _drawn(paradigm, levels, seed, generator)
     return [
         (step, names)
-        for step, names in paradigm.timeline.unroll(dict(env))
+        for step, names in paradigm.timeline.unroll(drawn_names(paradigm, levels, seed, generator))
         if step.ask is not None and step.ask.scored and phase in (None, step.phase)
     ]
-
-
-def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Generator, draws: Draws) -> None:
-    """Look at given draws as :func:`compile_trial` does, without building the steps.
-
-    Raises
-    ------
-    GivenDrawError, SpanLabError
-        as :func:`compile_trial`.
-    """
-    resolved = _checked(paradigm, levels, 0, generator)
-    start_trial()
-    draw_all(
-        paradigm,
-        {"generator": generator, **resolved},
-        trial_root(paradigm.name, 0, resolved),
-        given_draws(paradigm, draws),
-    )
-
-
-def _drawn(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
-    """Everything that a trial is built from: generator, factor levels and draws, by name."""
-    resolved = _checked(paradigm, levels, seed, generator)
-    start_trial()
-    return draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, seed, resolved))
-
-
-def drawn_names(
-    paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator = "corrected"
-) -> dict[str, Any]:
-    """Return everything that a trial is built from: generator, factor levels and draws, by name.
-
-    Raises
-    ------
-    SpanLabError
-        as :func:`compile_trial`.
-    """
-    return _drawn(paradigm, levels, seed, generator)
 
 
 def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from typing import Any
 
 from ..core.errors import SpanLabError
 from .compile import GivenDrawError, PlannedTrial, compile_trial, draw_all, is_random, resolve_levels
-from .identity import canonical, trial_root, trial_seed
+from .identity import canonical, trial_seed
 from .language.diagnostics import listed
-from .language.limits import start_trial
 from .paradigm import Generator, Paradigm, same_level
 
 
@@ -80,22 +79,9 @@ def _paired(
     """The trial of the variant that goes with a planned one; ``seed`` is its own."""
     theirs = resolve_levels(base, planned.levels, planned.seed)
     levels = resolve_levels(variant, _levels(variant, base, theirs), seed)
-    start_trial()
-    env = draw_all(
-        base,
-        {"generator": generator, **theirs},
-        trial_root(base.name, planned.seed, theirs),
-        planned.draws,
-    )
-    start_trial()
+    env = draw_all(base, theirs, planned.seed, generator, planned.draws)
     try:
-        shared_draws = {name: env[name] for name in shared}
-        mine = draw_all(
-            variant,
-            {"generator": generator, **levels},
-            trial_root(variant.name, seed, levels),
-            shared_draws,
-        )
+        mine = draw_all(variant, levels, seed, generator, {name: env[name] for name in shared})
     except GivenDrawError as error:
         raise _other(variant, base, error.draw) from None
     for name in shared:

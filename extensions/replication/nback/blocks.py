@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from spanlab.core import SpanLabError
-from spanlab.paradigms import Generator, Paradigm, draw_all, drawn_values, is_random, trial_root
-from spanlab.paradigms.language import listed, start_trial
+from spanlab.paradigms import Generator, Paradigm, draw_all, drawn_values, is_random
+from spanlab.paradigms.language import listed
 from spanlab.paradigms.samplers import CellNoise, LetterNoise, NBackBlock
 
 from .files import MATCH, OTHER, LineError, Lines
@@ -114,15 +114,8 @@ class BlockTask:
             when it is no such block; the message says why.
         """
         items = self.sampler.described(symbols, labels, prefilled)
-        start_trial()
-        env = {"generator": self.generator, **self.levels}
         try:
-            values = draw_all(
-                self.paradigm,
-                env,
-                trial_root(self.paradigm.name, seed, self.levels),
-                {**draws, ITEMS: items},
-            )
+            values = draw_all(self.paradigm, self.levels, seed, self.generator, {**draws, ITEMS: items})
         except SpanLabError as error:
             raise ValueError(
                 str(error).removeprefix(f"{self.paradigm.name}: the draw '{ITEMS}' that was given: ")

@@ -20,7 +20,7 @@ from spanlab.paradigms import (
     GivenDrawError,
     GivenTrial,
     Paradigm,
-    check_draws,
+    drawn_names,
     load_paradigm,
 )
 from spanlab.paradigms.language import show
@@ -216,7 +216,7 @@ class _DataSetFile:
                 raise MalformedError(self._task.keys.get(name, name), str(error)) from None
         levels = {**self._data_set.levels, **levels}
         try:
-            check_draws(self._paradigm, levels, self._generator, draws)
+            drawn_names(self._paradigm, levels, 0, self._generator, draws)
         except GivenDrawError as error:
             raise MalformedError(self._task.keys[error.draw], error.why) from None
         except SpanLabError as error:
