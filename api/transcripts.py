@@ -25,9 +25,25 @@ def transcript(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="write an HTML page with the pictures instead", metavar="FILE")
     ] = None,
+    reread_: Annotated[
+        bool,
+        typer.Option(
+            "--reread",
+            help="read the stored replies again, and say what changes; with -o, write a copy of the session",
+        ),
+    ] = False,
 ) -> None:
     """Show the conversations of a session with a chat model, as the model saw them, with redrawn
     pictures."""
+    if reread_:
+        from ..sessions.transcripts.rereading import described, reread, write_reread
+
+        found, replies = reread(session)
+        print(described(replies))
+        if output is not None:
+            write_reread(found, replies, output)
+            print(output)
+        return
     from ..sessions.transcripts.transcript import Transcript
 
     read = Transcript(session)

@@ -2,7 +2,7 @@
 often it claims one.
 
 Run: ``python benchmarks/wordings.py [SETS]``. In each set two models take the same trials twice in
-each wording, as in :mod:`spanlab.extensions.wordings.proof`, which counts the other intervals; their
+each wording, as in ``wordings_intervals.py``, which counts the other intervals; their
 answers are scored, named and fitted as those of a folder of sessions are. Half of the sets have no
 difference, half one of 0.6 logits.
 """
@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from wordings_intervals import simulated
 
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.sessions import SessionFacts
 from spanlab.analysis.data.style import name_agents
 from spanlab.analysis.stats.mixed_contrasts import contrasts
 from spanlab.analysis.stats.mixed_model import mixed_model
-from spanlab.extensions.wordings.proof import simulated
 from spanlab.sessions.record.reader import COLUMNS
 
 REPEATS, TRIALS, SD_TRIAL, SD_OWN, GAP = 2, 60, 0.8, 0.4, 0.6

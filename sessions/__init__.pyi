@@ -34,7 +34,6 @@ from .session import complete as complete
 from .session import reopen as reopen
 from .session import same_trials as same_trials
 from .session import utc_now as utc_now
-from .session import write_info as write_info
 from .trial_log import Judged as Judged
 from .trial_log import judge as judge
 from .trial_log import rehearsed as rehearsed

@@ -7,7 +7,6 @@ from .messages import Message as Message
 from .messages import Reply as Reply
 from .messages import Text as Text
 from .reading.extraction import READER as READER
-from .reading.extraction import read_reply as read_reply
 from .settings import ChatSettings as ChatSettings
 from .transport.endpoint import Endpoint as Endpoint
 from .transport.endpoint import EndpointError as EndpointError

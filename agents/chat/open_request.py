@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ _OURS = frozenset(
 #: headers that belong to the transport
 _TRANSPORT = frozenset({"content-type", "content-length", "host", "transfer-encoding", "connection"})
 _ENDINGS = (".yaml", ".yml")
+#: the wordings that ship: paraphrases of the instructions of the ten WorM tasks and of N-back
+WORDINGS = ("plain", "formal", "brief", "friendly")
 
 
 def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
@@ -212,7 +215,7 @@ def preset_of_file(name: str) -> dict[str, Any]:
 
 
 def instructions_of(given: Any, folder: Path | None = None) -> Any:
-    """Instructions by paradigm, where they are named as a file.
+    """Instructions by paradigm, where they are named as a file, or as a wording that ships.
 
     Parameters
     ----------
@@ -228,6 +231,9 @@ def instructions_of(given: Any, folder: Path | None = None) -> Any:
             f"{given} does not say which paradigm it is for: give a YAML file of instructions by paradigm, with a line"
             f" such as vsr: {given}"
         )
+    if given in WORDINGS:
+        shipped = files("spanlab.agents.chat").joinpath("wordings", f"{given}.yaml").read_text(encoding="utf-8")
+        return parse(shipped, f"{given}.yaml").data
     if is_file(given):
         path = (folder or Path()) / Path(given).expanduser()
         return instructions_of(_mapping(path, "instructions by paradigm"), path.parent)

@@ -158,7 +158,7 @@ class ChatSettings(BaseModel):
         default={},
         description=(
             "instructions by paradigm, replacing its own; {=n} stands for a factor's level; other paradigms are then"
-            " refused"
+            " refused; or a wording that ships: plain, formal, brief, friendly"
         ),
     )
     prompts: bool = Field(

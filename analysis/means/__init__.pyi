@@ -8,5 +8,3 @@ from .contrasts import are_rare as are_rare
 from .contrasts import contrast as contrast
 from .contrasts import contrast_of as contrast_of
 from .contrasts import least_variances as least_variances
-from .contrasts import over_both as over_both
-from .contrasts import p_of_ends as p_of_ends

@@ -23,7 +23,6 @@ from .reader import read_table as read_table
 from .reader import seed_independent as seed_independent
 from .reader import trial_key as trial_key
 from .reader import trials_left as trials_left
-from .reader import write_responses as write_responses
 from .session_info import Browser as Browser
 from .session_info import SessionInfo as SessionInfo
 from .session_info import browser_of as browser_of

@@ -194,7 +194,7 @@ class SessionInfo(TypedDict):
             ),
         ]
     ]
-    rescored: NotRequired[
+    reread: NotRequired[
         Annotated[
             dict[str, Any],
             Holds("copies whose stored replies were read again: the `reader`, and what it read differently"),

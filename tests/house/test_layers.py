@@ -51,15 +51,12 @@ EXTENSIONS: dict[str, set[str]] = {
     "neural": set(),
     "planning": set(),
     "replication": {"neural"},
-    "rescoring": set(),
-    "contamination": set(),
-    "wordings": set(),
     "standards": set(),
 }
 #: names that a room gives to extensions through its door
 MOST_AT_A_DOOR = 20
 #: Doors that are wider, and what they have: none of these grows.
-WIDE_DOORS = {"api": 23, "core": 23, "paradigms": 36, "sessions": 38, "sessions.record": 21, "sessions.studies": 37}
+WIDE_DOORS = {"api": 23, "core": 23, "paradigms": 36, "sessions": 36, "sessions.studies": 37}
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,13 @@ that the questions ask for."""
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import pytest
-import yaml
-from command_line import Run
 
 from spanlab.agents.chat import ChatAgent, ChatSettings
+from spanlab.agents.chat.open_request import WORDINGS
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions.session import instructions_for
-
-from ..shipped import NAMES, shipped_text
 
 PARADIGMS = ("cd", "cs", "sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "nback_verbal", "nback_spatial")
 #: Words that an answer must be able to be taken from, and the parts of the task that must be said.
@@ -36,16 +32,12 @@ SAID = {
 EITHER = {"nback_verbal", "nback_spatial"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WORDINGS)
 @pytest.mark.slow
-def test_every_paradigm_has_each_wording_in_every_condition(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_paradigm_has_each_wording_in_every_condition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    texts = yaml.safe_load(shipped_text(name))
-    assert sorted(texts) == sorted(PARADIGMS)
-    (tmp_path / "words.yaml").write_text(shipped_text(name), "utf-8")
-    agent = ChatAgent("m", ChatSettings.read({"instructions": str(tmp_path / "words.yaml")}))
+    agent = ChatAgent("m", ChatSettings.read({"instructions": name}))
+    assert sorted(agent.settings()["instructions"]) == sorted(PARADIGMS)
     for paradigm_name in PARADIGMS:
         paradigm = load_paradigm(paradigm_name)
         factors = {key: factor.levels for key, factor in paradigm.factors.items()}
@@ -64,10 +56,5 @@ def test_every_paradigm_has_each_wording_in_every_condition(
         assert not seen & own
 
 
-@pytest.mark.slow
-def test_wordings_are_written_with_lines_for_a_set_file(run: Run, tmp_path: Path) -> None:
-    status, _, err = run("wordings", "--write", tmp_path / "words")
-    assert (status, err) == (0, "")
-    lines = yaml.safe_load((tmp_path / "words" / "wordings.txt").read_text("utf-8"))
-    assert lines["wordings"] == {"own": {}} | {name: {"instructions": f"words/{name}.yaml"} for name in NAMES}
-    assert all((tmp_path / lines["wordings"][name]["instructions"]).is_file() for name in NAMES)
+def test_a_wording_that_ships_is_named() -> None:
+    assert ChatSettings.read({"instructions": "brief"}).instructions["cd"].startswith("Remember the bars")

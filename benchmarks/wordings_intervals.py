@@ -1,7 +1,7 @@
 """Coverage of the interval over wordings, on simulated models whose wordings
 differ by a known amount.
 
-Run: ``python -m spanlab.extensions.wordings.proof [SETS]``. Answers are right or wrong: a logit
+Run: ``python benchmarks/wordings_intervals.py [SETS]``. Answers are right or wrong: a logit
 with normal effects of wording, wording of this model, trial, and trial of this model. Both models
 take the same trials in the same wordings, and the true difference is the mean over further wordings
 and trials. Beside it stands the analysis without wordings: the interval of paired trials, with all
@@ -19,8 +19,6 @@ import numpy as np
 from scipy.special import expit, stdtrit
 
 from spanlab.analysis.means import Apart, Contrast, contrast, over_both
-
-from .model import pooled
 
 #: Wordings, repeats, trials, and standard deviations (logits) of wordings for a model, trials, and
 #: trials for a model.
@@ -74,8 +72,8 @@ def mean_in_core(scores: np.ndarray) -> Contrast:
 
 
 def rates(cell: tuple[int, int, int, float, float, float], gap: float, sets: int, seed: int) -> dict[str, float]:
-    """Return how often intervals hold the mean of a model and the difference of two (of the
-    command, of the core's table of differences, and over trials alone), and as ``claims`` how often
+    """Return how often intervals hold the mean of a model and the difference of two (in the
+    table of differences, and over trials alone), and as ``claims`` how often
     those of differences leave out 0."""
     rng = np.random.default_rng(seed)
     spread = float(np.sqrt(cell[3] ** 2 + cell[4] ** 2 + cell[5] ** 2))
@@ -86,10 +84,6 @@ def rates(cell: tuple[int, int, int, float, float, float], gap: float, sets: int
         first, second = simulated(cell, gap, rng)
         mine, theirs = mean_in_core(first), mean_in_core(second)
         differences = {"core": Apart(theirs, mine).ends(), "over_trials": over_trials(second - first)}
-        if (value := pooled(second - first, [0] * cell[2])) is not None:
-            differences["command"] = value.low, value.high
-        if (alone := pooled(first, [0] * cell[2])) is not None:
-            counts["mean_of_command"] += alone.low <= mean <= alone.high
         counts["mean_in_core"] += mine.ends()[0] <= mean <= mine.ends()[1]
         for name, (low, high) in differences.items():
             counts[name] += low <= truth <= high
@@ -100,12 +94,12 @@ def rates(cell: tuple[int, int, int, float, float, float], gap: float, sets: int
 def main(sets: int) -> None:
     """Print a line for each design, in per cent: means held; then of differences how often they are
     held and claimed, without a difference and with it."""
-    names = ("command", "core", "over_trials")
-    print("wordings repeats trials sd_wording | means held: command, core |", " | ".join(names), flush=True)
+    names = ("core", "over_trials")
+    print("wordings repeats trials sd_wording | means held |", " | ".join(names), flush=True)
     for number, cell in enumerate((*CELLS, *FEW)):
         without, planted = rates(cell, 0.0, sets, 200 + number), rates(cell, _GAP, sets, 100 + number)
         shown = [
-            [without.get(name, math.nan) for name in ("mean_of_command", "mean_in_core")],
+            [without.get(name, math.nan) for name in ("mean_in_core",)],
             *(
                 [rate.get(key, math.nan) for rate in (without, planted) for key in (name, f"{name} claims")]
                 for name in names

@@ -1,1 +1,0 @@
-"""Stored replies of chat models, read again by a newer reader."""
