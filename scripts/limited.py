@@ -1,6 +1,7 @@
 """Networks with a limited memory: how much noise each has, and how far it is from people.
 
 python scripts/limited.py choose                  # the noise, by the rule below: agents/network/checkpoints/limited.yaml
+python scripts/limited.py positions NAME -o FOLDER    # serial positions in lists, in the card of a network that ships
 python scripts/limited.py write -o FOLDER         # curves and scores of what was chosen: cards, docs/limited.md and its figures
 
 The rule for the strength is older than the curves that are shown. The kind of noise is not: noise
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,8 +93,7 @@ class Studied:
     load : the factor that is the load
     levels : on which noise is chosen: those of people, and for N-back one grid
     effect : what is drawn, besides the accuracy by load
-    shown : levels of the trials that are shown
-    trials : how many are shown
+    trials : how many are shown, of all levels of all factors
     gist : the observer of the gist that explains part of the curve; none where empty
     """
 
@@ -100,42 +101,23 @@ class Studied:
     load: str
     levels: Mapping[str, Any]
     effect: str
-    shown: Mapping[str, Any]
-    trials: int = 600
+    trials: int
     gist: str = ""
 
 
 STUDIED = {
-    "vsr": Studied(
-        "laptop", "list_length", {"list_length": [3, 4, 5, 6]}, "serial_position", {"list_length": [3, 4, 5, 6]}
-    ),
-    "smu": Studied("laptop", "set_size", {"set_size": [1, 2, 3, 4]}, "set_size", {"set_size": [1, 2, 3, 4, 6, 8]}),
-    "cd": Studied(
-        "limited-changes",
-        "set_size",
-        {"set_size": [2, 4, 6], "retention_steps": 6},
-        "features",
-        {"set_size": [2, 4, 6, 8, 12], "retention_steps": 6},
-        1000,
-    ),
+    "vsr": Studied("laptop", "list_length", {"list_length": [3, 4, 5, 6]}, "serial_position", 800),
+    "smu": Studied("laptop", "set_size", {"set_size": [1, 2, 3, 4]}, "set_size", 800),
+    "cd": Studied("limited-changes", "set_size", {"set_size": [2, 4, 6], "retention_steps": 6}, "features", 2400),
     "vir": Studied(
         "laptop-recognition",
         "list_length",
         {"list_length": 4, "retention_steps": [0, 5]},
         "serial_position_retention",
-        {"retention_steps": [0, 5]},
-        1200,
+        1600,
         "sum",
     ),
-    "nback_spatial": Studied(
-        "laptop-nback",
-        "n",
-        {"grid": 3, "lures": ["none", "high"]},
-        "",
-        {"grid": 3, "lures": ["none", "high"]},
-        120,
-        "sum",
-    ),
+    "nback_spatial": Studied("laptop-nback", "n", {"grid": 3, "lures": ["none", "high"]}, "", 192, "sum"),
 }
 
 
@@ -201,15 +183,12 @@ def answered(folder: Path, limit: NoiseLimit) -> Data:
         agent = NetworkAgent(limit.network, MemoryNoise(noise, relative=True))
         agent.name = f"network:{called(limit, noise)}"
         if agent.name not in there:
-            spanlab.replay(
-                limit.paradigm, agent, trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None
-            )
+            spanlab.replay(limit.paradigm, agent, trials=studied.trials, data=data, say=lambda _: None)
     if studied.gist and f"observer:{studied.gist}" not in there:
         spanlab.replay(
             limit.paradigm,
             f"observer:{studied.gist}",
             trials=studied.trials,
-            levels=studied.shown,
             data=data,
             say=lambda _: None,
         )
@@ -240,6 +219,7 @@ def write(folder: Path) -> None:
         parts += [
             f"### {title}\n\n`{limit.network}`, noise {limit.noise:g} times what a cell holds.\n",
             curves_table(limit, curve),
+            *by_factor(limit, data.scored.items),
         ]
         shown = effect(STUDIED[limit.paradigm].effect) if STUDIED[limit.paradigm].effect else None
         drawn = shown.table(data.scored, limit.paradigm, human=data.human.get(limit.paradigm)) if shown else curve
@@ -349,18 +329,9 @@ def card_text(series_of_all: Sequence[Mapping[str, Any]]) -> str:
 def before(entry: Mapping[str, Any], load: float) -> str:
     """What could be read out before training at a load, from the network's own card: the mean over
     the other levels that are shown."""
-    studied = STUDIED[entry["paradigm"]]
     rows = json.loads((CHECKPOINTS / f"{entry['network']}.json").read_text(encoding="utf-8"))["test"]
-    wished = {**studied.shown, studied.load: load}
-
-    def shown(levels: Mapping[str, Any]) -> bool:
-        return all(
-            levels[name] in (level if isinstance(level, list) else [level])
-            for name, level in wished.items()
-            if name in levels
-        )
-
-    found = [row["before"] for row in rows if row["paradigm"] == entry["paradigm"] and shown(row["levels"])]
+    name = STUDIED[entry["paradigm"]].load
+    found = [row["before"] for row in rows if row["paradigm"] == entry["paradigm"] and row["levels"].get(name) == load]
     return f"{np.mean(found):.3f}" if found else "–"
 
 
@@ -382,6 +353,28 @@ def curves_table(limit: NoiseLimit, curve: pd.DataFrame) -> str:
     return table_of(("", *(f"{STUDIED[limit.paradigm].load.replace('_', ' ')} {one:g}" for one in loads)), rows)
 
 
+def by_factor(limit: NoiseLimit, items: pd.DataFrame) -> list[str]:
+    """Accuracy by load at every level of each other factor, with the noise of the limited network and
+    without: a table for each factor."""
+    load, parts = STUDIED[limit.paradigm].load, []
+    loads = list(load_paradigm(limit.paradigm).factors[load].levels)
+    for name, factor in load_paradigm(limit.paradigm).factors.items():
+        if name == load or len(factor.levels) < 2:
+            continue
+        rows = []
+        for noise in (0.0, limit.noise):
+            own = items[items["agent"] == f"network:{called(limit, noise)}"]
+            means = own.groupby([own[name].astype(str), load])["correct"].mean()
+            for level in factor.levels:
+                cells = (means.get((str(level), one)) for one in loads)
+                rows.append(
+                    (called(limit, noise), str(level), *("–" if one is None else f"{one:.3f}" for one in cells))
+                )
+        headings = (f"{load.replace('_', ' ')} {one}" for one in loads)
+        parts.append(table_of(("", name.replace("_", " "), *headings), rows))
+    return parts
+
+
 def picture(shown: Effect, table: pd.DataFrame, limit: NoiseLimit, title: str) -> str:
     """The curves of all strengths, each with a look of its own, and people's."""
     named = table.assign(agent=table["agent"].str.removeprefix("network:"))
@@ -392,15 +385,63 @@ def picture(shown: Effect, table: pd.DataFrame, limit: NoiseLimit, title: str) -
     return draw(effect_chart(shown, named, looks, title=title), looks)
 
 
+#: What a card says of serial positions, between its accuracy and what the network is not.
+_POSITIONS = re.compile(r"## Serial positions\n.*?(?=\n## |\nSHA-256)", re.DOTALL)
+
+
+def positions(name: str, folder: Path) -> None:
+    """Accuracy by serial position at every length of a list, 1,000 new trials each, and the distance
+    from people, in the card of a network that ships."""
+    data_folder = folder / name
+    if not (data_folder.is_dir() and find_sessions([data_folder])):
+        lengths = len(load_paradigm("vsr").factors["list_length"].levels)
+        spanlab.replay("vsr", f"network:{name}", trials=1000 * lengths, data=data_folder, say=lambda _: None)
+    data = load([data_folder])
+    table = effect("serial_position").table(data.scored, "vsr", human=data.human.get("vsr"))
+    lengths = sorted(set(table["list_length"]))
+    rows = []
+    for who, own in table.groupby("agent", sort=False):
+        for length in lengths:
+            at = own[own["list_length"] == length].sort_values("serial_position")
+            spread = f" ± {(at['high'] - at['low']).mean() / 2:.3f}" if at["high"].notna().any() else ""
+            cells = [f"{mean:.3f}" for mean in at["mean"]]
+            if cells:
+                padded = [*cells, *[""] * (max(lengths) - len(cells))]
+                rows.append((str(who).removeprefix("network:"), f"{length}", *padded, spread.strip()))
+    found = scores(data.scored, human=data.human)
+    part = "\n\n".join(
+        [
+            "## Serial positions",
+            "Share of items that is right at each position of the list, on 1,000 new trials of each length (corrected"
+            " generator); the last column is half of a 95% interval, on average. All lengths that there are; people"
+            " took lists of three to six.",
+            table_of(("", "list length", *(f"{one}" for one in range(1, max(lengths) + 1)), "±"), rows).strip(),
+            "Distance from people, as the paper defines it: A compares slopes over serial positions, of the list up to"
+            " the position with the lowest accuracy (primacy) and from there on (recency), and B mean accuracies; 0 is"
+            " as people are. In brackets: 95% intervals over trials.",
+            table_of(
+                ("score", "distance", "network", "people"),
+                [(row["score"], cell(row), f"{row['m']:.3f}", f"{row['h']:.3f}") for row in found.to_dict("records")],
+            ).strip(),
+        ]
+    )
+    card = CHECKPOINTS / f"{name}.md"
+    text = _POSITIONS.sub("", card.read_text(encoding="utf-8"))
+    card.write_text(text.replace("## What it is not", f"{part}\n\n## What it is not"), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("do", choices=["choose", "write"])
+    parser.add_argument("do", choices=["choose", "write", "positions"])
+    parser.add_argument("name", nargs="?", default="worm-vsr", help="network that ships, for positions")
     parser.add_argument("-o", "--output", type=Path, help="folder of the sessions, for write")
     given = parser.parse_args()
     if given.do == "choose":
         choose()
     elif given.output is None:
-        parser.error("write needs -o FOLDER")
+        parser.error("this needs -o FOLDER")
+    elif given.do == "positions":
+        positions(given.name, given.output)
     else:
         write(given.output)
 

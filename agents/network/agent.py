@@ -53,6 +53,8 @@ class NetworkAgent(BatchAgent):
         self.checkpoint: Checkpoint = load(spec)
         self.network = self.checkpoint.network
         self.noise = noise
+        #: the name that stands for several networks, by which this one was asked for; empty for its own
+        self.asked = ""
         if noise is not None:
             from .models.noise import add_noise
 
@@ -60,26 +62,32 @@ class NetworkAgent(BatchAgent):
 
     @classmethod
     @override
-    def from_name(cls, detail: str, options: AgentOptions) -> BatchAgent:
+    def from_name(cls, detail: str, options: AgentOptions) -> NetworkAgent:
         """SpanLab's own network or one of the WorM benchmark."""
         name, noise = name_and_noise(detail or "laptop")
         if name == LIMITED:
             limit = limit_for(options.tasks)
             name, noise = limit.network, MemoryNoise(limit.noise, relative=True) if noise is None else noise
-        agent = cls(member_for(name, options.tasks), noise)
-        agent.name = f"network:{detail or 'laptop'}"
+        member = member_for(name, options.tasks)
+        agent = cls(member, noise)
+        # Records and figures name who answered.
+        agent.name = f"network:{member}" + ("" if noise is None else f"@{noise.typed}")
+        asked = detail or "laptop"
+        agent.asked = "" if f"network:{asked}" == agent.name else asked
         return agent
 
     @classmethod
     @override
-    def from_record(cls, detail: str, options: AgentOptions, info: Mapping[str, Any]) -> Agent:
+    def from_record(cls, detail: str, options: AgentOptions, info: Mapping[str, Any]) -> NetworkAgent:
         settings = info["agent_settings"]
         if "class" in settings:
             raise SpanLabError(
                 f"{info['session']} was begun by a torch module ({settings['class']}), which no command can make: go on"
                 " in Python, with spanlab.resume(SESSION, agent=MODULE)"
             )
-        return super().from_record(detail, options, info)
+        agent = cls.from_name(detail, options)
+        agent.asked = settings.get("asked", "")
+        return agent
 
     @override
     def settings(self) -> dict[str, Any]:
@@ -93,6 +101,8 @@ class NetworkAgent(BatchAgent):
             "parameters": network.parameter_count,
             "tasks": list(network.tasks),
         }
+        if self.asked:
+            settings["asked"] = self.asked
         if self.noise is not None:
             settings |= {"noise": self.noise.strength, **({"noise_relative": True} if self.noise.relative else {})}
         if checkpoint.trained is not None:
@@ -118,12 +128,11 @@ class NetworkAgent(BatchAgent):
         only what must not be overlooked."""
         if self.checkpoint.published is not None:
             return self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
-        lines = [] if self.noise is None else [f"{self.name} has noise of {self.noise.typed} in its memory"]
+        lines = [f"network:{self.asked} takes these trials as {self.name}"] if self.asked else []
+        if self.noise is not None:
+            lines.append(f"{self.name} has noise of {self.noise.typed} in its memory")
         if self.checkpoint.name == WIRED:
-            lines.append(
-                f"{self.name} takes these trials with {WIRED}: N-back tasks without noise were solved before its"
-                " training began, by wiring"
-            )
+            lines.append(f"{WIRED} was wired: it solved N-back tasks without noise before its training began")
         return lines
 
     @override
@@ -247,7 +256,7 @@ class NetworkAgent(BatchAgent):
         view = view_of(context)
         known = self.network.tasks
         if view.task not in known:
-            family = family_of(self.name.removeprefix("network:"))[1:]
+            family = family_of(self.asked or self.name.removeprefix("network:"))[1:]
             tasks = [*known, *(task for one in family for task in load(one).network.tasks)]
             raise SpanLabError(
                 f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows"

@@ -201,13 +201,19 @@ def sessions_of(suite: Suite, data: Path) -> list[tuple[Path, Mapping[str, Any]]
     ]
     if not there:
         raise SpanLabError(f"{data} has no session of the suite {suite.called}")
-    agents = sorted({str(info["agent"]) for _, info in there})
+    agents = sorted({asked_of(info) for _, info in there})
     if len(agents) > 1:
         raise SpanLabError(
             f"{data} has sessions of several agents ({', '.join(agents)}): a card is of one of them; give each a folder"
             " of its own"
         )
     return sorted(there, key=lambda one: (order.get(str(one[1]["paradigm"]), len(order)), one[0].name))
+
+
+def asked_of(info: Mapping[str, Any]) -> str:
+    """The agent that was asked for: of networks that one name stands for, that name."""
+    asked = as_object(info.get("agent_settings")).get("asked")
+    return f"network:{asked}" if asked else str(info["agent"])
 
 
 def hash_of(folder: Path) -> str:
@@ -269,11 +275,13 @@ def card_of(
     from spanlab.analysis.data import load
 
     sessions = sessions_of(suite, data)
+    agent = asked_of(sessions[0][1])
     scored = load([folder for folder, _ in sessions], accept_unread=accept_unread).scored
+    scored = replace(scored, items=scored.items.assign(agent=agent))
     own_people = load([people]).scored if people is not None else None
     info = sessions[0][1]
     head = {
-        "name": info["agent"],
+        "name": agent,
         "kind": info["agent_kind"],
         "oracle": bool(info.get("oracle", False)),
         "settings": _settings(
@@ -284,7 +292,7 @@ def card_of(
     wordings = sorted({str(as_object(one.get("evaluation")).get("wording") or "") for _, one in sessions} - {""})
     further = ({"wordings": wordings} if len(wordings) > 1 else {}) | ({"accept_unread": True} if accept_unread else {})
     taken = {str(one["paradigm"]) for _, one in sessions}
-    body = _body(suite, scored, str(info["agent"]), own_people, taken)
+    body = _body(suite, scored, agent, own_people, taken)
     reasons = {name: (refused or {}).get(name, "not taken") for name in suite.paradigms if name not in taken}
     entries = [_session_entry(folder, one, suite) for folder, one in sessions]
     return (

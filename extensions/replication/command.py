@@ -185,7 +185,7 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
         design = "published" if paper == "nback" else None
         chosen = choose_trials(paradigm, seed=seed, trials=trials, design=design, generator="published")
         taker = make_machine(agent, chosen.seed, trials=chosen)
-        if (folder := there.get((agent, settings_hash(taker), chosen.paradigm.hash))) is not None:
+        if (folder := there.get((taker.name, settings_hash(taker), chosen.paradigm.hash))) is not None:
             resume(folder)
             folders.append(folder)
             continue

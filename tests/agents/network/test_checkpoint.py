@@ -168,7 +168,7 @@ KNOWN = {
 def test_one_name_stands_for_the_network_that_knows_the_task(name: str, tmp_path: Path) -> None:
     session = spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)
     info = read_session(session.folder)
-    assert (info["agent"], info["agent_settings"]["checkpoint"]) == ("network:laptop", KNOWN[name])
+    assert (info["agent"], info["agent_settings"]["checkpoint"]) == (f"network:{KNOWN[name]}", KNOWN[name])
     assert session.responses["outcome"].eq("answered").all()
 
 
@@ -261,7 +261,8 @@ def test_the_networks_that_ship_take_at_most_32_megabytes() -> None:
 def test_who_was_wired_says_so_before_a_session(tmp_path: Path) -> None:
     said: list[str] = []
     spanlab.replay("nback_verbal", "network:laptop", trials=1, data=tmp_path, say=said.append)
-    assert any("were solved before its training began" in line for line in said), said
+    assert "network:laptop takes these trials as network:wired-nback" in "".join(said)
+    assert "was wired: it solved N-back tasks without noise before its training began" in "".join(said)
 
 
 def test_cards_say_how_far_a_network_gets_before_training() -> None:

@@ -101,8 +101,10 @@ def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None
         folder = replay("vsr", name, trials=16, data=tmp_path, say=lambda _: None).folder
         answers[name] = pd.read_csv(folder / "responses.csv")["answer"].tolist()
         noise = {"network:laptop": None, "network:laptop@0": 0.0, "network:laptop@0.8": 0.8}.get(name, limit)
-        assert read_session(folder)["agent"] == name
         settings = read_session(folder)["agent_settings"]
+        assert (read_session(folder)["agent"], settings.get("asked")) == (
+            (same, "limited") if name == "network:limited" else (name, None)
+        )
         assert settings.get("noise") == noise
         assert settings.get("noise_relative", False) == (name in ("network:limited", same))
     assert answers["network:limited"] == answers[same] != answers["network:laptop"]
