@@ -18,6 +18,7 @@ from typing_extensions import Unpack
 
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
+from ..core.table_cells import csv_text
 from ..exchange.recipes import read_recipe
 from .data import DATA_HELP, DataArgument, MarginOption, Reading, cautions, frame_lines, loaded, note_lines, read_rules
 from .declared import PathLike, Paths, Result, Words, part, paths, public, words
@@ -323,7 +324,7 @@ def scores(
 
 def _write(table: pd.DataFrame, output: Path) -> Path:
     with written_in(output.parent, str(output)):
-        table.to_csv(output, index=False)
+        output.write_text(csv_text(table), encoding="utf-8")
     return output
 
 

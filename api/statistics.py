@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
+from ..core.table_cells import csv_text
 from .data import DataArgument, MarginOption, Reading, cautions, loaded, table_lines
 from .declared import PathLike, Result, Words, public, words
 
@@ -357,7 +358,7 @@ def _whole(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
 def _write(tables: Mapping[str, pd.DataFrame], output: Path) -> list[Path]:
     with written_in(output):
         for name, table in tables.items():
-            table.to_csv(_place(name, output), index=False)
+            _place(name, output).write_text(csv_text(table), encoding="utf-8")
     return [_place(name, output) for name in tables]
 
 

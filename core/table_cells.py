@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def harmless(text: str) -> str:
     """A text that no spreadsheet takes for a formula: where it begins like one (``=``, ``+``, ``-``,
-    ``@``) and is no number, an apostrophe stands before it.
+    ``@``) and is neither a number nor a sign alone, an apostrophe stands before it.
 
     Examples
     --------
     >>> harmless("=1+1"), harmless("-3.5"), harmless("-")
-    ("'=1+1", '-3.5', "'-")
+    ("'=1+1", '-3.5', '-')
     """
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _NUMBER.fullmatch(text) else text
+    formula = len(text) > 1 and text[0] in ("=", "+", "-", "@", "\t", "\r") and not _NUMBER.fullmatch(text)
+    return f"'{text}" if formula else text
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """A table as CSV without its index, with :func:`harmless` texts."""
+    texts = {
+        name: column.map(lambda value: harmless(value) if isinstance(value, str) else value)
+        for name, column in table.items()
+        if column.dtype.kind not in "biufcM"
+    }
+    return table.assign(**texts).to_csv(index=False)

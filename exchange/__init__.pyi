@@ -10,6 +10,8 @@ from .format import Report as Report
 from .format import Side as Side
 from .format import SkipMalformed as SkipMalformed
 from .format import counted as counted
+from .format import csv_text as csv_text
+from .format import harmless as harmless
 from .malformed import format_problems as format_problems
 from .malformed import refused as refused
 from .recipes import read_recipe as read_recipe

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
 from ..core.errors import Problem, SpanLabError
+from ..core.table_cells import csv_text as csv_text
+from ..core.table_cells import harmless as harmless
 from ..paradigms.paradigm import Generator
 
 if TYPE_CHECKING:

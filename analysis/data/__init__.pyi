@@ -1,8 +1,6 @@
 from .coding import decoded as decoded
 from .columns import plain_name as plain_name
-from .columns import varied as varied
-from .door import files_of as files_of
-from .door import open_table as open_table
+from .door import tables_of as tables_of
 from .exclusions import Rule as Rule
 from .exclusions import apply_exclusions as apply_exclusions
 from .exclusions import decisions_of as decisions_of
@@ -10,7 +8,6 @@ from .exclusions import of_sessions as of_sessions
 from .loading import Data as Data
 from .loading import load as load
 from .numbers import with_sign as with_sign
-from .recipe import Recipe as Recipe
 from .scoring import Scored as Scored
 from .scoring import plural as plural
 from .scoring import score_table as score_table

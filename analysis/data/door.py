@@ -216,6 +216,11 @@ def files_of(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]
     return tables, others
 
 
+def tables_of(paths: Sequence[str | Path], recipe: Recipe | None = None) -> list[pd.DataFrame]:
+    """The whole tables among some paths, in the columns of the response table."""
+    return [open_table(file, recipe, whole=True).table for file in files_of(paths)[0]]
+
+
 def open_table(file: Path, recipe: Recipe | None = None, *, trial_ids: bool = True, whole: bool = False) -> Opened:
     """Read a table and bring it into the columns of the response table.
 
@@ -293,8 +298,14 @@ class _Reading:
         for name in raw.columns:
             if isinstance(raw[name].dtype, pd.CategoricalDtype):
                 gone = [one for one in raw[name].cat.categories if str(one).strip() in missing or not str(one).strip()]
-                if gone and not (name == "answer" and gone == ["."]):
-                    changed[name] = raw[name].cat.remove_categories(gone)
+                kept = (
+                    raw[name]
+                    if not gone or (name == "answer" and gone == ["."])
+                    else raw[name].cat.remove_categories(gone)
+                )
+                formulas = {one: one[1:] for one in map(str, kept.cat.categories) if re.match(r"'[=+\-@]", one)}
+                if gone or formulas:
+                    changed[name] = kept.cat.rename_categories(formulas) if formulas else kept
         return raw.assign(**changed)
 
     # -- rows ---------------------------------------------------------------------------------------

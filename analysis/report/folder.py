@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.atomic_files import write_whole
+from ...core.table_cells import csv_text
 from ..data.style import CONDITION, Look
 from ..figures.charts import for_page, recoloured, save
 
@@ -55,7 +56,7 @@ class Folder:
         if not len(table):
             return ""
         file = f"tables/{name}.csv"
-        write_whole(self.path / file, table.to_csv(index=False).encode())
+        write_whole(self.path / file, csv_text(table).encode())
         return file
 
     def figure(

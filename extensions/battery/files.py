@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from spanlab.analysis.data import (
     apply_exclusions,
-    files_of,
     load,
     of_sessions,
-    open_table,
     plural,
+    tables_of,
     without_memory,
 )
 from spanlab.core import SpanLabError, kind_named, write_whole, written_in
+from spanlab.exchange import csv_text
 from spanlab.sessions.record import read_session, read_table
 from spanlab.sessions.studies import read_head, read_journal, runs
 
@@ -26,11 +26,11 @@ from .notes import read_notes
 from .people import ScoreTable, scores_by_person
 
 if TYPE_CHECKING:
-    from spanlab.analysis.data import Data, Recipe, Rule
+    from spanlab.analysis.data import Data, Rule
 
 
 def gathered(
-    paths: Sequence[Path], rules: Sequence[Rule] = (), *, recipe: Recipe | None = None, errors: bool = True
+    paths: Sequence[Path], rules: Sequence[Rule] = (), *, recipe: Any = None, errors: bool = True
 ) -> tuple[ScoreTable, list[str], Data]:
     """Return the scores of everybody in folders of sessions and in tables, sentences on what rules
     left out, and the data as the analysis reads them.
@@ -47,7 +47,6 @@ def gathered(
     """
     import pandas as pd
 
-    files, _ = files_of(paths)
     data = load(paths, spans_suffice=True, recipe=recipe)
     aside, simulated = _simulated(data)
     sessions = [facts for facts in data.sessions if facts.folder not in aside]
@@ -57,7 +56,7 @@ def gathered(
         without_memory(read_session(facts.folder), read_table(facts.folder).to_pandas()).assign(session=facts.name)
         for facts in sessions
     ]
-    tables += [open_table(file, recipe, whole=True).table for file in files]
+    tables += tables_of(paths, recipe)
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
     responses = (
         pd.concat(filled, ignore_index=True)
@@ -161,7 +160,7 @@ def write(scores: ScoreTable, folder: Path, chosen: Sequence[str] = ()) -> list[
     }
     with written_in(folder):
         for name, table in tables.items():
-            write_whole(folder / name, table.to_csv(index=False).encode())
+            write_whole(folder / name, csv_text(table).encode())
     return [folder / name for name in tables]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from spanlab.analysis.figures import save_as
 from spanlab.core import __version__, write_whole, written_in
+from spanlab.exchange import csv_text
 
 from .picture import curves_picture, parameters_picture
 from .study import Study
@@ -62,8 +63,8 @@ def write(studies: Sequence[Study], folder: Path) -> list[Path]:
     fits, recovery = map(pd.DataFrame, tables(studies).values())
     with written_in(folder):
         for name, text in (
-            ("fit.csv", fits.to_csv(index=False)),
-            ("recovery.csv", recovery.to_csv(index=False)),
+            ("fit.csv", csv_text(fits)),
+            ("recovery.csv", csv_text(recovery)),
             ("fit.html", page),
         ):
             write_whole(folder / name, text.encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import decoded, listed, plain_name, plural, varied
+from spanlab.analysis.data import decoded, listed, plain_name, plural
 from spanlab.analysis.effects import question_of
 from spanlab.analysis.nback import published_blocks
 from spanlab.analysis.stats import testable
@@ -120,7 +120,8 @@ def _of_paradigm(
 
 def _put_together(items: pd.DataFrame, paradigm: str) -> list[str]:
     """Which conditions a fit does not tell apart, as a sentence."""
-    names = [plain_name(name) for name in varied(items) if name not in ("set_size", "list_length", "factor_n")]
+    factors = [name for name in items.columns if name.startswith("factor_") and items[name].nunique() > 1]
+    names = [plain_name(name) for name in factors if name != "factor_n"]
     return [f"{paradigm}: answers at all levels of {listed(names)} are fitted together."] if names else []
 
 

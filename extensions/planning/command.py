@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
@@ -32,6 +33,7 @@ from spanlab.api import (
     words,
 )
 from spanlab.core import SpanLabError, __version__, nearest, write_whole, written_in
+from spanlab.exchange import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -360,7 +362,7 @@ def methods(
 
 
 def _methods_of(given: list[Path], reading: Reading, margins: tuple[Margin, ...], by: str | None, found: Result) -> str:
-    from spanlab.analysis.data import files_of, heads
+    from spanlab.analysis.data import heads
 
     from .methods import methods as text_of
 
@@ -370,7 +372,7 @@ def _methods_of(given: list[Path], reading: Reading, margins: tuple[Margin, ...]
         raise SpanLabError(
             "nothing is left to describe" + (": " + " ".join(answers.scored.notes) if answers.scored.notes else "")
         )
-    folders = files_of(given)[1]
+    folders = [path for path in given if path.is_dir()]
     return text_of(
         answers,
         heads(folders)[0] if folders else [],
@@ -506,7 +508,8 @@ def _fitted(
         )
     if name not in there:
         raise SpanLabError(f"there are no scored answers to '{name}' in these data{nearest(name, there)}")
-    picked = [one.strip() for one in conditions.split(",") if one.strip()]
+    # names with commas and quotes stand in quotes, as in CSV
+    picked = [one.strip() for line in csv.reader([conditions], skipinitialspace=True) for one in line if one.strip()]
     left = (
         [] if answers.exclusions is None else ["Left out by rule:", *(f"  {note}" for note in answers.exclusions.notes)]
     )
@@ -595,7 +598,7 @@ def _write(
         "notes": notes,
     }
     with written_in(output):
-        table.to_csv(output / "plan.csv", index=False)
+        write_whole(output / "plan.csv", csv_text(table).encode())
         write_whole(output / "plan.json", (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode())
     first = {"correct": "accuracy", "d_prime": "d_prime", "rt_ms": "rt"}[value]
     start = {"correct": "{:.0%}", "d_prime": "a d′ of {:.2f}", "rt_ms": "{:.0f} ms"}[value].format(written[first])

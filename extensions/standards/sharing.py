@@ -21,7 +21,7 @@ from typing import Annotated, Any, Protocol
 from pydantic import Field
 
 from spanlab.core import SpanLabError, kind_named, whole_file
-from spanlab.exchange import Flag, Options, Place, Report, counted
+from spanlab.exchange import Flag, Options, Place, Report, counted, harmless
 from spanlab.sessions.record import (
     COLUMNS,
     FURTHER,
@@ -614,5 +614,5 @@ def cell(value: Any, missing: str = "n/a") -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (str, int, float)):
-        return re.sub(r"[\t\r\n]+", " ", str(value))
+        return harmless(re.sub(r"[\t\r\n]+", " ", str(value)))
     return json.dumps(value, ensure_ascii=False)

@@ -262,6 +262,7 @@ def test_a_cell_that_begins_like_a_formula_is_none(run: Run, tmp_path: Path) -> 
     (tmp_path / "t.csv").write_text('subject,acc\n"=HYPERLINK(1)",1\n', encoding="utf-8")
     assert run("import", "table", "t.csv", "-o", "a.csv")[0] == 0
     assert pd.read_csv(tmp_path / "a.csv")["participant"].tolist() == ["'=HYPERLINK(1)"]
+    assert set(answers(load([tmp_path / "a.csv"]))["participant"]) == {"=HYPERLINK(1)"}, "read again, it is what it was"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_people_and_machines_of_one_table_are_answerers_by_their_names(tmp_path:
         "P2": True,
         "network:n": False,
     }
-    assert notes == ["cd: answers at all levels of retention_steps and feature are fitted together."]
+    assert notes == ["cd: answers at all levels of feature are fitted together."]
 
 
 def test_a_model_whose_replies_could_hardly_be_read_is_not_fitted(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from spanlab.agents.base import Response
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import FORMATS
 from spanlab.exchange.format import Report
-from spanlab.extensions.standards.sharing import Sharing, gather
+from spanlab.extensions.standards.sharing import Sharing, cell, gather
 from spanlab.paradigms import Answer, Percept, load_paradigm
 
 QUESTIONS = """
@@ -195,3 +195,14 @@ def test_identifiers_that_become_alike_are_both_named(tmp_path: Path, answered: 
     answered("jm-01")
     with pytest.raises(SpanLabError, match="the identifiers 'jm-01' and 'jm_01' are the same in letters and digits"):
         gather([str(tmp_path / "data")], Sharing(real_ids=True), Report(), tmp_path / "set")
+
+
+def test_no_cell_that_is_shared_is_a_formula() -> None:
+    assert [cell(text) for text in ("=1+1", "@SUM(A1)", "-2+3", "-2.5", "-", "m")] == [
+        "'=1+1",
+        "'@SUM(A1)",
+        "'-2+3",
+        "-2.5",
+        "-",
+        "m",
+    ]
