@@ -1,15 +1,31 @@
 from .api.analysing import compare as compare
 from .api.analysing import figure as figure
 from .api.analysing import scores as scores
+from .api.checking import check as check
+from .api.choices import score_choices as score_choices
+from .api.exchange import export as export
+from .api.exchange import import_data as import_data
+from .api.listing import catalogue as catalogue
+from .api.machines import replay as replay
+from .api.machines import replay_async as replay_async
+from .api.machines import resume as resume
+from .api.machines import resume_async as resume_async
+from .api.people import run as run
 from .api.python import inspect_task as inspect_task
 from .api.python import render as render
-from .api.python import replay as replay
-from .api.python import replay_async as replay_async
-from .api.python import resume as resume
-from .api.python import resume_async as resume_async
-from .api.python import run as run
-from .api.python import train as train
+from .api.screens import display as display
+from .api.screens import timing as timing
+from .api.starting import demo as demo
+from .api.starting import new as new
+from .api.starting import preview as preview
+from .api.starting import show as show
 from .api.statistics import stats as stats
+from .api.studies import study_monitor as study_monitor
+from .api.studies import study_status as study_status
+from .api.studies import study_withdraw as study_withdraw
+from .api.training import sweep as sweep
+from .api.training import train as train
+from .api.transcripts import transcript as transcript
 from .core.errors import SpanLabError as SpanLabError
 
 __version__: str
@@ -23,8 +39,21 @@ __all__: list[str]
 
 # Names of other packages (entry points of the group spanlab.python), for type checkers; they are
 # loaded when they are first used.
+import spanlab.extensions.battery.command as _battery
+import spanlab.extensions.benchmark.command as _benchmark
+import spanlab.extensions.fitting.command as _fitting
 import spanlab.extensions.modelling.dataset as _dataset
 import spanlab.extensions.modelling.gym as _gym
+import spanlab.extensions.neural.command as _neural
+import spanlab.extensions.planning.command as _planning
+import spanlab.extensions.replication.command as _replication
 
 Dataset = _dataset.Dataset
 gym = _gym
+benchmark = _benchmark.benchmark
+fit = _fitting.fit
+methods = _planning.methods
+neural = _neural.neural
+plan = _planning.plan
+reproduce = _replication.reproduce
+scores_by_person = _battery.scores_by_person

@@ -7,6 +7,7 @@ from .data import cautions as cautions
 from .data import loaded as loaded
 from .data import read_rules as read_rules
 from .data import table_lines as table_lines
+from .data import tabled as tabled
 from .declared import PathLike as PathLike
 from .declared import Paths as Paths
 from .declared import Result as Result
@@ -15,9 +16,8 @@ from .declared import part as part
 from .declared import paths as paths
 from .declared import public as public
 from .declared import words as words
-from .listing import print_table as print_table
 from .options import DataOption as DataOption
 from .options import GeneratorOption as GeneratorOption
 from .options import parse_generator as parse_generator
 from .options import progress_bar as progress_bar
-from .people import given as given
+from .options import watcher as watcher

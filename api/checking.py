@@ -1,5 +1,4 @@
-"""``spanlab check``: checks files of paradigms and studies before a session. Part of the command
-line."""
+"""Files of paradigms and studies are checked before a session."""
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import SpanLabError
+from .declared import Paths, Result, paths, public
 
 if TYPE_CHECKING:
     from ..paradigms import Paradigm, Trial
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _ENOUGH = 20_000
 
 
+@public
 def check(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="files of paradigms and studies", metavar="[FILE...]")
-    ] = None,
+    files: Annotated[Paths, typer.Argument(help="files of paradigms and studies", metavar="[FILE...]")] = (),
+    *,
     language: Annotated[
         str,
         typer.Option(
@@ -36,11 +36,10 @@ def check(
     details: Annotated[
         bool, typer.Option("--details", help="show the duration, and the figures that the data will have")
     ] = False,
-) -> None:
+) -> Result:
     """Check files of paradigms and studies, and report every problem with its file, line and key."""
     if language:
-        _check_language(language, files or [])
-        return
+        return _check_language(language, paths(files))
     if not files:
         raise SpanLabError(
             "which files? Name files of paradigms or studies, or give --language xx to see what a language lacks"
@@ -48,8 +47,8 @@ def check(
     from ..sessions.studies.study import is_study
     from .studies import check_study
 
-    problems: list[str] = []
-    for file in files:
+    found = Result()
+    for file in paths(files):
         try:
             report = (
                 check_study(file, details)
@@ -57,17 +56,13 @@ def check(
                 else _paradigm_checked(file if os.path.exists(file) else str(file), details)
             )
         except SpanLabError as error:
-            problems.append(str(error))
+            found.wrong.append(str(error))
         else:
-            print(
-                *(
-                    textwrap.fill(line, 80, initial_indent="  " * bool(n), subsequent_indent="    ")
-                    for n, line in enumerate(report)
-                ),
-                sep="\n",
-            )
-    if problems:
-        raise SpanLabError("\n".join(problems))
+            found.lines += [
+                textwrap.fill(line, 80, initial_indent="  " * bool(n), subsequent_indent="    ")
+                for n, line in enumerate(report)
+            ]
+    return found
 
 
 def _how_long(paradigm: Paradigm) -> str:
@@ -113,9 +108,8 @@ def _sounds(paradigm: Paradigm) -> list[str]:
     return [f"sounds: {len(sounds)} files of {shortest:,.0f} to {longest:,.0f} ms; {here}"]
 
 
-def _check_language(language: str, files: list[Path]) -> None:
-    """Report the sentences that a language lacks, in SpanLab and in paradigms; raise an error if
-    there are any."""
+def _check_language(language: str, files: list[Path]) -> Result:
+    """The sentences that a language lacks, in SpanLab and in paradigms."""
     from ..core.locale import missing_sentences
     from ..paradigms import list_paradigms, load_paradigm
     from ..paradigms.translation import missing_texts
@@ -126,10 +120,12 @@ def _check_language(language: str, files: list[Path]) -> None:
         paradigm = load_paradigm(name)
         lacking += [f"{paradigm.name}: {lack}" for lack in missing_texts(paradigm.data, language)]
     if lacking:
-        raise SpanLabError("\n".join([f"'{language}' lacks:", *(f"  {lack}" for lack in lacking)]))
-    print(
-        f"'{language}' lacks nothing: SpanLab's own sentences, and the texts of {len(names)}"
-        f" paradigm{'s' * (len(names) != 1)}"
+        return Result(wrong=[f"'{language}' lacks:", *(f"  {lack}" for lack in lacking)])
+    return Result(
+        [
+            f"'{language}' lacks nothing: SpanLab's own sentences, and the texts of {len(names)}"
+            f" paradigm{'s' * (len(names) != 1)}"
+        ]
     )
 
 

@@ -11,7 +11,7 @@ import typer
 from typing_extensions import Unpack
 
 from ..exchange.recipes import read_recipe
-from .declared import PathLike, Paths, Words, paths
+from .declared import PathLike, Paths, Result, Words, paths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +145,16 @@ def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]], width: int
         first, *further = textwrap.wrap(line[-1], width - start) or [""] if width else [line[-1]]
         yield "  ".join(cell.ljust(wide) for cell, wide in zip((*line[:-1], first), widths, strict=True)).rstrip()
         yield from (" " * start + text for text in further)
+
+
+def tabled(
+    name: str, header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None, after: str = ""
+) -> Result:
+    """A list of things as a table, with what is said below it."""
+    cells = [*rows]
+    below = ["", *after.splitlines()] if after else []
+    lines = [*table_lines(header, cells, width), *below]
+    return Result(lines, {name: [dict(zip(header, row, strict=True)) for row in cells]})
 
 
 def frame_lines(table: pd.DataFrame) -> Iterator[str]:

@@ -1,5 +1,4 @@
-"""``spanlab list``: paradigms, parts of paradigms, durations, providers and formats that there are.
-Part of the command line."""
+"""What there is: paradigms, parts of paradigms, durations, providers and formats."""
 
 from __future__ import annotations
 
@@ -15,23 +14,14 @@ from ..core.errors import SpanLabError
 from ..paradigms.language.yaml_source import titled
 from ..paradigms.library import card
 from ..paradigms.library import list_paradigms as shipped
-from .data import table_lines
+from .data import tabled
+from .declared import PathLike, Result, Words, public, words
 from .options import progress_bar
 
 if TYPE_CHECKING:
     from ..exchange import Format
     from ..paradigms import Paradigm
     from ..paradigms.chance import ChanceRow
-
-NamesArgument = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="names in the library, or YAML files; all that ship when none is given",
-        metavar="[PARADIGM...]",
-        show_default=False,
-    ),
-]
-Values = list[str] | None
 
 _LEGEND = """
 items: scored in this phase of one trial
@@ -49,12 +39,21 @@ def _filter(what: str) -> Any:
     )
 
 
-def list_(
-    names: NamesArgument = None,
-    family: Annotated[Values, _filter("family")] = None,
-    domain: Annotated[Values, _filter("domain")] = None,
-    function: Annotated[Values, _filter("function")] = None,
-    characteristic: Annotated[Values, _filter("characteristic")] = None,
+@public
+def catalogue(
+    names: Annotated[
+        Words,
+        typer.Argument(
+            help="names in the library, or YAML files; with --parts, parts; all that ship when none is given",
+            metavar="[PARADIGM...]",
+            show_default=False,
+        ),
+    ] = (),
+    *,
+    family: Annotated[Words, _filter("family")] = (),
+    domain: Annotated[Words, _filter("domain")] = (),
+    function: Annotated[Words, _filter("function")] = (),
+    characteristic: Annotated[Words, _filter("characteristic")] = (),
     duration: Annotated[
         bool,
         typer.Option(
@@ -88,7 +87,7 @@ def list_(
         bool, typer.Option("--timetable", help="show how long each phase lasts for people instead, as published")
     ] = False,
     csv: Annotated[
-        Path | None, typer.Option("--csv", help="with --timetable: write the table to this file", metavar="FILE")
+        PathLike | None, typer.Option("--csv", help="with --timetable: write the table to this file", metavar="FILE")
     ] = None,
     providers: Annotated[
         bool, typer.Option("--providers", help="list the providers of chat models, chat:MODEL@NAME, instead")
@@ -96,31 +95,25 @@ def list_(
     formats: Annotated[
         bool, typer.Option("--formats", help="list the formats that can be read and written instead")
     ] = False,
-) -> None:
+) -> Result:
     """List the paradigms of the library, one per line, or what else there is to choose from."""
     if json_schema and not parts:
         raise SpanLabError("--json-schema is for parts of paradigms: give --parts --json-schema")
     if csv is not None and not timetable:
         raise SpanLabError("--csv is for the table of durations: give --timetable --csv FILE")
+    named = words(names)
     if parts:
-        _parts(names or [], json_schema)
-        return
+        return _parts(named, json_schema)
     views = {"timetable": timetable, "providers": providers, "formats": formats}
-    if names and (view := next((name for name, wanted in views.items() if wanted), "")):
-        raise SpanLabError(f"--{view} lists all there is: name none")
-    if timetable:
-        _timetable(csv)
-        return
-    if providers:
-        _providers()
-        return
-    if formats:
-        _formats()
-        return
-    sources = names or shipped()
+    if view := next((name for name, wanted in views.items() if wanted), ""):
+        if named:
+            raise SpanLabError(f"--{view} lists all there is: name none")
+        made = {"timetable": _timetable, "providers": _providers, "formats": _formats}[view]()
+        return made if csv is None else _written(made, Path(csv))
+    sources = named or shipped()
     cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
     wanted = {"family": family, "domains": domain, "functions": function, "characteristics": characteristic}
-    chosen = {key: _known(cards.values(), key, values) for key, values in wanted.items() if values}
+    chosen = {key: _known(cards.values(), key, words(values)) for key, values in wanted.items() if values}
     cards = {
         source: data
         for source, data in cards.items()
@@ -129,12 +122,8 @@ def list_(
     if not cards:
         raise SpanLabError("no paradigm meets all of these filters; leave one out")
     if chance:
-        print_table(
-            ("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"),
-            _chance(list(cards)),
-        )
-        print(_LEGEND)
-        return
+        header = ("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right")
+        return tabled("chance", header, _chance(list(cards)), after=_LEGEND)
     if human:
         from ..human_data import conditions
 
@@ -144,47 +133,38 @@ def list_(
                 "no results of people have been published for these paradigms; spanlab list --human names those that"
                 " have some"
             )
-        print_table(("paradigm", "study", "levels"), rows, width=80)
-        return
+        return tabled("human", ("paradigm", "study", "levels"), rows, width=80)
     if duration:
-        print_table(("paradigm", "trials", "in all", "practice", "of which"), _durations(list(cards)))
-        print("\npages and pauses are not counted; practice is one round")
-        return
+        header = ("paradigm", "trials", "in all", "practice", "of which")
+        below = "pages and pauses are not counted; practice is one round"
+        return tabled("durations", header, _durations(list(cards)), after=below)
     ordered = sorted(
         cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"])
     )
-    if not details:
-        _print_families(ordered)
-        return
     header = ("name", "family", "title", "domains", "functions", "factors")
-    print_table(
-        header,
-        [
-            (
-                data["paradigm"],
-                data.get("family", ""),
-                titled(data["title"]),
-                *(", ".join(data.get(key, [])) for key in header[3:5]),
-                factors(data),
-            )
-            for data in ordered
-        ],
-    )
+    rows = [
+        (
+            data["paradigm"],
+            data.get("family", ""),
+            titled(data["title"]),
+            *(", ".join(data.get(key, [])) for key in header[3:5]),
+            factors(data),
+        )
+        for data in ordered
+    ]
+    found = tabled("paradigms", header, rows)
+    if not details:
+        found.lines = [*_family_lines(ordered)]
+    return found
 
 
-def _print_families(cards: Iterable[Mapping[str, Any]]) -> None:
-    """Print names and titles below their families, within the width of a terminal."""
-    cards = [*cards]
+def _family_lines(cards: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Names and titles below their families, within the width of a terminal."""
     widest = max(len(data["paradigm"]) for data in cards)
     for family, members in itertools.groupby(cards, lambda data: str(data.get("family") or "Other paradigms")):
-        print(family)
+        yield family
         for data in members:
-            print(f"  {data['paradigm'].ljust(widest)}  {titled(data['title'])}"[:80])
-
-
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> None:
-    """Print a table."""
-    print(*table_lines(header, rows, width), sep="\n")
+            yield f"  {data['paradigm'].ljust(widest)}  {titled(data['title'])}"[:80]
 
 
 def factors(data: Mapping[str, Any]) -> str:
@@ -305,7 +285,7 @@ def _range(ends: tuple[float, float], form: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _providers() -> None:
+def _providers() -> Result:
     """The named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default model."""
     from ..agents.chat.providers import FILE_VARIABLE, own_file
     from ..agents.chat.providers import providers as known
@@ -324,15 +304,15 @@ def _providers() -> None:
             for limit, value in provider.limits.model_dump(exclude_none=True).items()
         )
         rows.append((name, endpoint.public, key, provider.default_model or "", limits, ", ".join(provider.prices)))
-    print_table(("name", "address", "key", "default model", "limits", "prices of"), rows)
     path = own_file()
-    print(
-        f"\nproviders of your own: {path} ({'read' if path.exists() else 'there is none'}; {FILE_VARIABLE} names"
+    own = (
+        f"providers of your own: {path} ({'read' if path.exists() else 'there is none'}; {FILE_VARIABLE} names"
         " another file)"
     )
+    return tabled("providers", ("name", "address", "key", "default model", "limits", "prices of"), rows, after=own)
 
 
-def _formats() -> None:
+def _formats() -> Result:
     """The formats that can be read and written, one per line."""
     rows = [
         (format_.name, verb, side.content, side.help)
@@ -340,7 +320,7 @@ def _formats() -> None:
         for verb, side in (("import", format_.reads), ("export", format_.writes))
         if side is not None
     ]
-    print_table(("format", "command", "of", "what it does"), rows)
+    return tabled("formats", ("format", "command", "of", "what it does"), rows)
 
 
 def all_formats() -> Iterator[Format[Any, Any]]:
@@ -356,7 +336,7 @@ def all_formats() -> Iterator[Format[Any, Any]]:
         yield FORMATS.get(name)()
 
 
-def _parts(names: Sequence[str], json_schema: bool) -> None:
+def _parts(names: Sequence[str], json_schema: bool) -> Result:
     """What a paradigm file can draw, show and ask: types, defaults and a line of help."""
     from ..core.registry import describe, nearest
     from ..paradigms import RESPONSES, SAMPLERS
@@ -374,8 +354,7 @@ def _parts(names: Sequence[str], json_schema: bool) -> None:
                 "--json-schema describes whole files: name none of the parts, but paradigm (which it means when nothing"
                 " is named) or study"
             )
-        print(json.dumps(files[names[0] if names else "paradigm"](), indent=1))
-        return
+        return Result([json.dumps(files[names[0] if names else "paradigm"](), indent=1)])
     sorts = {
         "draw: samplers": describe(SAMPLERS),
         "show: stimuli": describe(STIMULI),
@@ -387,29 +366,34 @@ def _parts(names: Sequence[str], json_schema: bool) -> None:
             raise SpanLabError(
                 f"there is no part called '{name}'{nearest(name, known) or '; see spanlab list --parts'}"
             )
+    found, rows = Result(), []
     for sort, described in sorts.items():
         chosen = [part for part in described if not names or part.name in names]
-        if chosen:
-            print(f"{sort}\n")
-        for part in chosen:
-            print(f"{part}\n")
+        found.lines += [sort, ""] if chosen else []
+        found.lines += [f"{part}\n" for part in chosen]
+        rows += [{"sort": sort, "name": part.name, "about": str(part)} for part in chosen]
+    found.tables = {"parts": rows}
+    return found
 
 
-def _timetable(csv: Path | None) -> None:
+def _timetable() -> Result:
     """How long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
     from ..paradigms import list_paradigms, load_paradigm
     from ..paradigms.preview.timetable import timetable as rows_of
 
     rows = [row for name in list_paradigms() for row in rows_of(load_paradigm(name))]
-    header, cells = ("task", "phase", "ms", "source"), [(row.task, row.phase, row.ms, row.source) for row in rows]
-    if csv is None:
-        print_table(header, cells)
-        return
-    import csv as csv_module
+    cells = [(row.task, row.phase, row.ms, row.source) for row in rows]
+    return tabled("timetable", ("task", "phase", "ms", "source"), cells)
 
+
+def _written(table: Result, path: Path) -> Result:
+    """A table in a file."""
+    import csv
+
+    rows = table.to_dict()["timetable"]
     try:
-        with csv.open("w", newline="", encoding="utf-8") as file:
-            csv_module.writer(file).writerows([header, *cells])
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([[*rows[0]], *(row.values() for row in rows)])
     except OSError as error:
-        raise SpanLabError(f"cannot write {csv}: {error.strerror or error}") from None
-    print(csv)
+        raise SpanLabError(f"cannot write {path}: {error.strerror or error}") from None
+    return Result([str(path)], table.tables, [path])

@@ -1,48 +1,59 @@
-"""``spanlab replay`` and ``spanlab resume``: sessions with machines, and sessions that go on. Part of
-the command line."""
+"""Sessions with machines, and sessions that go on."""
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import sys
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from typing_extensions import Doc, TypeIs, Unpack, override
 
+from ..core.agent_kinds import PARTICIPANT, kind_named
 from ..core.errors import SpanLabError
 from ..core.worker_pool import open_pool
+from ..sessions.result import SessionResult
+from .declared import PathLike, Words, public
 from .options import (
-    CacheOption,
-    CareOption,
-    ConcurrencyOption,
     DataOption,
     DesignOption,
-    FailOnErrorOption,
     GeneratorOption,
-    MaxCostOption,
-    MaxTokensOption,
+    LevelsOption,
     PairedOption,
-    PriceOption,
-    SchedulerOption,
-    SetOption,
+    Settings,
+    Sharing,
+    Treatment,
     TrialsOption,
     TriggersOption,
-    WorkersOption,
+    as_lists,
     care_given,
     parse_generator,
-    parse_levels,
-    parse_pairs,
     parse_prices,
-    print_session,
-    terminal,
+    result_in_words,
+    watcher,
 )
-from .people import DATA, given
 from .studies import WayOn, decide, lines_to_go_on, recorded_by, run_study, ways_on
 
-#: parameters of the commands, with the option of agents that they belong to
+if TYPE_CHECKING:
+    import pandas as pd
+    import torch
+
+    from ..agents.base import Agent
+    from ..sessions.request import ChosenTrials
+    from ..sessions.run import Prepared
+    from ..sessions.session import Session as OpenSession
+
+    Taker = str | Agent | torch.nn.Module
+    Takers = Taker | Sequence[Taker]
+else:
+    Taker, Takers = str, Words
+
+#: options of sessions, with the option of agents that they belong to
 _OPTIONS_OF_AGENTS = {
     "chat": "chat",
     "price": "price",
@@ -61,8 +72,101 @@ _OPTIONS_OF_AGENTS = {
 }
 
 
+@dataclass(frozen=True, repr=False)
+class Taken(SessionResult):
+    """A session that is over, as it is told.
+
+    Parameters
+    ----------
+    others : sessions of the other agents that took the same trials
+    told : what is said in place of where its record is
+    """
+
+    others: tuple[Taken, ...] = field(default=(), compare=False)
+    told: tuple[str, ...] = field(default=(), compare=False)
+
+    @functools.cached_property
+    def cautions(self) -> list[str]:
+        """What it has come to, in sentences."""
+        own = [] if self.told or self.span is not None else self._in_words()
+        return [*own, *(line for other in self.others for line in other.cautions)]
+
+    def _in_words(self) -> list[str]:
+        if kind_named(self.info["agent_kind"]).converses:
+            from ..analysis.report.ending import session_result
+
+            return list(session_result(self.folder))
+        if self.info["agent_kind"] == PARTICIPANT.name:
+            return []
+        return [words for words in [result_in_words(self.folder, self.info)] if words]
+
+    @override
+    def __str__(self) -> str:
+        from ..sessions.record.staircase import describe_span
+
+        span = [describe_span(self.span)] if self.span is not None else []
+        return "\n".join([*(self.told or (*span, str(self.folder))), *map(str, self.others)])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each scored item."""
+        return self.responses
+
+    def to_dict(self) -> dict[str, Any]:
+        """Where its record is, who answered what, and what it came to."""
+        accuracy = self.accuracy
+        return {
+            "session": str(self.folder),
+            **{name: self.info[name] for name in ("agent", "paradigm", "seed")},
+            "accuracy": accuracy if accuracy == accuracy else None,
+            "span": self.span,
+            "others": [other.to_dict() for other in self.others],
+        }
+
+
+class GivenInPython(Treatment, total=False):
+    """What only programs give."""
+
+    logits: Annotated[
+        str | Sequence[int] | None,
+        Doc(
+            "of a torch module: which of its outputs are those of the paradigm's head, such as '0-8'; the first ones"
+            " when not given"
+        ),
+    ]
+    frames: Annotated[
+        Mapping[str, Any] | None, Doc("of a torch module: how frames are given to it, such as {'colour': 'grey'}")
+    ]
+    say: Annotated[
+        Callable[[str], None] | None, Doc("takes the sentences that the command prints on stderr, in their place")
+    ]
+
+
+class ReplayOptions(GivenInPython, Sharing, total=False):
+    """How chat models are asked and treated, how large work is shared, and sets of sessions."""
+
+    chat: Annotated[
+        Settings | None,
+        typer.Option(
+            "--chat",
+            help="setting of chat agents, such as temperature=0 or preset=published-base; may be repeated",
+            metavar="NAME=VALUE",
+        ),
+    ]
+    set_file: Annotated[
+        PathLike | None,
+        typer.Option(
+            "--set-file", help="sessions of several models, paradigms and settings, from a YAML file", metavar="FILE"
+        ),
+    ]
+    status: Annotated[bool, typer.Option("--status", help="with --set-file: only show the progress of its sessions")]
+    report: Annotated[
+        PathLike | None,
+        typer.Option("--report", help="with --set-file: write a report of its finished sessions", metavar="DIR"),
+    ]
+
+
+@public
 def replay(
-    context: typer.Context,
     paradigm: Annotated[
         str | None,
         typer.Argument(
@@ -70,7 +174,7 @@ def replay(
         ),
     ] = None,
     agent: Annotated[
-        list[str] | None,
+        Takers,
         typer.Option(
             "--agent",
             help=(
@@ -79,18 +183,19 @@ def replay(
             ),
             metavar="SPEC",
         ),
-    ] = None,
+    ] = (),
+    *,
     trials: TrialsOption = None,
     seed: Annotated[
-        list[int] | None,
+        int | Sequence[int] | None,
         typer.Option("--seed", help="seed of the session; may be repeated: one session for each", min=0),
     ] = None,
-    set_: SetOption = None,
+    levels: LevelsOption = None,
     like: Annotated[
-        Path | None, typer.Option("--like", help="take exactly the trials of this session", metavar="SESSION")
+        PathLike | None, typer.Option("--like", help="take exactly the trials of this session", metavar="SESSION")
     ] = None,
     trials_from: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("--trials-from", help="take the trials of this file (see spanlab import)", metavar="FILE"),
     ] = None,
     fresh: Annotated[
@@ -104,57 +209,39 @@ def replay(
         ),
     ] = False,
     paired_with: PairedOption = None,
-    data: DataOption = DATA,
+    data: DataOption = "data",
     design: DesignOption = None,
-    generator: GeneratorOption = "corrected",
-    chat: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--chat",
-            help="setting of chat agents, such as temperature=0 or preset=published-base; may be repeated",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
-    concurrency: ConcurrencyOption = None,
-    max_cost: MaxCostOption = None,
-    max_tokens: MaxTokensOption = None,
-    price: PriceOption = None,
-    cache: CacheOption = None,
-    fail_on_error: FailOnErrorOption = None,
-    care: CareOption = None,
+    generator: GeneratorOption = None,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
-    states: Annotated[bool, typer.Option("--states", help="keep the hidden states of networks, too")] = False,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    set_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--set-file", help="sessions of several models, paradigms and settings, from a YAML file", metavar="FILE"
-        ),
-    ] = None,
-    status: Annotated[
-        bool, typer.Option("--status", help="with --set-file: only show the progress of its sessions")
+    states: Annotated[
+        bool | str,
+        typer.Option("--states", help="keep the hidden states of networks, too"),
     ] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", help="with --set-file: write a report of its finished sessions", metavar="DIR"),
-    ] = None,
-) -> None:
-    """Give the same trials, step by step, to one or several machines; each gets its own session."""
-    if set_file is not None:
+    **options: Unpack[ReplayOptions],
+) -> Taken:
+    """Give the same trials, step by step, to one or several machines; each gets its own session.
+
+    Raises
+    ------
+    SpanLabError
+        for what is unknown or impossible, and when something has stopped a session; what was
+        finished is safe, and :func:`resume` goes on.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="ideal", trials=6, levels={"list_length": [3, 4]})
+    >>> result.responses.groupby("list_length")["correct"].mean().tolist()
+    [1.0, 1.0]
+    """
+    status, report = options.get("status", False), options.get("report")
+    if (set_file := options.get("set_file")) is not None:
+        of_set = {"paradigm": paradigm, "agent": agent, "trials": trials, "seed": seed, "set": levels, "like": like}
+        of_set |= {"trials_from": trials_from, "fresh": fresh, "paired_with": paired_with, "design": design}
+        of_set |= {"generator": generator, "pilot": pilot, "states": states, **options}
+        _set_alone({name for name, value in of_set.items() if value not in (None, (), False)})
         from .set_files import run_set
 
-        if others := [
-            name
-            for name in context.params
-            if name not in ("set_file", "status", "report", "data") and given(context, name)
-        ]:
-            spelt = " and ".join(
-                "PARADIGM" if name == "paradigm" else "--" + name.strip("_").replace("_", "-") for name in others
-            )
-            raise SpanLabError(f"the set file already says this: leave out {spelt}")
-        run_set(set_file, data, status, report)
-        return
+        return cast("Taken", run_set(Path(set_file), Path(data), status, None if report is None else Path(report)))
     if status or report is not None:
         raise SpanLabError(
             f"{'--status' if status else '--report'} is for set files: give --set-file FILE (spanlab compare writes the"
@@ -164,68 +251,138 @@ def replay(
     from ..sessions.request import choose_trials
     from ..sessions.run import make_machine, prepare, replay_sessions, spread_sessions
 
-    if not agent:
+    takers: list[Taker] = [*agent] if isinstance(agent, list | tuple) else [cast("Taker", agent)]
+    if not takers or takers[0] == "":
         raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
-    _refuse_options(context, agent)
-    choose = partial(
+    names = [taker for taker in takers if isinstance(taker, str)]
+    choose = functools.partial(
         choose_trials,
         paradigm,
-        levels=parse_levels(set_),
+        levels=as_lists(levels),
         trials=trials,
         design=design,
-        generator=parse_generator(generator) if given(context, "generator") else None,
-        like=like,
-        trials_from=trials_from,
+        generator=None if generator is None else parse_generator(generator),
+        like=None if like is None else Path(like),
+        trials_from=None if trials_from is None else Path(trials_from),
         paired_with=paired_with,
         fresh=fresh,
     )
-    limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care)
-    settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
-    watcher = terminal()
+    if len(names) == len(takers):
+        _refuse_options(options, names)
+    if names and (options.get("logits") is not None or options.get("frames") is not None):
+        raise SpanLabError(_FOR_MODULES)
+    watching = watcher(options.get("say"))
+    values: dict[str, Any] = {"chat": options.get("chat") or {}, "care": care_given(options)}
+    prices = _prices(options.get("price"), names)
     # All of them before the first begins: a slip in the last name shows at once, and what all of
     # them will cost.
-    prepared = []
-    for chosen, spec in product([choose(seed=one) for one in seed or [None]], agent):
-        values = {"chat": settings, "care": limits, "price": prices.get(spec)}
-        options = {name: values[name] for name in options_of(spec)}
-        taker = make_machine(spec, chosen.seed, trials=chosen, typed=True, **options)
-        prepared.append((chosen, taker, prepare(taker, chosen, chosen.request(pilot), watcher.say, states)))
+    prepared: list[Prepared] = []
+    seeds = [*seed] if isinstance(seed, list | tuple) else [seed]
+    for chosen, taker in product([choose(seed=one) for one in seeds], takers):
+        if isinstance(taker, str):
+            of_it = {name: {**values, "price": prices.get(taker)}[name] for name in options_of(taker)}
+            made = make_machine(taker, chosen.seed, watching.say, chosen, typed=True, **of_it)
+        else:
+            made = _made_in_python(taker, chosen, options, states)
+        prepared.append((chosen, made, prepare(made, chosen, chosen.request(pilot), watching.say, bool(states))))
+    workers, scheduler = options.get("workers"), options.get("scheduler")
     if workers is None and scheduler is None:
-        for session, span in replay_sessions(data, prepared, watcher):
-            print_session(session, span)
-        return
-    with open_pool(workers, scheduler) as pool:
-        for session, span in spread_sessions(data, prepared, pool):
-            print_session(session, span)
+        ended = list(replay_sessions(Path(data), prepared, watching, len(names) < len(takers)))
+    else:
+        with open_pool(workers, scheduler) as pool:
+            ended = list(spread_sessions(Path(data), prepared, pool))
+    over = [Taken(session.folder, span) for session, span in ended]
+    return Taken(over[0].folder, over[0].span, tuple(over[1:]))
 
 
-def _refuse_options(context: typer.Context, agents: Sequence[str]) -> None:
+def _set_alone(given: set[str]) -> None:
+    """What a set file says itself is not given beside it."""
+    others = sorted(given - {"set_file", "status", "report", "data", "say"})
+    if others:
+        spelt = " and ".join("PARADIGM" if name == "paradigm" else "--" + name.replace("_", "-") for name in others)
+        raise SpanLabError(f"the set file already says this: leave out {spelt}")
+
+
+def _prices(price: Any, names: Sequence[str]) -> dict[str, Any]:
+    """What a million tokens of each agent cost; what Python gives is checked by the agent."""
+    typed = isinstance(price, str) or (isinstance(price, list | tuple) and all(isinstance(one, str) for one in price))
+    return parse_prices(price, names) if typed or price is None else dict.fromkeys(names, price)
+
+
+def _refuse_options(options: Mapping[str, Any], agents: Sequence[str]) -> None:
     """Refuse options that none of some agents takes."""
     from ..agents.registry import kinds_with, options_of
 
     taken = {option for spec in agents for option in options_of(spec)}
-    refused = [
-        name
-        for name, option in _OPTIONS_OF_AGENTS.items()
-        if option not in taken and context.params.get(name) not in (None, [], (), False)
-    ]
+    refused = [name for name, option in _OPTIONS_OF_AGENTS.items() if option not in taken and options.get(name)]
     if refused:
-        spelt, kinds = (
-            " and ".join("--" + name.strip("_").replace("_", "-") for name in refused),
-            kinds_with(_OPTIONS_OF_AGENTS[refused[0]]),
-        )
+        spelt = " and ".join("--" + name.replace("_", "-") for name in refused)
+        kinds = kinds_with(_OPTIONS_OF_AGENTS[refused[0]])
         raise SpanLabError(f"{spelt} is for {kinds} agents, and there is none; add --agent chat:MODEL, or leave it out")
 
 
+_FOR_MODULES = "logits and frames are for torch modules: leave them out"
+
+
+def _made_in_python(
+    agent: object, trials: ChosenTrials | OpenSession, options: Mapping[str, Any], states: bool | str = False
+) -> Agent:
+    """An agent that is no name: somebody's own, or a torch module.
+
+    Raises
+    ------
+    SpanLabError
+        when it is neither, or something was given that is not for it.
+    """
+    from ..agents.base import Agent
+
+    frames, logits = options.get("frames"), options.get("logits")
+    if _is_module(agent):
+        from ..agents.network.modules import module_agent
+        from ..sessions.run import network_views
+
+        if not isinstance(frames, Mapping | None):
+            raise SpanLabError(f'frames says how frames are given, such as {{"colour": "grey"}}; found {frames!r}')
+        given = cast("Mapping[str, Any] | None", frames)
+        taker = module_agent(agent, network_views(trials), logits, given, states if isinstance(states, str) else "")
+    elif not isinstance(agent, Agent):
+        made = f"; the class makes one: {agent.__name__}(...)" if isinstance(agent, type) else ""
+        raise SpanLabError(
+            f"agent is a name such as 'ideal', an agent of your own or a torch module; found {agent!r}{made}"
+        )
+    elif logits is not None or frames is not None:
+        raise SpanLabError(_FOR_MODULES)
+    else:
+        taker = agent
+    if any(options.get(name) for name in _OPTIONS_OF_AGENTS if name != "retry_failed"):
+        raise SpanLabError(
+            f"{taker.name} has already been made, so its chat, care and price cannot be chosen here: leave them out"
+        )
+    return taker
+
+
+def _is_module(agent: object) -> TypeIs[torch.nn.Module]:
+    """Return True for a torch module; torch is not imported for that."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(agent, torch.nn.Module)
+
+
+async def replay_async(paradigm: str | None = None, agent: Takers = (), **options: Any) -> SessionResult:
+    """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on
+    meanwhile."""
+    return await asyncio.to_thread(replay, paradigm, agent, **options)
+
+
+@public
 def resume(
-    context: typer.Context,
     session: Annotated[
-        Path,
+        PathLike,
         typer.Argument(
             help="folder of an unfinished session, of a session of a study, or with one of these; or a study file",
             metavar="FOLDER",
         ),
     ],
+    *,
     skip: Annotated[str, typer.Option("--skip", help="studies: skip the rest of this paradigm", metavar="NAME")] = "",
     repeat: Annotated[
         str,
@@ -238,7 +395,7 @@ def resume(
     ] = "",
     triggers: TriggersOption = None,
     agent: Annotated[
-        str | None,
+        Taker | None,
         typer.Option(
             "--agent",
             help="the torch:FILE.py:build that began it: your code runs only where you name it",
@@ -254,60 +411,77 @@ def resume(
             max=99,
         ),
     ] = None,
-    concurrency: ConcurrencyOption = None,
-    max_cost: MaxCostOption = None,
-    max_tokens: MaxTokensOption = None,
-    price: PriceOption = None,
-    cache: CacheOption = None,
-    fail_on_error: FailOnErrorOption = None,
-    care: CareOption = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")
     ] = False,
-) -> None:
+    **options: Unpack[GivenInPython],
+) -> Taken:
     """Continue whatever was interrupted, with its next trial and its own settings: a session with a
-    person or a machine, or a session of a study."""
+    person or a machine, or a session of a study.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot go on, and when something has stopped it again.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="chance", trials=4)
+    >>> spanlab.resume(result.folder) == result
+    True
+    """
     from ..sessions import complete, reopen
     from ..sessions.record.reader import has_failed
     from ..sessions.run import agent_again, carry_out, make_machine
 
-    session = folder = recorded_by(session)
+    folder = place = recorded_by(Path(session))
     if skip or repeat:
-        decide(session, skip, repeat, reason)
+        decide(folder, skip, repeat, reason)
     elif reason:
         raise SpanLabError("--reason goes with --skip or --repeat")
-    if not (session / "session.json").exists():
-        ways = ways_on(session)
+    if not (folder / "session.json").exists():
+        ways = ways_on(folder)
         if ways is not None:
-            _resume_study(session, ways, {"triggers": triggers or "", **({} if screen is None else {"screen": screen})})
-            return
-        session = _only_unfinished(folder)
-    over = complete(session)
-    failed = over and has_failed(session)
+            window = {"triggers": triggers or "", **({} if screen is None else {"screen": screen})}
+            return Taken(folder, told=_resume_study(folder, ways, window))
+        folder = _only_unfinished(place)
+    over = complete(folder)
+    failed = over and has_failed(folder)
     if over and not (failed and retry_failed):
-        of_others = f"trials of {session} failed, and all others are finished; --retry-failed tries them again"
-        print(f"nothing to do: {of_others if failed else f'every trial of {folder} is finished'}")
-        _tell_rest(session)
-        return
-    opened = reopen(session)
+        of_others = f"trials of {folder} failed, and all others are finished; --retry-failed tries them again"
+        _tell_rest(folder)
+        said = f"nothing to do: {of_others if failed else f'every trial of {place} is finished'}"
+        return Taken(folder, told=(said,))
+    opened = reopen(folder)
     if triggers and "triggers" not in opened.info:
-        raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
+        raise SpanLabError(f"{folder} began without trigger codes: leave out --triggers, or begin a new session")
     spec, before = opened.info["agent"], opened.info.get("care")
-    _refuse_options(context, [spec])
-    limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, before)
-    watcher = terminal()
-    if agent is not None and agent != spec:
-        raise SpanLabError(f"{session} was begun by {spec}; leave out --agent, or give that")
-    typed = make_machine(agent, opened.seed, trials=opened, typed=True) if agent is not None else None
-    prices = parse_prices(price, [spec]).get(spec)
-    opened, taker = agent_again(
-        opened, {"care": limits, "price": prices}, watcher.say, triggers or "", screen, given=typed
-    )
-    print_session(opened, carry_out(opened, taker, watcher, fresh=False, retry_failed=retry_failed))
-    _tell_rest(session)
+    given: Agent | None = None
+    watching = watcher(options.get("say"))
+    if isinstance(agent, str) and agent != spec:
+        raise SpanLabError(f"{folder} was begun by {spec}; leave out --agent, or give that")
+    if isinstance(agent, str) and not agent.startswith("torch:"):
+        agent = None
+    if isinstance(agent, str):
+        given = make_machine(agent, opened.seed, trials=opened, typed=True)
+    elif agent is not None:
+        given = _made_in_python(agent, opened, options)
+    else:
+        _refuse_options({**options, "retry_failed": retry_failed}, [spec])
+    values = {"care": care_given(options, before), "price": _prices(options.get("price"), [spec]).get(spec)}
+    opened, taker = agent_again(opened, values, watching.say, triggers or "", screen, given=given)
+    own = given is not None and not isinstance(agent, str)
+    span = carry_out(opened, taker, watching, fresh=False, retry_failed=retry_failed, given=own)
+    _tell_rest(folder)
+    return Taken(folder, span)
 
 
-def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -> None:
+async def resume_async(session: PathLike, **options: Any) -> SessionResult:
+    """:func:`resume` in a thread of its own, for programs with an event loop."""
+    return await asyncio.to_thread(resume, session, **options)
+
+
+def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -> tuple[str, ...]:
     """Go on with the only unfinished session of a study in a folder.
 
     Raises
@@ -317,18 +491,17 @@ def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -
         on with each.
     """
     if not ways:
-        print(f"nothing to do: every session of the study in {folder} is over")
-    elif len(ways) == 1 and ways[0].study:
-        run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window, as_before=True)
-    else:
-        raise SpanLabError(
-            "\n".join(
-                [
-                    f"{folder} is a folder of a study; continue each session with its own command:",
-                    *(way.line for way in ways),
-                ]
-            )
+        return (f"nothing to do: every session of the study in {folder} is over",)
+    if len(ways) == 1 and ways[0].study:
+        return run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window, as_before=True)
+    raise SpanLabError(
+        "\n".join(
+            [
+                f"{folder} is a folder of a study; continue each session with its own command:",
+                *(way.line for way in ways),
+            ]
         )
+    )
 
 
 def _only_unfinished(folder: Path) -> Path:

@@ -4,31 +4,31 @@ the terminal."""
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
-from ..core.agent_kinds import PARTICIPANT, kind_named
 from ..core.errors import SpanLabError
+from .declared import PathLike
 
 if TYPE_CHECKING:
     from ..agents.chat.cost.totals import Prices
     from ..paradigms import Generator, Paradigm, Trial
-    from ..sessions import Session
     from ..sessions.run import Watcher
 
 
-#: levels of factors by name, and settings by name
-Levels = Mapping[str, Any]
+#: levels of factors by name, settings by name, and what a million tokens cost: (0.5, 2), "0.5/2" or "AGENT=0.5/2"
+Levels = Mapping[str, Any | Sequence[Any]]
+Settings = Mapping[str, Any]
+Price = tuple[float, float] | str | Sequence[str]
 ParadigmArgument = Annotated[
     str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")
 ]
-SetOption = Annotated[
-    list[str] | None,
+LevelsOption = Annotated[
+    Levels | None,
     typer.Option(
         "--set",
         help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated",
@@ -36,7 +36,7 @@ SetOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="seed of the session", min=0)]
-DataOption = Annotated[Path, typer.Option("--data", help="folder for sessions", metavar="DIR")]
+DataOption = Annotated[PathLike, typer.Option("--data", help="folder for sessions", metavar="DIR")]
 DesignOption = Annotated[
     str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")
 ]
@@ -49,7 +49,7 @@ TriggersOption = Annotated[
     ),
 ]
 GeneratorOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--generator", help="trials with the published flaws corrected, or as published", metavar="corrected|published"
     ),
@@ -59,23 +59,84 @@ TrialsOption = Annotated[
     typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000),
 ]
 
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        help="share the work among this many local processes (or jobs, with --scheduler slurm)",
-        min=1,
-        max=10_000,
-    ),
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        help="share the work among the workers of a Dask scheduler: tcp://HOST:PORT, or slurm",
-        metavar="ADDRESS",
-    ),
-]
+
+class Sharing(TypedDict, total=False):
+    """How large work is shared."""
+
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            help="share the work among this many local processes (or jobs, with --scheduler slurm)",
+            min=1,
+            max=10_000,
+        ),
+    ]
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            help="share the work among the workers of a Dask scheduler: tcp://HOST:PORT, or slurm",
+            metavar="ADDRESS",
+        ),
+    ]
+
+
+class Treatment(TypedDict, total=False):
+    """How servers of chat models are treated."""
+
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            "--concurrency",
+            help="chat agents: parallel requests (32); halved when the server is too busy",
+            min=1,
+        ),
+    ]
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", help="chat agents: stop each session before it costs more (needs a price)"),
+    ]
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens",
+            help="chat agents: stop each session before it uses more tokens in total, read and written",
+            min=1,
+        ),
+    ]
+    price: Annotated[
+        Price | None,
+        typer.Option(
+            "--price",
+            help="chat agents: price of a million tokens, read and written; for one of several agents AGENT=IN/OUT",
+            metavar="IN/OUT",
+        ),
+    ]
+    cache: Annotated[
+        PathLike | None,
+        typer.Option(
+            "--cache", help="chat agents: folder in which replies are kept for reuse by other sessions", metavar="DIR"
+        ),
+    ]
+    fail_on_error: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-on-error",
+            help="chat agents: stop when more than this share of trials fail (0.1)",
+            metavar="SHARE",
+            min=0,
+            max=1,
+        ),
+    ]
+    care: Annotated[
+        Settings | None,
+        typer.Option(
+            "--care",
+            help="limits for requests to a chat server, such as timeout_s=60 or retries=2; may be repeated",
+            metavar="NAME=VALUE",
+        ),
+    ]
 
 
 @contextmanager
@@ -130,6 +191,13 @@ def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[
             bar.stop()
 
 
+def as_lists(levels: Levels | None) -> dict[str, list[Any]] | None:
+    """Levels of factors, each a list."""
+    from ..core.json_values import as_levels
+
+    return None if levels is None else {name: as_levels(value) for name, value in levels.items()}
+
+
 def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
     """``["list_length=3,4"]`` to ``{"list_length": [3, 4]}``.
 
@@ -173,7 +241,7 @@ def parse_pairs(pairs: list[str] | None, option: str) -> dict[str, Any]:
     return settings
 
 
-def parse_prices(typed: list[str] | None, agents: Sequence[str]) -> dict[str, Prices]:
+def parse_prices(typed: str | Sequence[str] | None, agents: Sequence[str]) -> dict[str, Prices]:
     """``["0.5/2"]``, or ``["chat:a=0.5/2"]`` for one of several agents, to the prices of each chat
     agent that has prices.
 
@@ -185,6 +253,8 @@ def parse_prices(typed: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
     from ..agents.chat.cost.totals import Prices
 
     chats = [spec for spec in agents if spec.startswith("chat:")]
+    if isinstance(typed, str):
+        typed = [typed]
     prices_of: dict[str, Prices] = {}
     for text in typed or []:
         spec, equals, price = text.rpartition("=")
@@ -220,7 +290,7 @@ def parse_generator(name: str) -> Generator:
 
 
 PairedOption = Annotated[
-    str | None,
+    PathLike | None,
     typer.Option(
         "--paired-with",
         help=(
@@ -232,15 +302,7 @@ PairedOption = Annotated[
 ]
 
 
-def window_options(
-    windowed: bool,
-    width_cm: float | None,
-    distance_cm: float | None,
-    display: Path | None,
-    patch: str | None,
-    canvas: float | None = None,
-    screen: int | None = None,
-) -> dict[str, Any]:
+def window_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of the window from the options.
 
     Raises
@@ -248,20 +310,18 @@ def window_options(
     SpanLabError
         when the display file cannot be read, or the same is said twice.
     """
-    options: dict[str, Any] = {
-        "fullscreen": not windowed,
-        "patch": patch or "",
-        **({} if canvas is None else {"size_deg": canvas}),
-    }
-    options |= {} if screen is None else {"screen": screen}
-    if display is not None:
-        if width_cm is not None or distance_cm is not None:
-            raise SpanLabError(
-                f"{display} has the width and distance of the screen: leave out --screen-width and --distance, or"
-                " measure again: spanlab display"
-            )
-        return with_display(options, display)
-    return {**options, "width_cm": width_cm, **({} if distance_cm is None else {"distance_cm": distance_cm})}
+    window: dict[str, Any] = {"fullscreen": not options.get("windowed", False), "patch": options.get("patch") or ""}
+    window |= {} if options.get("canvas") is None else {"size_deg": options["canvas"]}
+    window |= {} if options.get("screen") is None else {"screen": options["screen"]}
+    sizes = {name: options[name] for name in ("width_cm", "distance_cm") if options.get(name) is not None}
+    if (display := options.get("display")) is None:
+        return {"width_cm": None, **window, **sizes}
+    if sizes:
+        raise SpanLabError(
+            f"{display} has the width and distance of the screen: leave out --screen-width and --distance, or"
+            " measure again: spanlab display"
+        )
+    return with_display(window, Path(display))
 
 
 def with_display(window: Mapping[str, Any], file: Path) -> dict[str, Any]:
@@ -284,7 +344,7 @@ def with_display(window: Mapping[str, Any], file: Path) -> dict[str, Any]:
     return {**window, "display": display}
 
 
-def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) -> tuple[Paradigm, Trial]:
+def one_trial(paradigm: str, levels: Levels | None, seed: int, generator: str | None) -> tuple[Paradigm, Trial]:
     """One trial to look at: the middle level of every factor that was not set.
 
     Raises
@@ -295,48 +355,33 @@ def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) 
     from ..paradigms import compile_trial, load_paradigm
 
     loaded = load_paradigm(paradigm)
-    levels = parse_levels(set_)
-    for name, values in levels.items():
+    asked = as_lists(levels) or {}
+    for name, values in asked.items():
         if len(values) > 1:
             raise SpanLabError(f"one trial has one level of '{name}'; found {len(values)}")
     chosen = {
         name: factor.levels[len(factor.levels) // 2]
         for name, factor in loaded.factors.items()
         if factor.mode == "crossed"
-    } | {name: values[0] for name, values in levels.items()}
-    return loaded, compile_trial(loaded, chosen, seed, parse_generator(generator))
+    } | {name: values[0] for name, values in asked.items()}
+    return loaded, compile_trial(loaded, chosen, seed, parse_generator(generator or "corrected"))
 
 
-def terminal() -> Watcher:
-    """A watcher that reports to the terminal."""
+def watcher(say: Callable[[str], None] | None = None) -> Watcher:
+    """Who is told what a session does: somebody of Python's, or the terminal."""
     from ..sessions.run import Watcher
 
-    return Watcher(bar=progress_bar)
+    return Watcher(bar=progress_bar) if say is None else Watcher(say)
 
 
-def print_session(session: Session, span: Mapping[str, Any] | None) -> None:
-    """Print where the record of a session is, and the result of an adaptive one."""
-    from ..sessions.record.staircase import describe_span
-
-    if span is not None:
-        print(describe_span(span))
-    elif kind_named(session.info["agent_kind"]).converses:
-        from ..analysis.report.ending import session_result
-
-        print(*session_result(session.folder), sep="\n", file=sys.stderr)
-    elif session.info["agent_kind"] != PARTICIPANT.name and (words := result_in_words(session)):
-        print(words, file=sys.stderr)
-    print(session.folder)
-
-
-def result_in_words(session: Session) -> str:
+def result_in_words(folder: Path, info: Mapping[str, Any]) -> str:
     """Say how many answers of a session were right, read from its table without the packages of the
     analysis; empty where nothing was scored.
 
     Practice does not count, and neither do answers for which there is nothing right, such as
     ratings and intrusions.
     """
-    table = session.folder / "responses.csv"
+    table = folder / "responses.csv"
     if not table.exists():  # large sessions have parts
         return ""
     with table.open(encoding="utf-8", newline="") as file:
@@ -353,73 +398,22 @@ def result_in_words(session: Session) -> str:
     )
     level = f"; chance {sum(chance) / len(chance):.0%}" if chance else ""
     return (
-        f"{session.info['agent']}, {session.info['paradigm']}: {right:,} of {len(rows):,} answers right"
+        f"{info['agent']}, {info['paradigm']}: {right:,} of {len(rows):,} answers right"
         f" ({right / len(rows):.0%}{level})"
     )
 
 
-ConcurrencyOption = Annotated[
-    int | None,
-    typer.Option(
-        "--concurrency",
-        help="chat agents: parallel requests (32); halved when the server is too busy",
-        min=1,
-    ),
-]
-MaxCostOption = Annotated[
-    float | None, typer.Option("--max-cost", help="chat agents: stop each session before it costs more (needs a price)")
-]
-MaxTokensOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tokens",
-        help="chat agents: stop each session before it uses more tokens in total, read and written",
-        min=1,
-    ),
-]
-PriceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--price",
-        help="chat agents: price of a million tokens, read and written; for one of several agents AGENT=IN/OUT",
-        metavar="IN/OUT",
-    ),
-]
-CacheOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--cache", help="chat agents: folder in which replies are kept for reuse by other sessions", metavar="DIR"
-    ),
-]
-FailOnErrorOption = Annotated[
-    float | None,
-    typer.Option(
-        "--fail-on-error",
-        help="chat agents: stop when more than this share of trials fail (0.1)",
-        metavar="SHARE",
-        min=0,
-        max=1,
-    ),
-]
-CareOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--care",
-        help="limits for requests to a chat server, such as timeout_s=60 or requests_per_minute=500; may be repeated",
-        metavar="NAME=VALUE",
-    ),
-]
+#: Options that are fields of ``RequestLimits``, and how these are called.
+_LIMITS = {
+    "concurrency": "concurrency",
+    "max_cost": "max_cost",
+    "max_tokens": "max_tokens_in_all",
+    "cache": "cache",
+    "fail_on_error": "fail_on_error",
+}
 
 
-def care_given(
-    concurrency: int | None,
-    max_cost: float | None,
-    max_tokens: int | None,
-    cache: Path | None,
-    fail_on_error: float | None,
-    more: list[str] | None,
-    before: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+def care_given(options: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The limits for requests to chat servers from the options, as fields of ``RequestLimits``.
 
     Parameters
@@ -431,15 +425,8 @@ def care_given(
     SpanLabError
         naming everything that is unknown, out of bounds or said twice.
     """
-    options = {
-        "concurrency": concurrency,
-        "max_cost": max_cost,
-        "max_tokens_in_all": max_tokens,
-        "cache": cache,
-        "fail_on_error": fail_on_error,
-    }
-    chosen = {name: value for name, value in options.items() if value is not None}
-    pairs = parse_pairs(more, "--care")
+    chosen = {field: options[name] for name, field in _LIMITS.items() if options.get(name) is not None}
+    pairs = options.get("care") or {}
     twice = [name for name in pairs if name in chosen]
     if twice:
         raise SpanLabError(f"--care repeats {' and '.join(twice)}: give each once")
@@ -448,9 +435,6 @@ def care_given(
         return dict(before or {})
     from ..agents.chat.transport.request_limits import RequestLimits
 
-    names_of_options = {
-        "max_tokens_in_all": "--max-tokens",
-        **{name: "--" + name.replace("_", "-") for name in ("max_cost", "concurrency", "cache", "fail_on_error")},
-    }
-    RequestLimits.read(values, {**dict.fromkeys(["", *RequestLimits.model_fields], "--care"), **names_of_options})
+    names = {field: "--" + name.replace("_", "-") for name, field in _LIMITS.items() if name in options}
+    RequestLimits.read(values, {**dict.fromkeys(["", *RequestLimits.model_fields], "--care"), **names})
     return {**(before or {}), **values}

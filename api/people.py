@@ -1,68 +1,37 @@
-"""``spanlab run``: sessions with people at the screen. Part of the command line."""
+"""Sessions with people at the screen."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypedDict
 
 import typer
+from typing_extensions import Doc, Unpack
 
 from ..core.errors import SpanLabError
+from .declared import PathLike, Words, part, public, words
+from .machines import Taken
 from .options import (
     DataOption,
     DesignOption,
     GeneratorOption,
+    LevelsOption,
     PairedOption,
-    SetOption,
     TrialsOption,
     TriggersOption,
+    as_lists,
     parse_generator,
-    parse_levels,
-    print_session,
-    terminal,
+    watcher,
     window_options,
 )
-from .studies import (
-    DialogOption,
-    ExistingOption,
-    FieldOption,
-    NumberOption,
-    SessionOption,
-    StudyOptions,
-    parse_fields,
-    run_study,
-)
-
-DATA = Path("data")
+from .studies import StudyOptions, VisitOptions, parse_fields, run_study
 
 
-def run(
-    context: typer.Context,
-    paradigm: Annotated[
-        str,
-        typer.Argument(
-            help="name in the library (spanlab list), or a YAML file: a paradigm or a study",
-            metavar="PARADIGM_OR_STUDY",
-        ),
-    ],
-    participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
-    set_: SetOption = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", help="seed of the session; drawn at random by default", min=0),
-    ] = None,
-    trials: TrialsOption = None,
-    design: DesignOption = None,
-    paired_with: PairedOption = None,
-    data: DataOption = DATA,
-    generator: GeneratorOption = "corrected",
-    language: Annotated[
-        str,
-        typer.Option("--language", help="language of the instructions; by default en, or the study's first language"),
-    ] = "",
-    practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
-    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
-    windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
+class AtWindow(TypedDict, total=False):
+    """How somebody sits at the window, and what it sends."""
+
+    windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")]
     screen: Annotated[
         int | None,
         typer.Option(
@@ -71,23 +40,23 @@ def run(
             min=0,
             max=99,
         ),
-    ] = None,
+    ]
     width_cm: Annotated[
         float | None,
         typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000),
-    ] = None,
+    ]
     distance_cm: Annotated[
         float | None,
         typer.Option(
             "--distance", help="distance from the eyes to the screen in cm; 57 when not given", min=1, max=1000
         ),
-    ] = None,
+    ]
     display: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option(
             "--display", help="display file made by spanlab display, instead of width and distance", metavar="FILE"
         ),
-    ] = None,
+    ]
     canvas: Annotated[
         float | None,
         typer.Option(
@@ -99,7 +68,7 @@ def run(
             min=0.1,
             max=90,
         ),
-    ] = None,
+    ]
     patch: Annotated[
         str | None,
         typer.Option(
@@ -110,30 +79,28 @@ def run(
             ),
             metavar="PATCH",
         ),
-    ] = None,
-    theme: Annotated[
-        str, typer.Option("--theme", help="colours around the canvas", metavar="standard|dark|light")
-    ] = "standard",
+    ]
+    theme: Annotated[str, typer.Option("--theme", help="colours around the canvas", metavar="standard|dark|light")]
     palette: Annotated[
         str,
         typer.Option(
             "--palette",
             help="colours of the stimuli for people: published, or safe for those who cannot tell red from green",
         ),
-    ] = "published",
+    ]
     font: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("--font", help="font file for letters that the shipped typeface lacks", metavar="FILE"),
-    ] = None,
-    triggers: TriggersOption = None,
+    ]
+    triggers: TriggersOption
     trigger_code: Annotated[
-        list[str] | None,
+        Words,
         typer.Option(
             "--trigger-code",
             help="trigger code in place of the paradigm's, such as phases.probe=20; may be repeated",
             metavar="NAME=CODE",
         ),
-    ] = None,
+    ]
     keys: Annotated[
         str,
         typer.Option(
@@ -143,11 +110,11 @@ def run(
                 " for every other participant)"
             ),
         ),
-    ] = "standard",
+    ]
     key: Annotated[
-        list[str] | None,
+        Words,
         typer.Option("--key", help="another key for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY"),
-    ] = None,
+    ]
     buttons: Annotated[
         str,
         typer.Option(
@@ -155,7 +122,7 @@ def run(
             help="button box: keys:1+2 (a box that types keys), serial:PORT[@BAUD] or psychopy:CLASS",
             metavar="BOX",
         ),
-    ] = "",
+    ]
     refractory: Annotated[
         str,
         typer.Option(
@@ -166,7 +133,44 @@ def run(
             ),
             metavar="SAME,OTHER",
         ),
-    ] = "200,100",
+    ]
+
+
+class RunOptions(AtWindow, VisitOptions, total=False):
+    """How somebody sits at the window, and which session of a study it is."""
+
+    say: Annotated[
+        Callable[[str], None] | None, Doc("takes the sentences that the command prints on stderr, in their place")
+    ]
+
+
+@public
+def run(
+    paradigm: Annotated[
+        str,
+        typer.Argument(
+            help="name in the library (spanlab list), or a YAML file: a paradigm or a study",
+            metavar="PARADIGM_OR_STUDY",
+        ),
+    ],
+    participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
+    *,
+    levels: LevelsOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="seed of the session; drawn at random by default", min=0),
+    ] = None,
+    trials: TrialsOption = None,
+    design: DesignOption = None,
+    paired_with: PairedOption = None,
+    data: DataOption = "data",
+    generator: GeneratorOption = None,
+    language: Annotated[
+        str,
+        typer.Option("--language", help="language of the instructions; by default en, or the study's first language"),
+    ] = "",
+    practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
+    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     simulate: Annotated[
         str | None,
         typer.Option(
@@ -184,13 +188,16 @@ def run(
             "--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100
         ),
     ] = 1.0,
-    session: SessionOption = "",
-    number: NumberOption = "",
-    field: FieldOption = None,
-    existing: ExistingOption = "",
-    dialog: DialogOption = True,
-) -> None:
-    """Run a session with a person at the screen: one paradigm, or a session of a study."""
+    **options: Unpack[RunOptions],
+) -> Taken:
+    """Run a session with a person at the screen: one paradigm, or a session of a study.
+
+    Raises
+    ------
+    SpanLabError
+        when there is no display, for what is unknown or impossible, and when something has stopped
+        the session; :func:`resume` goes on.
+    """
     from ..agents.human.input.steps import read_refractory
     from ..sessions.key_mapping import key_setting
     from ..sessions.people import begin_with_somebody
@@ -199,68 +206,65 @@ def run(
     from ..sessions.triggers import parse_codes
 
     window = {
-        **window_options(windowed, width_cm, distance_cm, display, patch, canvas, screen),
-        "triggers": triggers or "",
-        "buttons": buttons,
-        **({} if font is None else {"font": str(font)}),
+        **window_options(options),
+        "triggers": options.get("triggers") or "",
+        "buttons": options.get("buttons", ""),
+        **({} if options.get("font") is None else {"font": str(options.get("font"))}),
     }
-    looks = {"theme": theme, "palette": palette, "refractory": read_refractory(refractory)}
+    looks: dict[str, Any] = {name: options[name] for name in ("theme", "palette") if name in options}
+    if "refractory" in options:
+        looks["refractory"] = read_refractory(options["refractory"])
+    of_paradigms = {"set": levels, "seed": seed, "trials": trials, "paired_with": paired_with, "design": design}
+    of_paradigms |= {"generator": generator, "no_practice": not practice}
     if is_study(paradigm):
-        _refuse(context, _OF_PARADIGMS, "the study file says that")
-        options = StudyOptions(
-            participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate
+        of_paradigms |= {name: options.get(name) for name in ("trigger_code", "keys", "key")}
+        _refuse(of_paradigms, "the study file says that")
+        visit = StudyOptions(
+            participant=participant,
+            session=options.get("session", ""),
+            number=options.get("number", ""),
+            fields=parse_fields(words(options.get("field", ()))),
+            existing=options.get("existing", ""),
+            dialog=options.get("dialog", True),
+            language=language,
+            pilot=pilot,
+            simulate=simulate,
         )
-        chosen = {name: value for name, value in looks.items() if given(context, name)}
-        run_study(paradigm, data, options, speed, {**window, **chosen})
-        return
-    _refuse(context, _OF_STUDIES, f"{paradigm} is not a study file")
-    watcher = terminal()
+        return Taken(Path(data), told=run_study(paradigm, Path(data), visit, speed, {**window, **looks}))
+    _refuse(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
+    watching = watcher(options.get("say"))
+    looks = {"theme": "standard", "palette": "published", "refractory": read_refractory("200,100"), **looks}
     begun, agent = begin_with_somebody(
-        data,
+        Path(data),
         paradigm,
         participant,
         simulate=simulate,
         speed=speed,
-        window={**window, **looks},
-        say=watcher.say,
+        window={
+            **window,
+            "theme": "standard",
+            "palette": "published",
+            "refractory": read_refractory("200,100"),
+            **looks,
+        },
+        say=watching.say,
         seed=seed,
-        levels=parse_levels(set_),
+        levels=as_lists(levels),
         trials=trials,
         design=design,
-        generator=parse_generator(generator) if given(context, "generator") else None,
+        generator=None if generator is None else parse_generator(generator),
         paired_with=paired_with,
         language=language or "en",
         practice=practice,
         pilot=pilot,
-        keys=key_setting(keys, key),
-        codes=parse_codes(trigger_code),
+        keys=key_setting(options.get("keys", "standard"), words(options.get("key", ()))),
+        codes=parse_codes(words(options.get("trigger_code", ()))),
     )
-    print_session(begun, carry_out(begun, agent, watcher))
+    return Taken(begun.folder, carry_out(begun, agent, watching))
 
 
-_OF_PARADIGMS = (
-    "set_",
-    "seed",
-    "trials",
-    "paired_with",
-    "design",
-    "generator",
-    "practice",
-    "trigger_code",
-    "keys",
-    "key",
-)
-_OF_STUDIES = ("session", "number", "field", "existing", "dialog")
-
-
-def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:
+def _refuse(given: Mapping[str, Any], why: str) -> None:
     """Options that were given and mean nothing here."""
-    typed = [name for name in names if given(context, name)]
-    spelt = ["--" + name.rstrip("_").replace("_", "-") for name in typed]
+    spelt = ["--" + name.replace("_", "-") for name, value in given.items() if value not in (None, "", (), False)]
     if spelt:
         raise SpanLabError(f"leave out {' and '.join(spelt)}: {why}")
-
-
-def given(context: typer.Context, name: str) -> bool:
-    """Return whether an option was typed."""
-    return getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"

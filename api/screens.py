@@ -1,25 +1,27 @@
-"""``spanlab display`` and ``spanlab timing``: the durations that a display can show, and those that
-it has shown. Part of the command line."""
+"""The durations that a display can show, and those that it has shown."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..core.errors import SpanLabError
-from .listing import print_table
+from .data import table_lines
+from .declared import PathLike, Paths, Result, Words, paths, public, words
 
 if TYPE_CHECKING:
     from ..agents.human.display.file import DisplayFile
 
 
+@public
 def display(
+    *,
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option(
             "-o", "--output", help="display file to write; display.yaml in this folder when not given", metavar="FILE"
         ),
@@ -44,22 +46,23 @@ def display(
     windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
     language: Annotated[str, typer.Option("--language", help="language of the notice on the screen")] = "en",
     check: Annotated[
-        list[str] | None,
+        Words,
         typer.Option(
             "--check",
             help="show the durations of this paradigm in whole refreshes; may be repeated",
             metavar="PARADIGM",
+            show_default=False,
         ),
-    ] = None,
+    ] = (),
     file: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("--file", help="for --check: use this display file, without measuring", metavar="FILE"),
     ] = None,
     hz: Annotated[
         float | None,
         typer.Option("--hz", help="for --check: use this refresh rate, without measuring", min=10, max=1000),
     ] = None,
-) -> None:
+) -> Result:
     """Measure the display on which sessions run, and save a file that they cite: spanlab run
     PARADIGM --display FILE."""
     from ..agents.human.display.file import DEFAULT_FILE, read_display, write_display
@@ -69,9 +72,8 @@ def display(
     if hz is not None and file is not None:
         raise SpanLabError("--hz and --file both give a refresh rate: leave one out")
     if file is not None or hz is not None:
-        print_check(check or [], hz or _rate(read_display(file or DEFAULT_FILE)))
-        return
-    path = output or DEFAULT_FILE
+        return Result(list(rounded(words(check), hz or _rate(read_display(Path(file or DEFAULT_FILE))))))
+    path = Path(output or DEFAULT_FILE)
     if path.exists() and not replace:
         raise SpanLabError(
             f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file"
@@ -96,11 +98,10 @@ def display(
         say=messages.append,
     )
     write_display(measured, path, replace)
-    for line in [*summary(measured), *messages]:
-        print(line)
-    print(path)
+    found = Result([*summary(measured), *messages, str(path)], files=[path])
     if check:
-        print_check(check, _rate(measured))
+        found.lines += rounded(words(check), _rate(measured))
+    return found
 
 
 def _asked(value: float | None, option: str, question: str) -> float:
@@ -148,7 +149,7 @@ def summary(measured: DisplayFile) -> list[str]:
     ]
 
 
-def print_check(paradigms: Sequence[str], hz: float) -> None:
+def rounded(paradigms: Sequence[str], hz: float) -> Iterator[str]:
     """The durations of paradigms as a display shows them: planned, in refreshes, shown, and how far
     off."""
     from ..agents.human.display.frames import FrameGrid, roundings
@@ -174,36 +175,42 @@ def print_check(paradigms: Sequence[str], hz: float) -> None:
                 f"{rounding.share:+.1%}",
             )
             rows.append((paradigm.name, rounding.phase, *numbers, rounding.complaint))
-    print(f"at {hz:.3f} Hz")
-    print_table(("paradigm", "phase", "planned ms", "refreshes", "shown ms", "error ms", "share", ""), rows)
+    yield f"at {hz:.3f} Hz"
+    yield from table_lines(("paradigm", "phase", "planned ms", "refreshes", "shown ms", "error ms", "share", ""), rows)
 
 
+@public
 def timing(
     sessions: Annotated[
-        list[Path], typer.Argument(help="sessions, or folders full of them (a study)", metavar="SESSION...")
+        Paths, typer.Argument(help="sessions, or folders full of them (a study)", metavar="SESSION...")
     ],
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("-o", "--output", help="draw a figure to this file (.png, .svg or .pdf)", metavar="FILE"),
     ] = None,
-) -> None:
+) -> Result:
     """Compare planned with actual timing: durations, onsets, the clock of reaction times, late
     frames; with a verdict for each session."""
     from ..analysis.data.timing import IN_BROWSERS, read_timings, verdict
     from ..analysis.figures.charts import save_as
     from ..analysis.figures.timing_chart import timing_chart
 
-    timings, others = read_timings(sessions)
+    timings, others = read_timings(paths(sessions))
     verdicts = [verdict(session) for session in timings]
+    found = Result(
+        tables={"sessions": [{"holds": one.holds, "line": one.line} for one in verdicts]},
+    )
     for session, result in zip(timings, verdicts, strict=True):
-        print(result.line)
+        found.lines.append(result.line)
         if idle := session.idle_presses():
-            print(f"  presses that did not count: {idle}")
+            found.lines.append(f"  presses that did not count: {idle}")
     if len(verdicts) > 1:
-        print(f"{sum(result.holds for result in verdicts)} of {len(verdicts)} sessions pass")
+        found.lines.append(f"{sum(result.holds for result in verdicts)} of {len(verdicts)} sessions pass")
     if pages := sum(session.at_page for session in timings):
-        print(f"in a browser ({pages} of {len(timings)}): {IN_BROWSERS}")
+        found.lines.append(f"in a browser ({pages} of {len(timings)}): {IN_BROWSERS}")
     if others:
-        print(f"without timed displays: {', '.join(others)}")
+        found.lines.append(f"without timed displays: {', '.join(others)}")
     if output is not None:
-        print(save_as(timing_chart(timings, verdicts), output))
+        found.files = [save_as(timing_chart(timings, verdicts), Path(output))]
+        found.lines += map(str, found.files)
+    return found

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpanLabError
-from .options import terminal
+from .data import table_lines
+from .declared import Result
+from .options import watcher
 
 if TYPE_CHECKING:
     from ..sessions.evaluations.evaluation_set import SetProgress
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 _WIDEST = 60
 
 
-def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
+def run_set(file: Path, data: Path, status: bool, report: Path | None) -> Result:
     """Run a set or show its progress; then write its report, if one is wanted.
 
     Raises
@@ -29,11 +31,11 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
     from ..sessions.evaluations.evaluation_set import EvaluationSet
 
     evaluation_set = EvaluationSet(file, data)
-    watcher = terminal()
+    watching = watcher()
     if status:
         progress: Sequence[SetProgress] = evaluation_set.progress()
     else:
-        check = evaluation_set.check(watcher)
+        check = evaluation_set.check(watching)
         if check["sessions"]:
             cost = f"; cost about {money(check['cost'])}" if check["cost"] else ""
             requests = (
@@ -41,15 +43,17 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
                 if check["requests"]
                 else ""
             )
-            watcher.say(
+            watching.say(
                 f"{file.name}: {check['sessions']:,.0f} of {len(evaluation_set.entries):,} sessions to begin{requests}"
             )
-        progress = evaluation_set.run(watcher)
-    _print(progress)
+        progress = evaluation_set.run(watching)
+    found = Result(tables={"sessions": _rows(progress)}, lines=list(_lines(progress)))
     if removed := evaluation_set.removed():
         names = ", ".join(session.folder.name for session in removed if session.folder is not None)
         sessions = "session" if len(removed) == 1 else "sessions"
-        print(f"no longer in the file, but part of the budget: {len(removed):,} {sessions} ({names}){_taken(removed)}")
+        found.lines.append(
+            f"no longer in the file, but part of the budget: {len(removed):,} {sessions} ({names}){_taken(removed)}"
+        )
     folders = [session.folder for session in progress if session.folder is not None]
     if report is not None and folders:
         from ..analysis.report.page import Options, compare
@@ -63,22 +67,38 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
         if len(with_answers) < len(progress):
             done, left = len(with_answers), len(progress) - len(with_answers)
             sessions = "session that is" if done == 1 else "sessions that are"
-            watcher.say(
+            watching.say(
                 f"The report has the {done:,} {sessions} done; {left:,} of the set {'is' if left == 1 else 'are'} not"
                 " in it."
             )
-        print(compare(with_answers, report, Options(), report_pages(with_answers, report)))
+        found.files = [compare(with_answers, report, Options(), report_pages(with_answers, report))]
+        found.lines.append(str(found.files[0]))
     unfinished = sum(session.state != "done" for session in progress)
     if unfinished and not status:
-        raise SpanLabError(
+        found.wrong = [
             f"{unfinished:,} of {len(progress):,} sessions are not done; what is finished is saved; run the same"
             " command to continue"
-        )
+        ]
+    return found
 
 
-def _print(progress: Sequence[SetProgress]) -> None:
+def _rows(progress: Sequence[SetProgress]) -> list[dict[str, Any]]:
+    """The sessions of a set, for programs."""
+    return [
+        {
+            **{name: getattr(session.entry, name) for name in ("agent", "paradigm", "settings", "wording", "repeat")},
+            **{
+                name: getattr(session, name)
+                for name in ("state", "trials", "planned", "failed", "tokens", "cost", "why")
+            },
+            "session": session.folder,
+        }
+        for session in progress
+    ]
+
+
+def _lines(progress: Sequence[SetProgress]) -> Iterator[str]:
     from ..agents.chat.cost.totals import money, short
-    from .listing import print_table
 
     rows = [
         (
@@ -114,14 +134,16 @@ def _print(progress: Sequence[SetProgress]) -> None:
         for place in range(len(header))
         if place < 2 or header[place] == "state" or any(row[place] not in ("", "1") for row in rows)
     ]
-    print_table(tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows])
+    yield from table_lines(
+        tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows]
+    )
     for why, count in Counter(session.why for session in progress if len(session.why) > _WIDEST).items():
-        print(f"{count:,} {'session' if count == 1 else 'sessions'}: {why}")
+        yield (f"{count:,} {'session' if count == 1 else 'sessions'}: {why}")
     states = {
         state: sum(session.state == state for session in progress) for state in ("done", "stopped", "begun", "waiting")
     }
     counts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
-    print(counts + _taken(progress))
+    yield counts + _taken(progress)
 
 
 def _taken(progress: Sequence[SetProgress]) -> str:

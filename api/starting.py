@@ -1,5 +1,5 @@
-"""``spanlab new``: a commented start for a paradigm, a study, an agent or a package; ``spanlab
-demo``. Part of the command line."""
+"""A commented start for a paradigm, a study, an agent or a package; the demonstration; one trial as
+a picture, or in the window display by display."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import typer
 
 from ..core.atomic_files import make_folder, whole_file, whole_folder
 from ..core.errors import SpanLabError
-from .options import GeneratorOption, ParadigmArgument, SetOption, one_trial
+from .declared import PathLike, Result, public
+from .options import GeneratorOption, LevelsOption, ParadigmArgument, one_trial
 
 _NAME = re.compile("[a-z][a-z0-9_]{0,40}")
 
@@ -46,6 +47,7 @@ _NEXT = {
 }
 
 
+@public
 def new(
     kind: Annotated[
         Kind,
@@ -56,9 +58,9 @@ def new(
     ],
     name: Annotated[str, typer.Argument(help="short name: small letters, digits, underscores", metavar="NAME")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="folder in which it is made", metavar="DIR")
+        PathLike | None, typer.Option("-o", "--output", help="folder in which it is made", metavar="DIR")
     ] = None,
-) -> None:
+) -> Result:
     """Write a commented file to start from: a paradigm, a study, an agent or a plugin that works as
     it is."""
     if keyword.iskeyword(name):
@@ -79,7 +81,8 @@ def new(
         "CLASS": name.title().replace("_", ""),
     }
     whole = kind in (Kind.AGENT, Kind.PLUGIN)
-    folder = output or Path()
+    kind = Kind(kind)
+    folder = Path(output or ".")
     path = folder / (name if whole else f"{name}.yaml")
     if path.exists():
         raise SpanLabError(f"{path} exists already: give another name, or another folder with -o")
@@ -94,9 +97,8 @@ def new(
     else:
         with whole_file(path) as file:
             file.write(_filled((templates / f"{kind}.yaml").read_text(encoding="utf-8"), words))
-    print(path)
-    for line in _NEXT[kind]:
-        print("  " + line.format(path=path, name=name, dashed=words["DASHED"]))
+    further = [f"  {line}".format(path=path, name=name, dashed=words["DASHED"]) for line in _NEXT[kind]]
+    return Result([str(path), *further], files=[path])
 
 
 def _check_free(kind: Kind, name: str) -> None:
@@ -128,6 +130,7 @@ def _filled(text: str, words: dict[str, Any]) -> str:
     return re.sub("|".join(words), lambda match: words[match[0]], text)
 
 
+@public
 def demo(
     me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
     browser: Annotated[
@@ -137,43 +140,48 @@ def demo(
         bool, typer.Option("--all", help="eight more paradigms for machines (takes about three times as long)")
     ] = False,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")
-    ] = Path("demo"),
+        PathLike, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")
+    ] = "demo",
 ) -> None:
     """Show everything in a few minutes: a participant, a scripted chat server, a network and
     simulated observers take the same trials; then the report."""
     from .demonstration import run_demo
 
-    run_demo(output, me, everything, browser)
+    run_demo(Path(output), me, everything, browser)
 
 
+@public
 def show(
     paradigm: ParadigmArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", help="PNG file to write", metavar="FILE")],
-    set_: SetOption = None,
+    output: Annotated[PathLike, typer.Option("-o", "--output", help="PNG file to write", metavar="FILE")],
+    *,
+    levels: LevelsOption = None,
     seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
-    generator: GeneratorOption = "corrected",
-) -> None:
+    generator: GeneratorOption = None,
+) -> Result:
     """Draw one trial's timeline: every display, its phase, its ms, the question and the correct
     answer."""
     from ..paradigms.preview.sheet import trial_picture
 
-    if output.suffix and output.suffix.lower() != ".png":
-        raise SpanLabError(f"a trial is drawn as a .png; found '{output.name}'")
-    loaded, trial = one_trial(paradigm, set_, seed, generator)
+    file = Path(output)
+    if file.suffix and file.suffix.lower() != ".png":
+        raise SpanLabError(f"a trial is drawn as a .png; found '{file.name}'")
+    loaded, trial = one_trial(paradigm, levels, seed, generator)
     picture = trial_picture(trial, loaded)
     try:
-        picture.save(output, format="PNG", dpi=picture.info["dpi"])
+        picture.save(file, format="PNG", dpi=picture.info["dpi"])
     except OSError as error:
         raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
-    print(output)
+    return Result([str(file)], files=[file])
 
 
+@public
 def preview(
     paradigm: ParadigmArgument,
-    set_: SetOption = None,
+    *,
+    levels: LevelsOption = None,
     seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
-    generator: GeneratorOption = "corrected",
+    generator: GeneratorOption = None,
     language: Annotated[str, typer.Option("--language", help="language of the legends")] = "en",
     windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
 ) -> None:
@@ -182,7 +190,7 @@ def preview(
     from ..agents.human.display.window import need_window
 
     need_window()
-    loaded, trial = one_trial(paradigm, set_, seed, generator)
+    loaded, trial = one_trial(paradigm, levels, seed, generator)
     from ..agents.human.participant import Participant
     from ..agents.human.preview import Preview
     from ..agents.human.window_options import WindowOptions

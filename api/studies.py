@@ -1,5 +1,4 @@
-"""Studies on the command line: sessions of a battery, the status of a study, and withdrawals. Part
-of the command line."""
+"""Studies: sessions of a battery, the status of a study, and withdrawals."""
 
 from __future__ import annotations
 
@@ -11,13 +10,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from ..core.errors import SpanLabError
 from ..core.event_loop import ENDING, catching
-from .listing import print_table
+from .data import tabled
+from .declared import PathLike, Result, Words, public
 from .options import DataOption, progress_bar, with_display
 
 if TYPE_CHECKING:
@@ -31,28 +31,36 @@ if TYPE_CHECKING:
 
 DATA = Path("data")
 
-StudyArgument = Annotated[Path, typer.Argument(help="study file (YAML)", metavar="STUDY")]
-SessionOption = Annotated[str, typer.Option("--session", help="studies: number of the session", metavar="N")]
-NumberOption = Annotated[
-    str, typer.Option("--number", help="studies: the participant's number; by default the next free one", metavar="N")
-]
-FieldOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--field",
-        help="studies: what the study asks about the participant, such as age=23; may be repeated",
-        metavar="NAME=VALUE",
-    ),
-]
-ExistingOption = Annotated[
-    str,
-    typer.Option(
-        "--existing", help="studies: what to do if the session already has data: resume, new or stop", metavar="WHAT"
-    ),
-]
-DialogOption = Annotated[
-    bool, typer.Option("--dialog/--no-dialog", help="studies: ask in a window when no participant is given")
-]
+StudyArgument = Annotated[PathLike, typer.Argument(help="study file (YAML)", metavar="STUDY")]
+
+
+class VisitOptions(TypedDict, total=False):
+    """Which session of a study it is, and of whom."""
+
+    session: Annotated[str, typer.Option("--session", help="studies: number of the session", metavar="N")]
+    number: Annotated[
+        str,
+        typer.Option("--number", help="studies: the participant's number; by default the next free one", metavar="N"),
+    ]
+    field: Annotated[
+        Words,
+        typer.Option(
+            "--field",
+            help="studies: what the study asks about the participant, such as age=23; may be repeated",
+            metavar="NAME=VALUE",
+        ),
+    ]
+    existing: Annotated[
+        str,
+        typer.Option(
+            "--existing",
+            help="studies: what to do if the session already has data: resume, new or stop",
+            metavar="WHAT",
+        ),
+    ]
+    dialog: Annotated[
+        bool, typer.Option("--dialog/--no-dialog", help="studies: ask in a window when no participant is given")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ class StudyOptions:
     simulate: str | None
 
 
-def parse_fields(pairs: list[str] | None) -> dict[str, str]:
+def parse_fields(pairs: Sequence[str] | None) -> dict[str, str]:
     """``["age=23"]`` to ``{"age": "23"}``."""
     fields: dict[str, str] = {}
     for pair in pairs or []:
@@ -83,7 +91,7 @@ def parse_fields(pairs: list[str] | None) -> dict[str, str]:
 
 def run_study(
     file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any], as_before: bool = False
-) -> None:
+) -> tuple[str, ...]:
     """Run a session of a study with the participant that the options or the dialog name.
 
     Parameters
@@ -113,12 +121,12 @@ def run_study(
         battery = Battery(
             foresee(study, data, request), agent, options.pilot, lambda one: _triggers(one, port), progress, ask=ask
         )
-        _take(battery, study, data, request)
+        return _take(battery, study, data, request)
 
 
-def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> None:
+def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> tuple[str, ...]:
     """Try out what can go wrong, begin the session (only then is there a folder and a number), and
-    run it."""
+    run it; what is said at its end."""
     from ..sessions.people import tell_unspoken
     from ..sessions.run import say_on_stderr
     from ..sessions.studies.battery import NoConsentError, QuizLeftError
@@ -145,16 +153,13 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
     tell_unspoken(visit.language, say_on_stderr)
     if goes_on and visit.finished:
         agent.close()
-        print(f"nothing to do: session {visit.session} of {visit.person.name} is finished")
-        return
+        return (f"nothing to do: session {visit.session} of {visit.person.name} is finished",)
     try:
         battery.run()
     except NoConsentError as error:
         raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], visit)}") from None
     except QuizLeftError as error:
         print(f"spanlab: {error}", file=sys.stderr)
-        print(visit.folder)
-        return
     except (KeyboardInterrupt, SpanLabError) as error:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
         safe = (
@@ -163,7 +168,7 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
             else "No trial is finished yet."
         )
         raise SpanLabError(f"{what}\n{safe} Continue with: {_again(sys.argv[1:], visit)}") from None
-    print(visit.folder)
+    return (str(visit.folder),)
 
 
 def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, data: Path) -> None:
@@ -616,22 +621,23 @@ def _how_long(study: Study) -> Iterable[str]:
             )
 
 
-def status(study: StudyArgument, data: DataOption = DATA) -> None:
+@public
+def study_status(study: StudyArgument, *, data: DataOption = "data") -> Result:
     """Show who has finished what in a study."""
     from ..sessions.studies.status import overview
     from ..sessions.studies.study import load_study
 
-    table = overview(load_study(study), data)
+    table = overview(load_study(study), Path(data))
     if not table.rows:
-        print(f"nobody has taken part in {table.study} yet (in {data / table.study})")
-        return
-    print_table(table.header, table.rows)
-    print(f"\n{table.summary}")
+        return Result([f"nobody has taken part in {table.study} yet (in {Path(data) / table.study})"])
+    return tabled("participants", table.header, table.rows, after=table.summary)
 
 
-def monitor(
+@public
+def study_monitor(
     study: StudyArgument,
-    data: DataOption = DATA,
+    *,
+    data: DataOption = "data",
     once: Annotated[
         bool,
         typer.Option("--once", help="print the table once and end, as it also does when the output is not a terminal"),
@@ -642,7 +648,7 @@ def monitor(
     everything: Annotated[
         bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")
     ] = False,
-) -> None:
+) -> Result:
     """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes.
     It reads the records and writes nothing."""
     from ..analysis.data.timing import timing_in_short
@@ -650,22 +656,24 @@ def monitor(
     from ..sessions.studies.study import load_study
 
     loaded = load_study(study)
-    folder, look = data / loaded.name, Monitor(loaded, data, timing_in_short).look
+    folder, look = Path(data) / loaded.name, Monitor(loaded, Path(data), timing_in_short).look
     if once or not sys.stdout.isatty():
-        show_once(loaded.name, folder, look, everything)
-    else:
-        show_live(loaded.name, folder, look, every, everything)
+        return shown_once(loaded.name, folder, look, everything)
+    show_live(loaded.name, folder, look, every, everything)
+    return Result()
 
 
-def withdraw(
+@public
+def study_withdraw(
     study: StudyArgument,
     participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],
-    data: DataOption = DATA,
+    *,
+    data: DataOption = "data",
     yes: Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")] = False,
     forget: Annotated[
         bool, typer.Option("--forget-id", help="keep only the number, not the identifier, in the note that remains")
     ] = False,
-) -> None:
+) -> Result:
     """Remove the data of a participant who withdraws, and leave a note about it."""
     from ..sessions.studies.participants import find, left_over
     from ..sessions.studies.participants import withdraw as remove
@@ -673,7 +681,7 @@ def withdraw(
     from ..sessions.studies.study import load_study
 
     loaded = load_study(study)
-    folder = data / loaded.name
+    folder = Path(data) / loaded.name
     person = find(folder, participant)
     if person is None:
         raise SpanLabError(
@@ -685,7 +693,7 @@ def withdraw(
     if person.withdrawn and not owned.files and not forget and not left_over(folder):
         raise SpanLabError(f"{participant} withdrew on {person.withdrawn[:10]}; nothing is left")
     print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {folder / participant}")
-    _print_lines(owned.lines)
+    print(*(f"  {line}" for line in owned.lines), sep="\n")
     if not yes:
         if not sys.stdin.isatty():
             raise SpanLabError("nothing was removed: give --yes, or answer at a terminal")
@@ -693,32 +701,26 @@ def withdraw(
     owned.check_idle()
     remove(folder, person, owned.sessions, forget)
     called = f"number {person.number}" if forget else participant
-    print(
-        f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Remove reports, exports and copies"
-        " elsewhere yourself."
+    return Result(
+        [
+            f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Remove reports, exports and copies"
+            " elsewhere yourself."
+        ]
     )
 
 
-def _print_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(f"  {line}")
-
-
-def show_once(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], everything: bool) -> None:
-    """Print the table as it is now."""
+def shown_once(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], everything: bool) -> Result:
+    """The table as it is now."""
     from ..sessions.studies.monitoring import describe_standings, standings, table_of
 
     now = time.time()
     seen = look(now)
     table = table_of(seen, now, everything)
     if not table.rows:
-        print(
-            f"no session of {name} {'is' if everything else 'had a sign in the last 24 hours'} in"
-            f" {folder}{_older(table.left_out)}"
-        )
-        return
-    print_table(table.header, list(table.rows))
-    print(f"\n{name}: {describe_standings(standings(seen))}{_older(table.left_out)}")
+        which = "is" if everything else "had a sign in the last 24 hours"
+        return Result([f"no session of {name} {which} in {folder}{_older(table.left_out)}"])
+    below = f"{name}: {describe_standings(standings(seen))}{_older(table.left_out)}"
+    return tabled("sessions", table.header, list(table.rows), after=below)
 
 
 def show_live(

@@ -1,39 +1,44 @@
-"""``spanlab train`` and ``spanlab sweep``: networks, one by one or in grids of training runs. Part
-of the command line."""
+"""Networks: one by one, or in grids of training runs."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+from typing_extensions import Unpack
 
 from ..core.errors import SpanLabError
 from ..core.worker_pool import open_pool
-from .listing import print_table
-from .options import SchedulerOption, WorkersOption
+from .data import table_lines
+from .declared import PathLike, Result, public
+from .options import Sharing
 
 if TYPE_CHECKING:
     from ..agents.network import TrainingConfig
     from ..agents.network.training.config import Recipe
 
 
+@public
 def train(
     config: Annotated[
-        str | None,
+        PathLike | None,
         typer.Argument(
             help="training config (YAML), or the name of a preset such as lstm-256; --list names them",
             metavar="[CONFIG]",
         ),
     ] = None,
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option(
             "-o", "--output", help="folder for checkpoint, log and card; runs/NAME when not given", metavar="DIR"
         ),
     ] = None,
-    resume_: Annotated[bool, typer.Option("--resume", help="continue from the last saved state")] = False,
+    *,
+    resume: Annotated[bool, typer.Option("--resume", help="continue from the last saved state")] = False,
     steps: Annotated[int | None, typer.Option("--steps", help="training steps, instead of the config's", min=1)] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="seed of everything, instead of the config's", min=0)
@@ -49,16 +54,16 @@ def train(
     toy: Annotated[
         bool, typer.Option("--toy", help="test a config in seconds: one step with one trial of each task")
     ] = False,
-    list_: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
-) -> None:
+    list_all: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
+) -> Result:
     """Train a network on paradigms."""
     from ..agents.network.training.presets import changed, presets, with_recipe
     from ..agents.network.training.presets import toy as as_toy
 
-    if list_:
-        for name, about in presets().items():
-            print(f"{name:<14}{about}")
-        return
+    if list_all:
+        there = presets()
+        rows = [{"name": name, "about": about} for name, about in there.items()]
+        return Result([f"{name:<14}{about}" for name, about in there.items()], {"presets": rows})
     if config is None:
         raise SpanLabError(
             "what should be trained? Give a training config (a YAML file) or a preset; spanlab train --list names these"
@@ -84,19 +89,23 @@ def train(
     options = {"--recipe": recipe, "--steps": steps, "--seed": seed}
     options_given = [f"{name} {value}" for name, value in options.items() if value is not None] + ["--toy"] * toy
     command = " ".join(["spanlab train", Path(config).name, *options_given])
-    train_from_file(config, output, resume=resume_, change=change, command=command)
+    result = train_from_file(config, output, resume=resume, change=change, command=command)
+    if result is None:  # a process that only helps
+        return Result()
+    return Result(tables={"accuracy": [asdict(row) for row in result.rows]}, files=[result.checkpoint])
 
 
+@public
 def sweep(
     config: Annotated[
-        str | None,
+        PathLike | None,
         typer.Argument(
             help="sweep (YAML): a training config and a grid of values; or one that ships, such as table-a1",
             metavar="[CONFIG]",
         ),
     ] = None,
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option(
             "-o", "--output", help="folder for its runs; an unfinished sweep there is continued", metavar="DIR"
         ),
@@ -107,17 +116,15 @@ def sweep(
             "--status", help="only show the progress of the sweep in this folder, and compare the finished runs"
         ),
     ] = False,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-) -> None:
+    **sharing: Unpack[Sharing],
+) -> Result:
     """Train every network of a grid, here or on many machines, and compare them."""
     if status:
         if config is None:
             raise SpanLabError("which sweep? spanlab sweep DIR --status")
-        if output is not None or workers is not None or scheduler is not None:
+        if output is not None or sharing:
             raise SpanLabError("--status only reports: leave out --output, --workers and --scheduler")
-        _say_status(Path(config))
-        return
+        return _standing(Path(config))
     if config is None or output is None:
         raise SpanLabError(
             "which sweep, and where? spanlab sweep CONFIG -o DIR (or, to see how far one is, spanlab sweep DIR"
@@ -129,17 +136,18 @@ def sweep(
     from ..agents.network.sweeps.runs import run_sweep
     from ..agents.network.sweeps.sweep import read_sweep, write_sweep
 
-    write_sweep(output, read_sweep(config))
-    with open_pool(workers, scheduler) as pool:
+    folder = Path(output)
+    write_sweep(folder, read_sweep(str(config)))
+    with open_pool(sharing.get("workers"), sharing.get("scheduler")) as pool:
         try:
-            run_sweep(output, pool, lambda run, outcome: print(f"{run}: {outcome}", flush=True))
+            run_sweep(folder, pool, lambda run, outcome: print(f"{run}: {outcome}", file=sys.stderr, flush=True))
         except (SpanLabError, KeyboardInterrupt) as error:
             why = str(error) if isinstance(error, SpanLabError) else "interrupted"
             raise SpanLabError(f"{why}\nWhat is done is saved. Run the same command to continue") from None
-    _say_status(output)
+    return _standing(folder)
 
 
-def _say_status(folder: Path) -> None:
+def _standing(folder: Path) -> Result:
     from ..agents.network.sweeps.runs import status
     from ..agents.network.sweeps.tables import write_tables
 
@@ -149,8 +157,11 @@ def _say_status(folder: Path) -> None:
         (run.id, *(str(run.values[key]) for key in keys), run.state, f"{run.step} of {run.steps}", run.note)
         for run in runs
     ]
-    print_table(("run", *keys, "state", "steps", "note"), rows)
+    header = ("run", *keys, "state", "steps", "note")
     counted = Counter(run.state for run in runs)
-    print(", ".join(f"{many} {state}" for state, many in counted.items()))
+    found = Result([*table_lines(header, rows)], {"runs": [dict(zip(header, row, strict=True)) for row in rows]})
+    found.lines.append(", ".join(f"{many} {state}" for state, many in counted.items()))
     if counted["done"]:
-        print(*write_tables(folder), sep="\n")
+        found.files = [Path(file) for file in write_tables(folder)]
+        found.lines += map(str, found.files)
+    return found

@@ -1,5 +1,4 @@
-"""``spanlab transcript``: the conversations with a chat model, as the model saw them. Part of the
-command line."""
+"""The conversations with a chat model, as the model saw them."""
 
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import SpanLabError
+from .declared import PathLike, Result, public
 
 if TYPE_CHECKING:
     from ..sessions.transcripts.transcript import SentMessage, Talk, Transcript, Turn
@@ -17,46 +17,53 @@ _WIDTH = 100
 _WHO = {"system": "SYSTEM", "developer": "DEVELOPER", "user": "USER", "assistant": "ASSISTANT"}
 
 
+@public
 def transcript(
-    session: Annotated[Path, typer.Argument(help="folder of a session with a chat model", metavar="SESSION")],
+    session: Annotated[PathLike, typer.Argument(help="folder of a session with a chat model", metavar="SESSION")],
+    *,
     trial: Annotated[
         str | None, typer.Option("--trial", help="show only the conversation of this trial", metavar="N")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="write an HTML page with the pictures instead", metavar="FILE")
+        PathLike | None,
+        typer.Option("-o", "--output", help="write an HTML page with the pictures instead", metavar="FILE"),
     ] = None,
-    reread_: Annotated[
+    reread: Annotated[
         bool,
         typer.Option(
             "--reread",
             help="read the stored replies again, and say what changes; with -o, write a copy of the session",
         ),
     ] = False,
-) -> None:
+) -> Result:
     """Show the conversations of a session with a chat model, as the model saw them, with redrawn
     pictures."""
-    if reread_:
-        from ..sessions.transcripts.rereading import described, reread, write_reread
-
-        found, replies = reread(session)
-        print(described(replies))
-        if output is not None:
-            write_reread(found, replies, output)
-            print(output)
-        return
     from ..sessions.transcripts.transcript import Transcript
 
-    read = Transcript(session)
+    if reread:
+        return _reread(Path(session), None if output is None else Path(output))
+    read = Transcript(Path(session))
     keys = read.trials if trial is None else [trial]
     if not keys:
         raise SpanLabError(f"{session} has no conversation yet")
     if output is None:
-        for number, key in enumerate(keys):
-            print(("\n" if number else "") + as_text(read, read.talk(key)))
-        return
+        return Result("\n\n".join(as_text(read, read.talk(key)) for key in keys).split("\n"))
     from ..sessions.transcripts.pages import write_page
 
-    print(write_page(read, keys, output))
+    file = write_page(read, keys, Path(output))
+    return Result([str(file)], files=[file])
+
+
+def _reread(session: Path, output: Path | None) -> Result:
+    """What changes where the stored replies are read again."""
+    from ..sessions.transcripts.rereading import described, reread, write_reread
+
+    found, replies = reread(session)
+    lines = described(replies).splitlines()
+    if output is None:
+        return Result(lines)
+    write_reread(found, replies, output)
+    return Result([*lines, str(output)], files=[output])
 
 
 def as_text(read: Transcript, talk: Talk) -> str:

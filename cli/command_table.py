@@ -29,7 +29,7 @@ GROUPS = {"study": "Look after a study while people take part, and afterwards: s
 PANELS = {
     "make": {
         "demo": "api.starting:demo",
-        "list": "api.listing:list_",
+        "list": "api.listing:catalogue",
         "show": "api.starting:show",
         "new": "api.starting:new",
         "check": "api.checking:check",
@@ -40,9 +40,9 @@ PANELS = {
         "display": "api.screens:display",
         "timing": "api.screens:timing",
         "study": "",
-        "study.status": "api.studies:status",
-        "study.monitor": "api.studies:monitor",
-        "study.withdraw": "api.studies:withdraw",
+        "study.status": "api.studies:study_status",
+        "study.monitor": "api.studies:study_monitor",
+        "study.withdraw": "api.studies:study_withdraw",
     },
     "machines": {
         "replay": "api.machines:replay",

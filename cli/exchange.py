@@ -1,20 +1,21 @@
 """``spanlab import`` and ``spanlab export``, with a command for each format that reads or writes
-something. Part of the command line."""
+something."""
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, unwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperGroup
 from typing_extensions import override
 
+from ..api.exchange import export, import_data
 from ..api.listing import all_formats
-from ..api.options import SetOption, parse_generator, parse_levels
-from ..core.errors import SpanLabError
+from ..api.options import LevelsOption, parse_generator, parse_levels
 from .command_table import SETTINGS
+from .making import QUIET, parameter, show
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -68,23 +69,37 @@ def _import() -> None: ...
 def _export() -> None: ...
 
 
+#: where each content of an import goes
+_GOES = {
+    "trials": (("-o", "--output"), "new folder for the trials files", "DIR"),
+    "presets": (("-o", "--output"), "folder for the preset files", "DIR"),
+    "table": (("-o", "--output"), "new response table", "FILE.csv"),
+    "sessions": (("-o", "--output", "--data"), "folder for sessions", "DATA"),
+}
+
+
 def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     """The command of one side of a format."""
-    from ..exchange import Report
-
     fields = side.options.model_fields
+    call = unwrap(import_data if imports else export)
 
-    def run(**given: Any) -> None:
-        sources, output = _places(given.pop("_sources"), given.pop("_output"), side, imports)
-        options = _options(side.options, given)
-        call = format_.read if imports else format_.write
-        call(sources, output, options, Report())
+    def run(_quiet: bool = False, **given: Any) -> None:
+        sources, output = given.pop("_sources"), given.pop("_output")
+        show(call(format_.name, sources, output, **_read(side.options, given)), quiet=_quiet)
 
-    sources = _parameter(
-        "_sources", list[Path if imports else str], typer.Argument(help=side.source.help, metavar=side.source.metavar)
+    place = (
+        _GOES.get(side.content, _GOES["sessions"])
+        if imports
+        else (("-o", "--output"), side.target.help, side.target.metavar)
     )
-    output = _output(side, imports)
-    parameters = [sources, output, *(_option(name, field) for name, field in fields.items())]
+    parameters = [
+        parameter(
+            "_sources", Annotated[list[Path], typer.Argument(help=side.source.help, metavar=side.source.metavar)]
+        ),
+        parameter("_output", Annotated[Path | None, typer.Option(*place[0], help=place[1], metavar=place[2])], None),
+        *(_option(name, field) for name, field in fields.items()),
+        parameter("_quiet", QUIET, False),
+    ]
     run.__dict__["__signature__"] = Signature(parameters)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__doc__ = side.help
@@ -93,65 +108,12 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     return typer.main.get_command(app)
 
 
-def _places(sources: list[Any], output: Path | None, side: Side, imports: bool) -> tuple[list[Any], Path]:
-    """Return what is read and where it is written; an export without -o goes to the last place that
-    is named.
-
-    Raises
-    ------
-    SpanLabError
-        when either is missing, or a format takes one source and there are several.
-    """
-    if output is None and len(sources) > 1 and not imports:
-        *sources, last = sources
-        output = Path(last)
-    if output is None and side.content != "table":
-        raise SpanLabError("where to? Name it with -o, such as -o shared")
-    if len(sources) > 1 and not side.source.many:
-        raise SpanLabError(f"this format takes one {side.source.metavar} at a time; found {len(sources)}")
-    return sources, output or Path()
-
-
-def _output(side: Side, imports: bool) -> Parameter:
-    if not imports:
-        return _parameter(
-            "_output",
-            Path | None,
-            typer.Option("-o", "--output", help=side.target.help, metavar=side.target.metavar),
-            None,
-        )
-    if side.content == "trials":
-        return _parameter(
-            "_output",
-            Path | None,
-            typer.Option("-o", "--output", help="new folder for the trials files", metavar="DIR"),
-            None,
-        )
-    if side.content == "presets":
-        return _parameter(
-            "_output",
-            Path | None,
-            typer.Option("-o", "--output", help="folder for the preset files", metavar="DIR"),
-            None,
-        )
-    if side.content == "table":
-        return _parameter(
-            "_output", Path | None, typer.Option("-o", "--output", help="new response table", metavar="FILE.csv"), None
-        )
-    return _parameter(
-        "_output",
-        Path | None,
-        typer.Option("-o", "--output", "--data", help="folder for sessions", metavar="DATA"),
-        None,
-    )
-
-
 def _option(name: str, field: FieldInfo) -> Parameter:
     """An option as its field declares it."""
     from ..exchange.format import Flag, Levels
 
     if field.annotation == Levels:
-        return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=SetOption)
+        return parameter(name, Annotated[list[str] | None, get_args(LevelsOption)[1]], None)
     flag = next((constraint for constraint in field.metadata if isinstance(constraint, Flag)), Flag())
     written = flag.name or f"--{name.replace('_', '-')}"
     if field.annotation is bool:
@@ -165,13 +127,8 @@ def _option(name: str, field: FieldInfo) -> Parameter:
     option = typer.Option(
         written, help=field.description, metavar=flag.metavar or None, min=bounds.get("ge"), max=bounds.get("le")
     )
-    annotation = _as_typed(field.annotation)
-    return _parameter(
-        name,
-        annotation,
-        option,
-        Parameter.empty if field.is_required() else field.get_default(call_default_factory=True),
-    )
+    default = Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
+    return parameter(name, Annotated[_as_typed(field.annotation), option], default)
 
 
 def _as_typed(annotation: Any) -> Any:
@@ -182,23 +139,13 @@ def _as_typed(annotation: Any) -> Any:
     return {Generator: str, Generator | None: str | None}.get(annotation, annotation)
 
 
-def _parameter(name: str, annotation: Any, info: Any, default: Any = Parameter.empty) -> Parameter:
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, info])
-
-
-def _options(model: type[Options], given: dict[str, Any]) -> Any:
-    """The options of a format from what was typed."""
+def _read(model: type[Options], given: dict[str, Any]) -> dict[str, Any]:
+    """What was typed, as the options of a format are."""
     from ..exchange.format import Levels
-    from ..paradigms.language.diagnostics import validated
 
     for name, field in model.model_fields.items():
         if field.annotation == Levels:
             given[name] = parse_levels(given[name])
         elif _as_typed(field.annotation) != field.annotation and given[name] is not None:
             given[name] = parse_generator(given[name])
-    options, problems = validated(model, given)
-    if options is None:
-        raise SpanLabError(
-            "\n".join(f"--{'.'.join(map(str, path)).replace('_', '-')}: {message}" for path, message in problems)
-        )
-    return options
+    return given

@@ -7,7 +7,7 @@ import functools
 import json
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, unwrap
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from ..api.declared import Declared, PathLike, Paths, Words, declared, summary
-from ..api.options import Levels, parse_levels
+from ..api.options import Levels, Price, Settings, parse_levels, parse_pairs
 from ..core.errors import SpanLabError
 
 #: how what Python takes is typed
@@ -24,9 +24,13 @@ _TYPED: dict[Any, Any] = {
     Paths: list[Path],
     Words: list[str],
     Levels: list[str],
+    Settings: list[str],
+    Price: list[str],
+    bool | str: bool,
+    int | Sequence[int]: list[int],
 }
-_Json = Annotated[bool, typer.Option("--json", help="print the numbers as JSON", show_default=False)]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="say only what is wrong", show_default=False)]
+JSON = Annotated[bool, typer.Option("--json", help="print the numbers as JSON", show_default=False)]
+QUIET = Annotated[bool, typer.Option("--quiet", help="say only what is wrong", show_default=False)]
 
 
 def as_command(function: Callable[..., Any]) -> Callable[..., None]:
@@ -44,12 +48,12 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
         }
         show(function(**given), as_json=as_json, quiet=quiet)
 
-    parameters = [_parameter("_context", typer.Context)]
-    parameters += [_parameter(name, Annotated[_typed(one), one.info], _default(one)) for name, one in options.items()]
+    parameters = [parameter("_context", typer.Context)]
+    parameters += [parameter(name, Annotated[_typed(one), one.info], _default(one)) for name, one in options.items()]
     if finds:
-        parameters += [_parameter("_json", _Json, False), _parameter("_quiet", _Quiet, False)]
+        parameters += [parameter("_json", JSON, False), parameter("_quiet", QUIET, False)]
     command.__dict__["__signature__"] = Signature(parameters)
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = summary(function)
     return command
 
@@ -72,7 +76,7 @@ def show(result: Any, *, as_json: bool = False, quiet: bool = False) -> None:
         raise SpanLabError("\n".join(wrong))
 
 
-def _parameter(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
+def parameter(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
@@ -97,4 +101,7 @@ def _default(one: Declared) -> Any:
 
 
 def _read(one: Declared, value: Any) -> Any:
-    return parse_levels(value) if _alone(one.annotation) == Levels else value
+    kind = _alone(one.annotation)
+    if kind == Settings:
+        return parse_pairs(value, one.spelling)
+    return parse_levels(value) if kind == Levels else value

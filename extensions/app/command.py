@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
-from spanlab.api import DataOption
+from spanlab.api import DataOption, public
 from spanlab.core import SpanLabError, make_folder, need
 from spanlab.core.locale import languages
 
-_DATA = Path("data")
 
-
+@public
 def app(
-    data: DataOption = _DATA,
+    *,
+    data: DataOption = "data",
     port: Annotated[int, typer.Option("--port", help="port to listen on; a free one for 0", min=0, max=65535)] = 8760,
     language: Annotated[str, typer.Option("--language", help="language of the pages")] = "en",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open the page in the browser")] = True,
@@ -31,10 +31,11 @@ def app(
         need("web", package, "spanlab app")
     if language not in languages():
         raise SpanLabError(f"the languages are {', '.join(languages())}; found '{language}'")
-    make_folder(data, f"sessions to {data}", "choose another folder with --data")
+    folder = Path(data)
+    make_folder(folder, f"sessions to {data}", "choose another folder with --data")
     from .server import make_server, serve
 
-    server, gate = make_server(data, port, language)
+    server, gate = make_server(folder, port, language)
 
     def ready(address: str) -> None:
         link = gate.link(address)

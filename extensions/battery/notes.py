@@ -11,28 +11,28 @@ from typing import Annotated, Any
 
 import typer
 
+from spanlab.api import PathLike, Result, public
 from spanlab.core import SpanLabError, json_line
 
 #: in the folder of a session, or of a session of a study
 NOTES = "notes.jsonl"
 
 
+@public
 def note(
     folder: Annotated[
-        Path,
+        PathLike,
         typer.Argument(help="folder of a session, or of a session of a study; it may be running", metavar="FOLDER"),
     ],
     text: Annotated[str, typer.Argument(help="what there is to note; none shows what was noted", metavar="TEXT")] = "",
-) -> None:
+) -> Result:
     """Note something about a session while it runs or afterwards, with the time and the trial that
     is under way."""
-    if not any((folder / name).exists() for name in ("session.json", "battery.json")):
+    place = Path(folder)
+    if not any((place / name).exists() for name in ("session.json", "battery.json")):
         raise SpanLabError(f"{folder} is no session, and no session of a study, such as data/STUDY/P01/session-1")
-    if text.strip():
-        print(_said(add_note(folder, text)))
-        return
-    for line in read_notes(folder):
-        print(_said(line))
+    notes = [add_note(place, text)] if text.strip() else read_notes(place)
+    return Result([_said(line) for line in notes], {"notes": notes})
 
 
 def add_note(folder: Path, text: str) -> dict[str, Any]:

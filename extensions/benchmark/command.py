@@ -3,18 +3,20 @@ command line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from spanlab.api import print_table, progress_bar
+from spanlab.api import PathLike, Result, Words, public, table_lines, tabled, watcher, words
 from spanlab.core import SpanLabError
 
 
+@public
 def benchmark(
     targets: Annotated[
-        list[str],
+        Words,
         typer.Argument(
             help=(
                 "an agent, such as network:laptop or chat:MODEL, or a server's address; with --compare and --verify:"
@@ -23,26 +25,28 @@ def benchmark(
             metavar="AGENT",
         ),
     ],
+    *,
     go: Annotated[bool, typer.Option("--go", help="ask a chat model; without it only the cost is shown")] = False,
     model: Annotated[
         str, typer.Option("--model", help="with the address of a server: which of its models", metavar="NAME")
     ] = "",
     people: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option(
             "--people", help="your own people, as sessions or a table, for verdicts against them", metavar="DATA"
         ),
     ] = None,
     data: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("--data", help="folder for the sessions; benchmark/AGENT when not given", metavar="DIR"),
     ] = None,
     output: Annotated[
-        Path | None,
+        PathLike | None,
         typer.Option("-o", "--output", help="folder for the card; with --compare a page (.html)", metavar="PATH"),
     ] = None,
     suite: Annotated[
-        Path | None, typer.Option("--suite", help="a suite of your own, in place of the one that ships", metavar="FILE")
+        PathLike | None,
+        typer.Option("--suite", help="a suite of your own, in place of the one that ships", metavar="FILE"),
     ] = None,
     price: Annotated[
         str | None,
@@ -64,54 +68,38 @@ def benchmark(
     verify: Annotated[
         bool, typer.Option("--verify", help="recompute a card from its sessions: CARD DATA (or CARD published)")
     ] = False,
-) -> None:
+) -> Result:
     """Give an agent the benchmark, and write its card."""
-    from .suite import read_suite
-
-    if compare and verify:
-        raise SpanLabError("--compare shows several cards, --verify computes one again: give one of them")
-    if compare:
-        return _compare(targets, output)
-    chosen = read_suite(suite)
-    if verify:
-        return _verify(targets, chosen, people)
-    if len(targets) > 1:
-        raise SpanLabError("the benchmark is for one agent at a time; compare their cards with --compare")
-    return _run(targets[0], chosen, go, model, people, data, output, price, max_cost, accept_unread)
-
-
-def _run(
-    target: str,
-    suite: Any,
-    go: bool,
-    model: str,
-    people: Path | None,
-    data: Path | None,
-    output: Path | None,
-    price: str | None,
-    max_cost: float | None,
-    accept_unread: bool = False,
-) -> None:
-    from spanlab.sessions import Watcher
-
     from .card import card_of, tally
     from .drawing import write_card
     from .running import Plan, agent_at
+    from .suite import read_suite
 
-    agent = agent_at(target, model) if target.startswith(("http://", "https://")) else target
-    place = data or Path("benchmark") / _file_name(agent)
-    plan = Plan(suite, agent, place, Watcher(bar=progress_bar), _prices(price))
-    for paradigm, reason in plan.refused.items():
-        print(f"{paradigm} is left out: {reason}")
-    print(_cost(plan, suite))
+    named, place = words(targets), None if output is None else Path(output)
+    if compare and verify:
+        raise SpanLabError("--compare shows several cards, --verify computes one again: give one of them")
+    if compare:
+        return _compare(named, place)
+    chosen = read_suite(None if suite is None else Path(suite))
+    own = None if people is None else Path(people)
+    if verify:
+        return _verify(named, chosen, own)
+    if len(named) > 1:
+        raise SpanLabError("the benchmark is for one agent at a time; compare their cards with --compare")
+    agent = agent_at(named[0], model) if named[0].startswith(("http://", "https://")) else named[0]
+    sessions = Path("benchmark") / _file_name(agent) if data is None else Path(data)
+    plan = Plan(chosen, agent, sessions, watcher(), _prices(price))
+    found = Result([f"{paradigm} is left out: {reason}" for paradigm, reason in plan.refused.items()])
+    found.lines.append(_cost(plan, chosen))
     if plan.cost["requests"] and not go:
-        print("nothing has been asked yet; add --go to begin")
-        return
+        found.lines.append("nothing has been asked yet; add --go to begin")
+        return found
     plan.run(max_cost)
-    card = card_of(suite, place, people, plan.refused, accept_unread)
-    show(card)
-    print(tally(card))
-    print(*write_card(card, output or place), sep="\n")
+    card = card_of(chosen, sessions, own, plan.refused, accept_unread)
+    found.tables = {"effects": card["effects"]}
+    found.files = [Path(file) for file in write_card(card, place or sessions)]
+    found.lines += [*shown(card), tally(card), *map(str, found.files)]
+    return found
 
 
 def _cost(plan: Any, suite: Any) -> str:
@@ -142,8 +130,8 @@ def _file_name(agent: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", agent).strip("-.") or "agent"
 
 
-def show(card: dict[str, Any]) -> None:
-    """Print the effects of a card as a table."""
+def shown(card: dict[str, Any]) -> Iterator[str]:
+    """The effects of a card as a table."""
     from .drawing import bounds
 
     rows = []
@@ -159,7 +147,7 @@ def show(card: dict[str, Any]) -> None:
                 beside["verdict"] if beside else "not taken" if effect["agent"] is None else "",
             )
         )
-    print_table(("paradigm", "effect", "agent", "beside", "theirs", "verdict"), rows)
+    return table_lines(("paradigm", "effect", "agent", "beside", "theirs", "verdict"), rows)
 
 
 def interval(value: dict[str, float | None] | None) -> str:
@@ -172,7 +160,7 @@ def interval(value: dict[str, float | None] | None) -> str:
     return f"{number:.1f}" if low is None or high is None else f"{number:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def _compare(targets: list[str], output: Path | None) -> None:
+def _compare(targets: list[str], output: Path | None) -> Result:
     from .card import read_card
     from .drawing import bounds, gallery, write_page
 
@@ -195,12 +183,14 @@ def _compare(targets: list[str], output: Path | None) -> None:
         (effect["paradigm"], effect["effect"], *(interval(one["agent"]) + bounds(one) for one in (effect, *others)))
         for effect, *others in zip(*(card["effects"] for card in cards), strict=True)
     ]
-    print_table(header, rows)
+    found = tabled("cards", header, rows)
     if output is not None:
-        print(write_page(output, gallery(cards)))
+        found.files = [write_page(output, gallery(cards))]
+        found.lines += map(str, found.files)
+    return found
 
 
-def _verify(targets: list[str], suite: Any, people: Path | None) -> None:
+def _verify(targets: list[str], suite: Any, people: Path | None) -> Result:
     from .card import read_card
     from .verifying import problems_of
 
@@ -212,7 +202,5 @@ def _verify(targets: list[str], suite: Any, people: Path | None) -> None:
     card, data = read_card(Path(targets[0])), targets[1]
     problems = problems_of(card, suite, data, people)
     if problems:
-        raise SpanLabError(
-            "\n".join([f"{targets[0]} is not what {data} says:", *(f"  {problem}" for problem in problems)])
-        )
-    print(f"{targets[0]} is what {data} says: every number was computed again")
+        return Result(wrong=[f"{targets[0]} is not what {data} says:", *(f"  {problem}" for problem in problems)])
+    return Result([f"{targets[0]} is what {data} says: every number was computed again"])

@@ -11,23 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanlab.api import DataOption, given
+from spanlab.api import DataOption, PathLike, Result, Words, public, words
 from spanlab.core import SpanLabError, make_folder, need
 
 if TYPE_CHECKING:
     from .visits.offers import Looks, Offer
 
-_DATA = Path("data")
 #: Python lets another thread run after so long (s): the server's own answers pages, and must not
 #: wait for those of sessions.
 _SWITCH_S = 0.001
 
-#: options that the study file has, and why they are left out with one
-_IN_STUDY_FILES = ("language", "trials", "design", "practice", "keys", "key", "theme", "palette")
 
-
+@public
 def serve(
-    context: typer.Context,
     paradigm: Annotated[
         str,
         typer.Argument(
@@ -35,14 +31,17 @@ def serve(
             metavar="PARADIGM_OR_STUDY",
         ),
     ],
+    *,
     port: Annotated[int, typer.Option("--port", help="port to listen on", min=1, max=65535)] = 8765,
     host: Annotated[
         str, typer.Option("--host", help="address to listen on; 127.0.0.1 is this computer alone")
     ] = "127.0.0.1",
-    data: DataOption = _DATA,
+    data: DataOption = "data",
     most: Annotated[int, typer.Option("--most", help="participants at the same time", min=1, max=2000)] = 60,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
-    language: Annotated[str, typer.Option("--language", help="paradigms: language of the instructions")] = "en",
+    language: Annotated[
+        str, typer.Option("--language", help="paradigms: language of the instructions; en when not given")
+    ] = "",
     trials: Annotated[
         int | None,
         typer.Option("--trials", help="paradigms: number of trials instead of the design's repetitions", min=1),
@@ -54,19 +53,20 @@ def serve(
     keys: Annotated[
         str,
         typer.Option(
-            "--keys", help="paradigms: keys for questions with two words: standard, swapped or counterbalanced"
+            "--keys",
+            help="paradigms: keys for questions with two words: standard (when not given), swapped or counterbalanced",
         ),
-    ] = "standard",
+    ] = "",
     key: Annotated[
-        list[str] | None,
+        Words,
         typer.Option("--key", help="paradigms: another key for an answer, such as same=s", metavar="ANSWER=KEY"),
-    ] = None,
+    ] = (),
     theme: Annotated[
         str, typer.Option("--theme", help="paradigms: colours around the canvas", metavar="standard|dark|light")
-    ] = "standard",
+    ] = "",
     palette: Annotated[
         str, typer.Option("--palette", help="paradigms: colours of the stimuli", metavar="published|safe")
-    ] = "published",
+    ] = "",
 ) -> None:
     """Serve a study or a paradigm to participants in browsers, until Ctrl-C.
 
@@ -82,15 +82,21 @@ def serve(
     from spanlab.sessions import key_setting
     from spanlab.sessions.studies import is_study
 
+    folder = Path(data)
     if is_study(paradigm):
-        typed = ["--" + name for name in _IN_STUDY_FILES if given(context, name)]
+        in_files = {"language": language, "trials": trials, "design": design, "no-practice": not practice}
+        in_files |= {"keys": keys, "key": key, "theme": theme, "palette": palette}
+        typed = [f"--{name}" for name, value in in_files.items() if value]
         if typed:
             raise SpanLabError(f"leave out {' and '.join(typed)}: the study file says that")
-        offer = _study_offer(paradigm, data, pilot)
+        offer = _study_offer(paradigm, folder, pilot)
     else:
-        setting, looks = key_setting(keys, key), _looks(theme, palette)
+        setting, looks = (
+            key_setting(keys or "standard", words(key)),
+            _looks(theme or "standard", palette or "published"),
+        )
         more = {
-            "language": language,
+            "language": language or "en",
             "trials": trials,
             "design": design,
             "practice": practice,
@@ -98,8 +104,8 @@ def serve(
             "keys": setting,
             "looks": looks,
         }
-        offer = _paradigm_offer(paradigm, data, more)
-    make_folder(data, f"sessions to {data}", "choose another folder with --data")
+        offer = _paradigm_offer(paradigm, folder, more)
+    make_folder(folder, f"sessions to {data}", "choose another folder with --data")
     _check_port(host, port)
     _serve(offer, host, port, most)
 
@@ -203,15 +209,17 @@ def _nothing_listens(host: str, port: int) -> SpanLabError:
     )
 
 
+@public
 def links(
-    study: Annotated[Path, typer.Argument(help="the study file", metavar="STUDY")],
+    study: Annotated[PathLike, typer.Argument(help="the study file", metavar="STUDY")],
+    *,
     n: Annotated[int, typer.Option("--n", help="how many links", min=1, max=100_000)],
     address: Annotated[
         str, typer.Option("--address", help="address of the server, as participants open it")
     ] = "http://127.0.0.1:8765",
     prefix: Annotated[str, typer.Option("--prefix", help="beginning of the identifiers")] = "p",
-    data: DataOption = _DATA,
-) -> None:
+    data: DataOption = "data",
+) -> Result:
     """Print signed links for a study, one for each participant.
 
     Each link names one participant, who takes one place, however often it is opened. With online:
@@ -231,12 +239,15 @@ def links(
         )
     if not address.startswith(("http://", "https://")) or any(sign in address for sign in "?#"):
         raise SpanLabError(f"--address is where the server is, such as https://lab.example.org; found '{address}'")
-    tickets, identifier = Tickets.of_study(loaded.name, data), loaded.online.identifier or "participant"
+    tickets, identifier = Tickets.of_study(loaded.name, Path(data)), loaded.online.identifier or "participant"
+    found = Result()
     for _ in range(n):
         name = f"{prefix}-{secrets.token_hex(6)}"
         if why := misnamed(name):
             raise SpanLabError(f"--prefix {prefix}: {why}")
-        print(f"{address.rstrip('/')}/?{identifier}={name}&{TICKET}={tickets.sign(name)}")
+        found.lines.append(f"{address.rstrip('/')}/?{identifier}={name}&{TICKET}={tickets.sign(name)}")
+    found.tables = {"links": [{"link": link} for link in found.lines]}
+    return found
 
 
 def _check_port(host: str, port: int) -> None:

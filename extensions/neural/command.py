@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from spanlab.api import GeneratorOption, parse_generator, progress_bar
+from spanlab.api import GeneratorOption, PathLike, Result, Words, parse_generator, progress_bar, public, words
 from spanlab.core import SpanLabError, grouped
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Analysis(NamedTuple):
     most_clusters: int = _MOST
 
 
+@public
 def neural(
     checkpoint: Annotated[
         str,
@@ -59,28 +60,33 @@ def neural(
             metavar="NETWORK",
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="folder for page, figures and tables", metavar="DIR")],
+    output: Annotated[
+        PathLike, typer.Option("-o", "--output", help="folder for page, figures and tables", metavar="DIR")
+    ],
+    *,
     tasks: Annotated[
-        list[str] | None,
+        Words,
         typer.Option(
             "--tasks",
             help="tasks, as the network names them, separated by commas; by default all that it knows",
             metavar="NAME,...",
+            show_default=False,
         ),
-    ] = None,
+    ] = (),
     trials: Annotated[
         int, typer.Option("--trials", help="trials of each task, shared out over the factor levels", min=1, max=100_000)
     ] = _TRIALS,
     seed: Annotated[int, typer.Option("--seed", help="seed of the trials", min=0)] = 1,
-    generator: GeneratorOption = "corrected",
+    generator: GeneratorOption = None,
     paradigm: Annotated[
-        list[str] | None,
+        Words,
         typer.Option(
             "--paradigm",
             help="file of a paradigm that is not in the library, or any that a module of yours takes; may be repeated",
             metavar="FILE",
+            show_default=False,
         ),
-    ] = None,
+    ] = (),
     apart: Annotated[
         bool, typer.Option("--apart", help="treat tasks that share a head (change detection) separately, not as one")
     ] = False,
@@ -102,11 +108,13 @@ def neural(
             max=999,
         ),
     ] = _MOST,
-) -> None:
+) -> Result:
     """Analyse what a network's units do: task variance, clusters, lesions, similarity of states and
     tasks; figures, tables and a page."""
-    how = Analysis(tasks, trials, seed, parse_generator(generator), paradigm or [], apart, inactive, most_clusters)
-    print(analyse(checkpoint, output, how))
+    made = parse_generator(generator or "corrected")
+    how = Analysis(words(tasks), trials, seed, made, words(paradigm), apart, inactive, most_clusters)
+    page = analyse(checkpoint, Path(output), how)
+    return Result([str(page)], files=[page])
 
 
 def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:

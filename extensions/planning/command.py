@@ -253,7 +253,7 @@ def plan(
         such = {"points": "5points (percentage points)", "d′": "0.3d'", "ms": "20ms"}[unit]
         raise SpanLabError(f"spanlab plan --value {value} simulates {_CALLED[value]}: its --margin is such as {such}")
     options: dict[str, Any] = {_SET.get(name, name): one for name, one in part(assumptions, Assumptions).items()}
-    read = {name: options.pop(name) for name in ("exclude", "columns") if options.get(name)}
+    read = {name: options.pop(name) for name in ("exclude", "recipe") if options.get(name)}
     for name, such in (("signals", "50%"), ("accuracy", "75%")):
         if options.get(name):
             options[name] = _share(options[name], f"--{name}", such)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from spanlab.api import PathLike, Result, Words, public, words
 from spanlab.core import SpanLabError
 
 if TYPE_CHECKING:
@@ -18,16 +19,20 @@ Paper = Literal["worm", "nback"]
 _TITLES = {"worm": "The WorM benchmark, made again", "nback": "The N-back study of language models, made again"}
 
 
+@public
 def reproduce(
     paper: Annotated[
         Paper,
         typer.Argument(help="worm (Sikarwar & Zhang, 2023) or nback (Gong, Wan & Wang, 2024)", show_default=False),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="folder for the page and its sessions", metavar="DIR")],
+    output: Annotated[
+        PathLike, typer.Option("-o", "--output", help="folder for the page and its sessions", metavar="DIR")
+    ],
+    *,
     agent: Annotated[
-        list[str] | None,
+        Words,
         typer.Option("--agent", help="the agent; may be repeated; network:laptop if not given", metavar="NAME"),
-    ] = None,
+    ] = (),
     trials: Annotated[
         int | None,
         typer.Option(
@@ -45,9 +50,9 @@ def reproduce(
         int | None, typer.Option("--steps", help="with --train: steps of training instead of the preset's", min=1)
     ] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")
+        PathLike | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")
     ] = None,
-) -> None:
+) -> Result:
     """Reproduce the tables and figures of a paper on one page: ours, the published ones, and a
     verdict for each."""
     from .pages.entries import Page, write_page
@@ -65,10 +70,11 @@ def reproduce(
     else:
         from .pages import nback as found
     many = trials or found.TRIALS
-    agents = list(agent or ["network:laptop"])
+    named, place = words(agent), Path(output)
+    agents = list(named or ["network:laptop"])
     if train is not None:
-        agents.append(_trained(train, steps, output / "networks"))
-    sessions = (data or output / "data") / f"{many}-trials-seed-{seed}"
+        agents.append(_trained(train, steps, place / "networks"))
+    sessions = Path(data or place / "data") / f"{many}-trials-seed-{seed}"
     folders, absent = _sessions(paper, agents, many, seed, sessions)
     command = [
         "spanlab",
@@ -76,7 +82,7 @@ def reproduce(
         paper,
         "-o",
         str(output),
-        *(part for one in agent or [] for part in ("--agent", one)),
+        *(part for one in named for part in ("--agent", one)),
     ]
     command += ["--trials", str(trials)] * (trials is not None) + ["--seed", str(seed)] * (seed != 1)
     command += ["--data", str(data)] * (data is not None)
@@ -89,15 +95,14 @@ def reproduce(
     if paper == "worm":
         from .pages.worm import entries as entries_of_worm
 
-        entries = entries_of_worm(folders, absent, _units(agents, seed, (data or output) / "units"))
+        entries = entries_of_worm(folders, absent, _units(agents, seed, Path(data or place) / "units"))
     else:
         from .pages.nback import entries as entries_of_nback
 
         entries = entries_of_nback(folders, absent)
     page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(entries))
-    path = write_page(page, output)
-    print(path)
-    print(page.counted())
+    path = write_page(page, place)
+    return Result([str(path), page.counted()], files=[path])
 
 
 def _units(agents: list[str], seed: int, out: Path) -> Units:

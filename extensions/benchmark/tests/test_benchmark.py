@@ -18,6 +18,7 @@ from chat_servers import Answer, Request, listening
 from chat_stub import completion
 from command_line import Run
 
+import spanlab
 from spanlab.analysis.data import Scored, load
 from spanlab.analysis.means import Contrast
 from spanlab.analysis.nback import PUBLISHED, layout, published_blocks
@@ -72,11 +73,9 @@ WITH_PEOPLE = [effect for effect in SUITE.effects if effect.paradigm not in NBAC
 @pytest.fixture(scope="module")
 def benchmarked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the small suite, taken by somebody who guesses."""
-    from spanlab.extensions.benchmark.command import _run
-
     place = tmp_path_factory.mktemp("benchmark")
     (place / "small.yaml").write_text(SMALL, encoding="utf-8")
-    _run("chance", read_suite(place / "small.yaml"), False, "", None, place / "data", place / "card", None, None)
+    spanlab.benchmark("chance", suite=place / "small.yaml", data=place / "data", output=place / "card")
     return place
 
 
@@ -424,8 +423,6 @@ effects:
 
 @pytest.mark.slow
 def test_a_card_names_the_wordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spanlab.extensions.benchmark.command import _run
-
     def answer(request: Request) -> Answer:
         return 200, "application/json", completion("5", request.body["model"], 10)
 
@@ -434,7 +431,8 @@ def test_a_card_names_the_wordings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv("SPANLAB_PROVIDERS", str(tmp_path / "providers.yaml"))
         (tmp_path / "suite.yaml").write_text(WORDED, "utf-8")
         suite = read_suite(tmp_path / "suite.yaml")
-        _run("chat:a@here", suite, True, "", None, tmp_path / "data", tmp_path / "card", None, None)
+        asked = {"suite": tmp_path / "suite.yaml", "data": tmp_path / "data", "output": tmp_path / "card"}
+        spanlab.benchmark("chat:a@here", go=True, **asked)
     card = read_card(tmp_path / "card" / "card.json")
     assert card["wordings"] == ["one", "three", "two"]
     assert {session["wording"] for session in card["sessions"]} == {"one", "two", "three"}

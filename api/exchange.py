@@ -1,0 +1,77 @@
+"""Trials, results and sessions in formats of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from typing_extensions import Doc
+
+from ..core.errors import SpanLabError
+from .declared import PathLike, Paths, Result, paths, public
+
+FormatName = Annotated[str, Doc("name of the format; spanlab list --formats names them")]
+FormatOptions = Annotated[Any, Doc("of the format, as its command has them")]
+
+
+@public
+def export(
+    format_name: FormatName,
+    sources: Annotated[Paths, Doc("what is written in this format: sessions, folders of sessions, or paradigms")],
+    output: Annotated[PathLike | None, Doc("where to")] = None,
+    **options: FormatOptions,
+) -> Result:
+    """Write trials and sessions in a file format of others."""
+    return _exchanged(format_name, sources, output, options, imports=False)
+
+
+@public
+def import_data(
+    format_name: FormatName,
+    sources: Annotated[Paths, Doc("files or folders in this format")],
+    output: Annotated[PathLike | None, Doc("folder or file for what is read")] = None,
+    **options: FormatOptions,
+) -> Result:
+    """Read trials, results and sessions that others have published."""
+    return _exchanged(format_name, sources, output, options, imports=True)
+
+
+def _exchanged(
+    name: str, sources: Paths, output: PathLike | None, options: Mapping[str, Any], *, imports: bool
+) -> Result:
+    """One side of a format at work.
+
+    Raises
+    ------
+    SpanLabError
+        when the format has no such side, what is to be read or where it is written is missing, or
+        the format takes one source and there are several.
+    """
+    from ..exchange import Report
+    from ..exchange.registry import FORMATS
+    from ..paradigms.language.diagnostics import validated
+
+    format_, found = FORMATS.get(name)(), Result()
+    side = format_.reads if imports else format_.writes
+    if side is None:
+        raise SpanLabError(f"{name} is not {'read' if imports else 'written'}; see spanlab list --formats")
+    places, place = paths(sources), None if output is None else Path(output)
+    if place is None and len(places) > 1 and not imports:  # an export goes to the last place that is named
+        *places, place = places
+    if place is None and side.content != "table":
+        raise SpanLabError("where to? Name it with -o, such as -o shared")
+    if len(places) > 1 and not side.source.many:
+        raise SpanLabError(f"this format takes one {side.source.metavar} at a time; found {len(places)}")
+    chosen, problems = validated(side.options, dict(options))
+    if chosen is None:
+        raise SpanLabError(
+            "\n".join(f"--{'.'.join(map(str, path)).replace('_', '-')}: {message}" for path, message in problems)
+        )
+    report = Report(found.lines.append, found.cautions.append)
+    if imports:
+        format_.read(places, place or Path(), chosen, report)
+    else:
+        format_.write([str(one) for one in places], place or Path(), chosen, report)
+    found.files = [] if place is None else [place]
+    return found
