@@ -19,7 +19,6 @@ from typing_extensions import Unpack
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
 from ..core.table_cells import csv_text
-from ..exchange.recipes import read_recipe
 from .data import DATA_HELP, DataArgument, MarginOption, Reading, cautions, frame_lines, loaded, note_lines, read_rules
 from .declared import PathLike, Paths, Result, Words, part, paths, public, words
 
@@ -363,6 +362,7 @@ def compare(
     with _no_collection():
         from ..analysis.report.page import Options
         from ..analysis.stats.equivalence import read_margins
+        from ..exchange.recipes import read_recipe
 
     given, place = paths(data), Path(output)
     if inside := next((path for path in given if path.resolve() == place.resolve()), None):

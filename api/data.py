@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 from typing_extensions import Unpack
 
-from ..exchange.recipes import read_recipe
 from .declared import PathLike, Paths, Result, Words, paths
 
 if TYPE_CHECKING:
@@ -87,6 +86,7 @@ def loaded(data: Paths, *, people: PathLike | None = None, trial_ids: bool = Tru
         when nothing can be read, or a rule cannot be applied.
     """
     from ..analysis.data.loading import load
+    from ..exchange.recipes import read_recipe
 
     return load(
         paths(data),

@@ -109,7 +109,7 @@ def catalogue(
         if named:
             raise SpanLabError(f"--{view} lists all there is: name none")
         made = {"timetable": _timetable, "providers": _providers, "formats": _formats}[view]()
-        return made if csv is None else _written(made, Path(csv))
+        return made if csv is None else _in_file(made, Path(csv))
     sources = named or shipped()
     cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
     wanted = {"family": family, "domains": domain, "functions": function, "characteristics": characteristic}
@@ -386,7 +386,7 @@ def _timetable() -> Result:
     return tabled("timetable", ("task", "phase", "ms", "source"), cells)
 
 
-def _written(table: Result, path: Path) -> Result:
+def _in_file(table: Result, path: Path) -> Result:
     """A table in a file."""
     import csv
 

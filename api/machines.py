@@ -305,8 +305,10 @@ def _set_alone(given: set[str]) -> None:
 
 def _prices(price: Any, names: Sequence[str]) -> dict[str, Any]:
     """What a million tokens of each agent cost; what Python gives is checked by the agent."""
+    if price is None:
+        return {}
     typed = isinstance(price, str) or (isinstance(price, list | tuple) and all(isinstance(one, str) for one in price))
-    return parse_prices(price, names) if typed or price is None else dict.fromkeys(names, price)
+    return parse_prices(price, names) if typed else dict.fromkeys(names, price)
 
 
 def _refuse_options(options: Mapping[str, Any], agents: Sequence[str]) -> None:

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from .record.reader import COLUMNS, read_session
-from .record.reader import read_responses as read_table
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -41,6 +38,8 @@ class SessionResult:
     @functools.cached_property
     def info(self) -> Mapping[str, Any]:
         """The content of ``session.json``."""
+        from .record.reader import read_session
+
         return read_session(self.folder)
 
     @functools.cached_property
@@ -83,6 +82,9 @@ def read_responses(data: str | Path | Iterable[str | Path], columns: Sequence[st
     >>> set(result.responses["answer"].map(type))
     {<class 'int'>}
     """
+    from .record.reader import COLUMNS
+    from .record.reader import read_responses as read_table
+
     table = read_table(data, columns)
     types = {column.name: column.type for column in COLUMNS}
     for name in table.columns:

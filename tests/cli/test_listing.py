@@ -14,7 +14,8 @@ from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.api.listing import compact, factors, print_table
+from spanlab.api.data import table_lines
+from spanlab.api.listing import compact, factors
 from spanlab.api.options import progress_bar
 from spanlab.paradigms import Paradigm, list_paradigms, load_paradigm
 from spanlab.paradigms.library import card
@@ -200,7 +201,7 @@ def test_factors_in_short() -> None:
 
 
 def test_columns_are_as_wide_as_what_is_in_them(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(("a", "long"), [("wide one", "b"), ("c", "")])
+    print(*table_lines(("a", "long"), [("wide one", "b"), ("c", "")]), sep="\n")
     assert capsys.readouterr().out == "a         long\nwide one  b\nc\n"
 
 

@@ -87,7 +87,7 @@ def test_a_program_asks_of_a_person_what_the_command_asks(
     status, printed, complaint = run("run", file, *asked, "--data", "typed")
     assert status == 0, complaint
     result = spanlab.run(
-        str(file), "p1", paired_with=other, window={"triggers": "dry"}, language="de", practice=False, data="called"
+        str(file), "p1", paired_with=other, triggers="dry", language="de", practice=False, data="called"
     )
     typed = info_of(tmp_path / printed.splitlines()[-1])
     assert info_of(result.folder) == typed
@@ -95,7 +95,7 @@ def test_a_program_asks_of_a_person_what_the_command_asks(
     assert typed["paired_with"]["session"] == other.name
     assert [one[:3] for one in seated] == [(None, typed["seed"], 1.0)] * 2
     with pytest.raises(spanlab.SpanLabError, match="the patch is to mark"):
-        spanlab.run(str(file), "p1", window={"patch": "upper-left:2:nowhere"}, data="called")
+        spanlab.run(str(file), "p1", patch="upper-left:2:nowhere", data="called")
     assert len(seated) == 2
 
 
@@ -213,17 +213,20 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"care": {"max_cost": 1}}, "care is for chat agents, and ideal is not one; leave it out"),
+        (
+            {"care": {"max_cost": 1}},
+            "care is for chat agents, and there is none; add agent chat:MODEL, or leave it out",
+        ),
         (
             {"chat": {"temperature": 0}, "price": (1, 2)},
-            "chat and price are for chat agents, and ideal is not one; leave them out",
+            "chat and price is for chat agents, and there is none; add agent chat:MODEL, or leave it out",
         ),
         ({"trials": 0}, "a session has at least one trial; found 0"),
         ({"trials": 2.5}, "the number of trials is a whole number, 1 or more; found 2.5"),
         ({"seed": -1}, "seed"),
         ({"generator": "odd"}, "the generator is corrected or published; found 'odd'"),
         ({"agent": "chat:any", "care": {"max_csot": 1}}, "care: unknown key 'max_csot'"),
-        ({"agent": "chat:any", "care": {"concurrency": 0}}, "care > concurrency: "),
+        ({"agent": "chat:any", "care": {"concurrency": 0}}, "care: expected a number from 1; found 0"),
         (
             {"agent": "chat:any", "price": (-1, 2)},
             "price is what a million tokens cost, read and written, such as (0.5, 2); found (-1, 2)",
@@ -244,7 +247,10 @@ def test_nothing_that_is_given_is_passed_over(options: dict[str, Any], told: str
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"care": {"max_cost": 1}}, "care is for chat agents, and chance is not one; leave it out"),
+        (
+            {"care": {"max_cost": 1}},
+            "care is for chat agents, and there is none; add agent chat:MODEL, or leave it out",
+        ),
     ],
 )
 def test_nothing_that_is_given_when_a_session_goes_on_is_passed_over(
