@@ -274,6 +274,7 @@ class _Reading:
         self._scored(table, program)
         self._levels(table)
         self._refuse(table)
+        self._runs(table)
         table, inferred = numbered(table)
         self.said += [f"{self.file.name}: {sentence}" for sentence in inferred]
         self._lists(table)
@@ -669,6 +670,26 @@ class _Reading:
         if self.delimiter != "," and any(map(_COMMA.fullmatch, texts)):
             return [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
         return [*texts]
+
+    def _runs(self, table: pd.DataFrame) -> None:
+        """Sessions, where nothing names them and somebody's trial numbers begin again."""
+        if "trial" not in table.columns or {"session", "block", "step", "trial_id"} & {*table.columns}:
+            return
+        who = groups(table, [name for name in TRIAL if name in table.columns and name != "trial"])[0]
+        order = np.argsort(who, kind="stable")
+        person, trial = who[order], table["trial"].to_numpy(float)[order]
+        begins = np.r_[True, (person[1:] != person[:-1]) | (trial[1:] < trial[:-1])]
+        run = np.cumsum(begins)
+        apart = pd.DataFrame({"person": person, "trial": trial, "run": run}).drop_duplicates()
+        first = np.flatnonzero(begins)
+        restarts = len(first) - len(np.unique(person))
+        whole = not apart.duplicated(["person", "run", "trial"]).any() and len(first) * 2 <= len(table)
+        if not restarts or not whole or not apart.duplicated(["person", "trial"]).any():
+            return
+        number = np.empty(len(table), np.int64)
+        number[order] = run - run[np.searchsorted(person, person)] + 1
+        table["session"] = number.astype(str)
+        self.said.append(f"{self.file.name}: trial numbers begin again {restarts:,} times: each run is a session.")
 
     def _lists(self, table: pd.DataFrame) -> None:
         """The length of lists of which every position is there, and the number of each question where

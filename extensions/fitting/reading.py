@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 PUBLISHED = "published:nback"
 #: Above this share of omitted and invalid answers the result says so first; above the other there is none.
 NOTED, WITHHELD = 0.1, 0.3
+#: Degrees of the circle that errors are fitted on.
+FULL = 360.0
 #: So many agents are named with what was left out of their answers; more are counted together.
 _NAMED = 4
 
@@ -129,6 +131,13 @@ def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts]
     """Return a reader of somebody's answers in a paradigm, and whether it wants those that were
     omitted, too: of a list, the other answers stay."""
     if "error" in items.columns and items["error"].notna().any():
+        period = float(items["period"].max())
+        if period != FULL:
+            notes.insert(
+                0,
+                f"{paradigm}: the scale repeats after {period:g}°. Here degrees are those of the whole circle,"
+                f" {FULL / period:g} times as many as those of the scale, which figures have.",
+            )
         return _report, False
     try:
         words, sensitivity = question_of(items, (), paradigm, "model")

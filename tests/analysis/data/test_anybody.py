@@ -260,3 +260,25 @@ def test_a_table_of_people_as_a_spreadsheet_writes_it(run: Run, tmp_path: Path) 
     assert "1 of 3 participants left out" in run("figure", "set_size", "t.csv", "--exclude", "semi.yaml")[1]
     _, _, err = run("figure", "set_size", "t.csv", "--exclude", "zero.yaml")
     assert "3 of 3 participants are not in this table. Nearly alike: 0 and 000, 1 and 001, 2 and 002." in err
+
+
+def test_trial_numbers_that_begin_again_begin_a_session(tmp_path: Path) -> None:
+    table = pd.concat([changes(people=2), changes(people=2).assign(correct=True)]).sort_values(
+        "participant", kind="stable"
+    )
+    data = opened(table, tmp_path)
+    assert data.cautions == ("table.csv: trial numbers begin again 2 times: each run is a session.",)
+    assert data.scored.items.groupby(["participant", "session"], observed=True).size().tolist() == [60] * 4
+
+
+def test_one_set_size_has_k_and_d_prime() -> None:
+    scored = score_table(changes((4,)))
+    assert effect("capacity").table(scored, "memo")["set_size"].tolist() == [4, 4]
+    assert effect("sensitivity").table(scored, "memo")["mean"].notna().all()
+
+
+def test_d_prime_of_people_without_an_error_says_what_it_rests_on() -> None:
+    table = changes()
+    table.loc[table["participant"] == "P0", "correct"] = True
+    notes = effect("sensitivity").table(score_table(table), "memo")["note"]
+    assert notes.str.contains("rests on the correction of rates").any()
