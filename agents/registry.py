@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from inspect import isabstract
@@ -27,6 +28,11 @@ from ..core.errors import SpanLabError
 from ..core.registry import Registry, nearest
 from .base import Agent, AgentOptions
 
+#: names of chat models that are known everywhere
+_MODEL = re.compile(
+    r"[\w.-]+/[\w.:-]+$|(gpt|o\d|chatgpt|claude|gemini|gemma|llama|qwen|mistral|mixtral|deepseek|phi|grok|command)[-\d.:]",
+    re.IGNORECASE,
+)
 #: where SpanLab's own agents are, which load when they are asked for
 _HOMES: Mapping[AgentKind, tuple[str, str]] = {
     CHANCE: (".oracles", "Chance"),
@@ -154,7 +160,10 @@ def make_agent(
     cls = AGENTS.class_of(name)
     if cls is None:
         names = [kind.name for kind in AGENTS.kinds()]
-        raise SpanLabError(f"unknown agent '{spec}'{nearest(name, names) or '; there are ' + ', '.join(names)}")
+        hint = nearest(name, names) or "; there are " + ", ".join(names)
+        if _MODEL.match(spec):
+            hint = f"; for a chat model give --agent chat:{spec}"
+        raise SpanLabError(f"unknown agent '{spec}'{hint}")
     check_options(spec, values)
     options = AgentOptions(seed, window or {}, tasks, {name: value for name, value in values.items() if value})
     agent = cls.from_name(detail, options) if recorded is None else cls.from_record(detail, options, recorded)

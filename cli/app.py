@@ -104,6 +104,10 @@ _WORDS = (
     (r"Input should be a valid integer[^()]*", "expected a whole number"),
     (r"Input should be a valid number[^()]*", "expected a number"),
     (r"Input should be ", "expected "),
+    # options of programs that do the like
+    (r"No such option: --model\b.*", "No such option: --model; name a chat model with --agent chat:MODEL"),
+    (r"No such option: --limit\b.*", "No such option: --limit; give the number of trials with --trials"),
+    (r"No such option: --temperature\b.*", "No such option: --temperature; give --chat temperature=NUMBER"),
 )
 
 

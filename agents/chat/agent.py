@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -35,6 +35,7 @@ from .reading.extraction import READER, check_extraction
 from .reading.judge import Judge
 from .settings import ChatSettings
 from .transport.client import Client
+from .transport.dialect import Dialect
 from .transport.endpoint import Endpoint
 from .transport.hooks import SendHook
 from .transport.paid_replies import PaidReplies, Send
@@ -397,6 +398,8 @@ class ChatAgent(ConcurrentAgent):
     def account(self, ledger: Ledger) -> Cost:
         """Requests, tokens and cost by the record, in numbers and in words."""
         numbers = account_of(ledger)
+        if (dialect := self._client.dialect) != Dialect(self._endpoint.max_tokens_field):
+            numbers["dialect"] = asdict(dialect)
         return Cost(numbers, describe_account(numbers))
 
     @override

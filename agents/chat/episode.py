@@ -20,7 +20,7 @@ from .memory import Past
 from .messages import Reply, Request
 from .options import as_written
 from .reading.constrained import response_format
-from .reading.extraction import Reading, read_reply, split_reasoning
+from .reading.extraction import Reading, cut_in_reasoning, read_reply, split_reasoning
 from .reading.judge import Judge
 from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
@@ -173,6 +173,8 @@ class ChatEpisode(Episode):
         written = as_written(ask.kind, self._settings)
         attempts = [await self._attempt(written, first=True)]
         while attempts[-1].reading.value is None and len(attempts) <= self._settings.reask:
+            if cut_in_reasoning(attempts[-1].reply):
+                break  # the same limit would cut it again
             self.conversation.ask_again(ask.kind, asked)
             attempts.append(await self._attempt(written))
         last = attempts[-1]

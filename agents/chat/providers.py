@@ -208,7 +208,7 @@ def serving(detail: str) -> Serving:
     model, at, name = detail.rpartition("@")
     if name == "anthropic" and name not in providers():
         raise SpanLabError(f"{name} has an interface of its own: use chat:inspect/anthropic/{model or 'MODEL'}")
-    if not at:
+    if not at or (not model and "/" in name):  # names of models may begin with it, such as @cf/meta/llama-3
         return Serving(detail, Endpoint())
     known = providers()
     if name not in known:

@@ -14,6 +14,7 @@ from ....core.registry import StrictModel
 from ...base import Ledger
 from ...departures import faults, in_vain, refused, taken_in_vain
 from ..messages import Reply, Taken, stored_reply
+from ..reading.extraction import cut_in_reasoning, reasoning_alone
 
 _MILLION = 1_000_000
 #: what a provider charges for tokens that are written to its cache, as a multiple of other input
@@ -101,6 +102,8 @@ class Totals:
     uncounted : replies whose tokens the server did not tell
     lost_uncounted : of ``lost``, those whose tokens the server did not tell
     dearest : of all replies, the most tokens that one read, and that one wrote
+    cut, reasoning_alone : of the replies, those that ended at their longest within their reasoning, and
+        those whose text stands where the server puts reasoning
     models : how many replies came from which model, by the name that the server gives
     """
 
@@ -120,6 +123,8 @@ class Totals:
     uncounted: int = 0
     lost_uncounted: int = 0
     dearest: tuple[int, int] = (0, 0)
+    cut: int = 0
+    reasoning_alone: int = 0
     models: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -135,6 +140,8 @@ class Totals:
             self.cached += 1
             return
         self.replies += 1
+        self.cut += cut_in_reasoning(reply)
+        self.reasoning_alone += reasoning_alone(reply)
         self.uncounted += reply.prompt_tokens is None or reply.completion_tokens is None
         self.dearest = (
             max(self.dearest[0], reply.prompt_tokens or 0),
@@ -236,6 +243,8 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
     return {
         **{name: getattr(totals, name) for name in counted},
         "without_token_counts": totals.uncounted,
+        "cut_in_reasoning": totals.cut,
+        "reasoning_alone": totals.reasoning_alone,
         "retries": dict(sorted(totals.faults.items())),
         "paid_twice_at_most": totals.lost,
         "in_doubt": totals.in_doubt,
@@ -254,6 +263,14 @@ def describe_account(account: Mapping[str, Any]) -> str:
     parts.append(f"{account['prompt_tokens']:,} tokens read and {account['completion_tokens']:,} written")
     if account["without_token_counts"]:
         parts.append(f"(the server did not count those of {account['without_token_counts']:,} replies)")
+    of_all = f"{account['replies']:,} replies"
+    if cut := account.get("cut_in_reasoning"):
+        parts.append(f"{cut:,} of {of_all} ended at their longest within their reasoning: raise max_tokens")
+    if alone := account.get("reasoning_alone"):
+        parts.append(
+            f"the server put all of {alone:,} of {of_all} into its reasoning field: turn thinking or its parser of"
+            " reasoning off"
+        )
     if account["cost"] is not None:
         parts.append(f"cost {money(account['cost'])}")
     if account["retries"]:

@@ -76,6 +76,11 @@ _GOES_ON = re.compile(r"\A\W*(?:so |now )?(?:i (?:will |'ll )?(?:now |then )|let
 _STOP = re.compile(r"[.!?;:](?!\d)")
 _WITHIN = re.compile(r"(?:[+/=×÷,(]|\b(?:plus|minus))\Z", re.IGNORECASE)
 _SHOULD_BE = re.compile(r"\A\W*(?:so )?it (?:should|must) be (?=\W*\d)", re.IGNORECASE)
+#: A number in another spelling, and what may announce it.
+_NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_PADDED = re.compile(r"0*(\d+)(?:\.0+)?")
+_ANNOUNCED = re.compile(r"\A\W*(?:the |my )?answer(?: is|:)\W*", re.IGNORECASE)
+_SHORT = 60
 #: How far back it is looked whether an announcement is denied, how many heads of a line may be the
 #: answer, and in how many words there are no reasons.
 _BACK, _HEADS, _FEW = 80, 20, 3
@@ -222,6 +227,18 @@ def split_reasoning(reply: Reply) -> tuple[str | None, str]:
     return reasoning or None, "".join(rest).strip() if end or content != reply.content else content
 
 
+def cut_in_reasoning(reply: Reply) -> bool:
+    """Return whether a reply ended at its longest before its reasoning did."""
+    reasoning, rest = split_reasoning(reply)
+    return reply.finish_reason == "length" and reasoning is not None and not rest.strip()
+
+
+def reasoning_alone(reply: Reply) -> bool:
+    """Return whether a server has put all of a reply where it puts reasoning."""
+    whole = reply.finish_reason != "length" and bool((reply.reasoning or "").strip())
+    return whole and not reply.content.strip() and not reply.refusal
+
+
 def _last_channel(content: str) -> tuple[str, list[str]]:
     """Return what a model wrote in its last channel, and what it wrote before. A reply that is cut
     within its reasoning has nothing in the last one."""
@@ -263,6 +280,8 @@ def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
     it is the answer, and the only one."""
     if reasoning == "none" and len(text) > LONGEST:
         return None
+    if (number := _spelt(kind, text)) is not None:
+        return number
     if (found := json_object(text)) is not None:
         return json_answer(found, kind)
     text = text[-LONGEST:] if reasoning == "before" else text[:LONGEST]
@@ -411,6 +430,18 @@ def _bare(kind: ResponseKind, text: str) -> Answer | None:
     """The answer that a text is, but for what stands around it."""
     value = kind.parse(text)
     return value if value is not None and alike(kind.write(value)) in map(alike, undressed(text)) else None
+
+
+def _spelt(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer of a reply that is nothing but a number in another spelling: seven, 07, 7.0."""
+    answers = kind.written_answers()
+    for bare in undressed(_ANNOUNCED.sub("", text.strip())) if len(text) < _SHORT else ():
+        word = bare.casefold()
+        number = _PADDED.fullmatch(word)
+        digits = number[1] if number is not None else str(_NUMBERS.index(word)) if word in _NUMBERS else ""
+        if digits in answers and word not in answers:
+            return kind.parse(digits)
+    return None
 
 
 def bare_answer(kind: ResponseKind, text: str) -> Answer | None:

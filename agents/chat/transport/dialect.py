@@ -12,7 +12,7 @@ from .endpoint import EndpointError
 
 #: how servers say that they do not take the response format, and that they answer with streams alone
 SCHEMA = re.compile("json_schema|response_format")
-_STREAM = re.compile(r"stream", re.IGNORECASE)
+_STREAM = re.compile(r"\bstream", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,8 @@ class Endpoint:
                 " and could be written somewhere; leave it out, and put the key into"
                 f" {self.key_variable or 'the environment variable that key_variable names'}"
             )
+        if parts is not None and not self.url.isascii():
+            raise EndpointError(f"{self.source} holds a letter that no address has: write it as %XX, as browsers do")
         if parts is not None:
             return parts
         raise EndpointError(
@@ -209,7 +211,10 @@ class Endpoint:
             need("chat", "openai", "a chat model")  # before a missing key: that would not help yet
         except SpanLabError as error:
             raise EndpointError(str(error)) from None
+        from .wire import check_surroundings
+
         _ = self.public, self.key()
+        check_surroundings()
 
     def hidden(self, text: str) -> str:
         """``text`` without the secrets of this endpoint, and without longer pieces of them, broken

@@ -71,8 +71,9 @@ class InspectHook(SendHook):
             client.max_retries = 0
         try:
             output = await self._model.generate(messages, config=_config(model, request), cache=False)
-        except Exception as error:  # whatever a provider raises
-            fault = self._fault(error, request.model)
+        except Exception as error:  # whatever a provider raises, which inspect_ai wraps
+            cause = error.__cause__
+            fault = self._fault(cause if isinstance(cause, Exception) else error, request.model)
             if fault is None:
                 raise
         else:

@@ -27,6 +27,20 @@ _FILTER = re.compile(
 )
 
 
+#: how servers say that a model takes no pictures, and no system message
+_NO_PICTURES = re.compile(
+    r"(image|vision|multimodal|picture).{0,40}(not support|unsupported|not accept|not available|disabled)"
+    r"|(not support|endpoints found that support|cannot process|doesn't support).{0,20}(image|vision|multimodal)",
+    re.IGNORECASE,
+)
+_SYSTEM = r"(system|developer).{0,3}(role|message|prompt|instruction)"
+_NO_SYSTEM = re.compile(
+    rf"{_SYSTEM}s?\b.{{0,40}}\b(not|un)\s?-?(supported|allowed|enabled|accepted)"
+    rf"|(not support|unsupported|doesn't support|not allow).{{0,20}}{_SYSTEM}|only user and assistant roles",
+    re.IGNORECASE,
+)
+
+
 def refused(status: int, body: bytes, headers: Mapping[str, str], endpoint: Endpoint, model: str, tries: int) -> Fault:
     """The fault of a refusal."""
     told = explain_answer(status, body, endpoint, model, tries, "retry-after" in headers)
@@ -153,6 +167,15 @@ def explain_status(
         return EndpointError(
             f"{where} does not take the schema of answers{quotation}; set constrained to none",
             status=status,
+        )
+    if status in (400, 404, 415, 422, 500) and _NO_PICTURES.search(quoted):
+        return EndpointError(
+            f"'{model}' at {where} takes no pictures{quotation}; choose a model that sees, or set view to words",
+            status=status,
+        )
+    if status in (400, 422, 500) and _NO_SYSTEM.search(quoted):
+        return EndpointError(
+            f"'{model}' at {where} takes no system message{quotation}; set instructions_as to user", status=status
         )
     if status == 404:
         if code == "model_not_found" or "model" in quoted.lower():

@@ -297,7 +297,7 @@ def test_signs_and_letters(reply: str, answer: str | None) -> None:
         ),
         *(
             (NINE, text, None)
-            for text in ("10", "0", "-3", "3.5", "1, 4", "3x3", "3/9", "3-4", "12", "03", "3\ufffd", "not 3", "three")
+            for text in ("10", "0", "-3", "3.5", "1, 4", "3x3", "3/9", "3-4", "12", "3\ufffd", "not 3", "thirty")
         ),
         *(
             (NINE, text, None)
@@ -675,7 +675,6 @@ def test_a_rating_is_read_with_whatever_is_said_of_it(text: str, value: int) -> 
             "I'd say 4, no, 5",
             "Between a 2 and a 3, I was guessing",
             "GPT-4",
-            "two",
             "no",
             "I was mostly guessing",
         ),
@@ -698,3 +697,13 @@ def test_a_rating_before_or_after_reasons_is_read_where_it_was_asked_for() -> No
 @pytest.mark.parametrize("dress", DRESSES)
 def test_ratings_are_read_in_what_well_meaning_models_put_around_them(dress: str) -> None:
     assert read(SEVEN, dress.format("4"), settings()).value == 4
+
+
+@pytest.mark.parametrize("text", ["seven", "Seven.", "**seven**", "07", "7.0", "Answer: seven", "The answer is 07."])
+def test_a_reply_that_is_a_number_in_another_spelling_is_read(text: str) -> None:
+    assert read(SEVEN, text, settings()).value == 7
+
+
+@pytest.mark.parametrize("text", ["seventeen", "seven or six", "not seven", "7.5", "0.7", "one of seven"])
+def test_other_numbers_in_words_are_none(text: str) -> None:
+    assert read(SEVEN, text, settings()).value is None

@@ -274,3 +274,37 @@ def test_another_server_is_told_nothing_of_the_users(monkeypatch: pytest.MonkeyP
             assert tap.requests[0].headers["api-key"] == "SECRETLAB42"
     told = {name.lower() for name in other.requests[0].headers}
     assert not told & {"api-key", "x-project", "authorization", "cookie"}
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "says"),
+    [
+        (500, "System role not supported", "takes no system message .*; set instructions_as to user"),
+        (400, "This model does not support system messages", "set instructions_as to user"),
+        (404, "No endpoints found that support image input", "takes no pictures .*; choose a model that sees"),
+        (500, "image input is not supported - hint: mmproj", "takes no pictures"),
+        (404, "no such page", "there is no chat-completions server"),
+    ],
+)
+def test_what_a_model_does_not_take_is_said_at_once(status: int, message: str, says: str) -> None:
+    with pytest.raises(EndpointError, match=says) as caught:
+        ask(lambda heard: refused(status, message))
+    assert caught.value.permanent
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("SSL_CERT_FILE", "/nowhere/ca.pem", "SSL_CERT_FILE names certificates that cannot be read"),
+        ("ALL_PROXY", "socks5://127.0.0.1:1", "ALL_PROXY names a proxy of a kind that is not spoken here"),
+        ("all_proxy", "socks://127.0.0.1:1", "all_proxy names a proxy"),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:9/mod\u00e8le/v1", "OPENAI_BASE_URL holds a letter that no address has"),
+    ],
+)
+def test_surroundings_that_cannot_be_used_are_a_sentence_before_a_session(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(EndpointError, match=says):
+        Client(Endpoint(), "m")
