@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperCommand
 from typing_extensions import override
 
 from ..core.doors import entry_points_of
@@ -181,13 +182,27 @@ def _added(point: EntryPoint) -> Any:
         return broken
 
 
+class _Once(TyperCommand):
+    """A command whose options count once: a second ``--by`` never replaces the first without a
+    word."""
+
+    @override
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = [arg.partition("=")[0] for arg in args if arg.startswith("--")]
+        single = [one for one in self.params if not getattr(one, "multiple", True) and one.nargs == 1]
+        for option in (option for one in single if not getattr(one, "is_flag", False) for option in one.opts):
+            if given.count(option) > 1:
+                raise SpanLabError(f"{option} is given {given.count(option)} times, and takes one value")
+        return super().parse_args(ctx, args)
+
+
 def _made(name: str, command: typer.Typer | Callable[..., Any]) -> Any:
     """A command, or a group of commands, as click has it."""
     if not isinstance(command, typer.Typer):
         from .making import as_command
 
         app = typer.Typer(**SETTINGS)
-        app.command(name)(as_command(command) if hasattr(command, "__wrapped__") else command)
+        app.command(name, cls=_Once)(as_command(command) if hasattr(command, "__wrapped__") else command)
         return typer.main.get_command(app)
     group = typer.main.get_group(command)
     group.name = name

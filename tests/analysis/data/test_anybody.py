@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from analysis_tables import responses
-from command_line import Run, command_line
+from command_line import Run, command_line, complaint
 
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.scoring import score_table
@@ -282,3 +282,8 @@ def test_d_prime_of_people_without_an_error_says_what_it_rests_on() -> None:
     table.loc[table["participant"] == "P0", "correct"] = True
     notes = effect("sensitivity").table(score_table(table), "memo")["note"]
     assert notes.str.contains("rests on the correction of rates").any()
+
+
+def test_a_second_by_never_replaces_the_first_without_a_word(run: Run, tmp_path: Path) -> None:
+    changes().to_csv(tmp_path / "t.csv", index=False)
+    assert "--by is given 2 times" in complaint(*run("stats", "t.csv", "--by", "set_size", "--by", "trial"))
