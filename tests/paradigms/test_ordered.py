@@ -231,7 +231,6 @@ def test_presses_add_one_after_another_and_the_last_is_taken_back() -> None:
     sheet = AnswerSheet(Ask(DIGITS), onset=10.0)
     effects = [sheet.take(key(name)) for name in ("backspace", "3", "3", "delete", "minus", "space", "num_7", "9", "1")]
     assert effects == ["nothing", "mark", "mark", "unmark", "mark", "nothing", "mark", "mark", "full"]
-    assert sheet.take(key("5", held=True)) == "nothing"
     assert sheet.answer() == ("3", None, "7", "9")
     assert sheet.notes() == {"confirmed": False}
     assert sheet.take(key("return")) == "answer"

@@ -11,7 +11,7 @@ import pytest
 from typing_extensions import TypedDict
 from written_anew import STORED
 
-from spanlab.analysis.data.loading import COLUMNS as LOADED
+from spanlab.analysis.data.door import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms.language.timeline import LIST_COLUMNS, WHOLE_COLUMNS
 from spanlab.sessions.record.columns import COLUMNS, ORDER, OWN_COLUMNS, TrialTiming, columns_of

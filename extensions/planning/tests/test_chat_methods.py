@@ -137,8 +137,8 @@ def test_the_section_has_dates_and_the_prompts_as_they_were_sent(spanlab: Run, t
     name = "vsr-chat-scripted-s31"
     shutil.copytree(GOLDEN / "finished" / name, tmp_path / "data" / name)
     text = spanlab("methods", "data")[1]
-    assert "Recorded from 2026-11-22 11:28 to 2026-11-22 11:29 (UTC)." in text
-    assert "[not recorded: version of the reader of replies]" in text, "this session is older than the reader's version"
+    assert "Recorded on 2026-11-27 13:48 (UTC)." in text
+    assert "Replies were read by version 1 of SpanLab's reader." in text
     lines = [
         json.loads(line)
         for line in (tmp_path / "data" / name / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()

@@ -123,8 +123,8 @@ def test_displays_and_answers_stand_where_they_were_in_time(tmp_path: Path, run:
         found = answers[str(row["practice"]).lower(), str(row["trial"]), str(row["step"])]
         assert float(found["onset"]) == pytest.approx(row["onset_ms"] / 1000)
         assert float(found["response_time"]) == pytest.approx(row["rt_ms"] / 1000)
-    # the first question: two displays of 114.869 and 495.553 ms
-    assert float(answers["true", "1", "2"]["duration"]) == pytest.approx(0.610422)
+    # the first question: two displays of 139.137 and 523.994 ms
+    assert float(answers["true", "1", "2"]["duration"]) == pytest.approx(0.663131)
     presented = described(tmp_path / "set", name)["StimulusPresentation"]
     assert presented == {
         "OperatingSystem": "Linux",

@@ -23,7 +23,6 @@ from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, reopen
-from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.transcripts.pages import report_pages, write_page
 from spanlab.sessions.transcripts.transcript import SentPicture, Talk, Transcript
 
@@ -290,25 +289,6 @@ def test_the_command_says_what_is_not_there(run: Run, tmp_path: Path) -> None:
     assert "trial 1" not in out
     (tmp_path / "taken").write_text("x")
     assert "cannot write" in complaint(*run("transcript", session.folder, "-o", "taken/page.html"))
-
-
-def test_a_session_of_an_older_version_shows_its_replies(tmp_path: Path) -> None:
-    with saying("1") as tap:
-        session = _session(tmp_path, tap.base_url, trials=1)
-    lines = [json.loads(line) for line in (session.folder / "transcripts.jsonl").read_text("utf-8").splitlines()]
-    replies = [
-        {"request": line["request"], "reply": {**line["reply"], "retries": 0}} for line in lines if "reply" in line
-    ]
-    events = read_events(session.folder)
-    old = [{"event": "reply", "trial": "1", "attempt": 1, "reply": reply} for reply in replies]
-    text = "".join(json.dumps(event) + "\n" for event in [*events[:2], *old, *events[2:]])
-    (session.folder / "events.jsonl").write_text(text, encoding="utf-8")
-    (session.folder / "transcripts.jsonl").unlink()
-    read = Transcript(session.folder)
-    talk = read.talk("1")
-    assert [turn.reply.content for turn in talk.turns] == ["1"] * len(replies)
-    assert "not kept in this session" in as_text(read, talk)
-    assert read.account()["replies"] == len(replies)
 
 
 def test_each_chat_session_has_a_page_of_its_own(tmp_path: Path) -> None:

@@ -571,4 +571,3 @@ def test_comparisons_need_a_delay_line_and_a_product_for_each_of_its_units() -> 
         ):
             model_settings(compared=True, **wrong)
     assert model_settings(compared=True, products=320)
-    assert "compared" not in model_settings().model_dump()

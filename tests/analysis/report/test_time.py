@@ -130,7 +130,7 @@ def test_a_page_needs_neither_altair_nor_scipys_statistics(tmp_path: Path) -> No
 def test_chat_models_are_imported_where_there_was_one() -> None:
     """Pages of conversations need all of the chat models' code, and a page without any needs none."""
     sessions = Path(__file__).resolve().parents[2] / "golden" / "sessions" / "finished"
-    asked = "import sys; from pathlib import Path; from spanlab.api.comparing import _conversations; "
+    asked = "import sys; from pathlib import Path; from spanlab.api.analysing import _conversations; "
     asked += (
         "print(len(_conversations([Path(sys.argv[1])], Path(sys.argv[2]))), 'spanlab.agents.chat.agent' in sys.modules)"
     )
@@ -144,7 +144,7 @@ def test_chat_models_are_imported_where_there_was_one() -> None:
 
 
 def test_a_chat_session_among_others_still_has_its_page(tmp_path: Path) -> None:
-    from spanlab.api.comparing import _conversations
+    from spanlab.api.analysing import _conversations
 
     sessions = Path(__file__).resolve().parents[2] / "golden" / "sessions" / "finished"
     found = _conversations(

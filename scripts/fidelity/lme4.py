@@ -1,7 +1,7 @@
 """Fits the mixed-effects models of data that ship with lme4 too, and writes how far its estimates
 are from SpanLab's into ``docs/statistics.md``.
 
-    python scripts/lme4.py            fits all of them (minutes) and writes the table; needs Rscript with lme4 (apt install r-base-core r-cran-lme4)
+    python scripts/fidelity/lme4.py            fits all of them (minutes) and writes the table; needs Rscript with lme4 (apt install r-base-core r-cran-lme4)
 
 Data: published counts of N-back blocks (24 answers each; ``analysis/published/nback_blocks.csv``),
 and sessions of people that earlier versions recorded (``tests/golden/sessions``). Both sides
@@ -33,9 +33,9 @@ from spanlab.analysis.stats.mixed_model import PRIOR_SD, Cells, sort_cells
 from spanlab.analysis.stats.r_export import write_r, write_r_of_sensitivity
 from spanlab.analysis.stats.sensitivity_model import sensitivity_model
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "statistics.md"
-BEGIN, END = "<!-- measured by scripts/lme4.py -->", "<!-- end of what lme4 has -->"
+BEGIN, END = "<!-- measured by scripts/fidelity/lme4.py -->", "<!-- end of what lme4 has -->"
 #: Tasks of the published study whose right answers are compared, and those whose sensitivity is.
 LOGISTIC = (
     "verbal",
