@@ -305,8 +305,8 @@ def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[
             raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
         paradigm.reader.spend(step.cost, ("timeline",))
         steps.append(step.build(len(steps), names, streams_by_name, scored, levels))
-        ask = steps[-1].percept.ask
-        has_question, scored = has_question or ask is not None, scored or (ask is not None and ask.kind.scored)
+        has_question = has_question or step.ask is not None
+        scored = scored or (step.ask is not None and step.ask.scored)
     if not has_question:
         raise ParadigmError(
             [
@@ -335,9 +335,11 @@ def _display_data(display: Display) -> list[Any]:
 def _ask_data(ask: Ask | None) -> list[Any] | None:
     if ask is None:
         return None
-    classes = [] if ask.classes is None else [ask.classes]
+    more = [] if ask.classes is None else [ask.classes]
+    if not ask.scored:
+        more = [*more, "unscored"]
     kind = ask.kind.model_dump(mode="json", exclude=set(ask.kind.beside_the_trial))
-    return [type(ask.kind).name, kind, ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late, *classes]
+    return [type(ask.kind).name, kind, ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late, *more]
 
 
 def percept_bytes(percept: Percept) -> bytes:

@@ -18,7 +18,7 @@ from .language.component_spec import COUNTERS, ComponentSpec, LevelText, Reader,
 from .language.diagnostics import in_order, listed, show
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
-from .language.own_files import find_files, recorded_files, with_files
+from .language.own_files import find_files, recorded_files, with_files, with_table
 from .language.schema import (
     ANSWER,
     Adaptive,
@@ -271,6 +271,10 @@ def build_paradigm(document: Document) -> Paradigm:
                 )
             ]
         )
+    if document.folder is not None:
+        data = with_table(data, document.folder, reader.report)
+        if problems:  # whatever uses its columns would be wrong, too
+            raise ParadigmError(problems)
     reader.files = recorded_files(data) if document.folder is None else find_files(data, document.folder, reader.report)
     data = with_files(data, reader.files)
     head = reader.validated(Head, data)
@@ -311,6 +315,7 @@ def build_paradigm(document: Document) -> Paradigm:
         )
         asking = list(dict.fromkeys(phase for phase in asks if isinstance(phase, str)))
         _check_designs(reader, head, raw_factors, asking)
+        _check_conditions(reader, head, timeline)
         _check_questionnaire(reader, head, asking)
     if isinstance(head, Head) and head.translations:
         for path, message in mistranslated(document, head.translations, head.instructions):
@@ -429,6 +434,15 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
                         f"'{factor}' is drawn at random for each trial; give its levels under 'factors' here to cross"
                         " it with the others",
                     )
+
+
+def _check_conditions(reader: Reader, head: Any, timeline: Node | None) -> None:
+    recorded = [name for step in (timeline.steps() if timeline is not None else ()) for name in step.recorded]
+    known = list(dict.fromkeys([*head.factors, *recorded]))
+    for n, name in enumerate(head.conditions):
+        if name not in known:
+            hint = nearest(name, known) or f" ({listed(known) or 'there are none'})"
+            reader.report(("conditions", n), f"'{name}' is neither a factor nor recorded by a step{hint}")
 
 
 def _check_questionnaire(reader: Reader, head: Any, asking: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 _SHARED = frozenset(each.name for each in fields(ItemScore))
 
 
-def checked_scores(kind: ResponseKind, scores: Any) -> tuple[ItemScore, ...]:
+def checked_scores(kind: ResponseKind, scores: Any, scored: bool) -> tuple[ItemScore, ...]:
     """The scores that a kind gave, when a record can keep them.
 
     Types are those of plain Python: a number or a truth value of numpy's is none of JSON's, and 1
@@ -47,13 +47,13 @@ def checked_scores(kind: ResponseKind, scores: Any) -> tuple[ItemScore, ...]:
                 else ""
             )
             raise _fault(kind, f"score() gave {_shown(score)}; expected an ItemScore{hint}")
-        _check(kind, score)
+        _check(kind, score, scored)
     return tuple(cast("Sequence[ItemScore]", scores))
 
 
-def _check(kind: ResponseKind, score: ItemScore) -> None:
-    if not (type(score.correct) is bool if kind.scored else score.correct is None):
-        expected = "True or False" if kind.scored else "None, since there is no right answer"
+def _check(kind: ResponseKind, score: ItemScore, scored: bool) -> None:
+    if not (type(score.correct) is bool if scored else score.correct is None):
+        expected = "True or False" if scored else "None, since there is no right answer"
         raise _fault(kind, f"a score has correct = {_shown(score.correct)}; expected {expected}")
     for name, types in _TYPES.items():
         _check_value(kind, name, getattr(score, name), types)
@@ -121,13 +121,13 @@ def probe_scores(kind: ResponseKind, correct: Answer | None) -> None:
     check_fields(type(kind))
     if correct is None:
         for answer in (_called(kind, "unscored_answer", None), None):
-            checked_scores(kind, [_called(kind, "unscored", answer)])
+            checked_scores(kind, [_called(kind, "unscored", answer)], False)
         return
     if not _called(kind, "allows", correct):
         raise _fault(kind, f"it does not allow the right answer {_shown(correct)}")
-    if not all(score.correct for score in checked_scores(kind, _called(kind, "score", correct, correct))):
+    if not all(score.correct for score in checked_scores(kind, _called(kind, "score", correct, correct), True)):
         raise _fault(kind, f"it scores the right answer {_shown(correct)} as wrong")
-    if all(score.correct for score in checked_scores(kind, _called(kind, "score", None, correct))):
+    if all(score.correct for score in checked_scores(kind, _called(kind, "score", None, correct), True)):
         raise _fault(kind, f"it scores no answer as right where {_shown(correct)} is")
 
 

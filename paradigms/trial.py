@@ -148,6 +148,8 @@ class Ask:
     late : what becomes of a press after the window: ignored, or recorded as such
     classes : for networks, the class of each allowed answer in the task's head; 0, 1, ... when None
     prompt : what is asked, in words, for people; no part of what a trial is known by
+    scored : whether the answer is scored; otherwise it is recorded alone, as an answer to a question
+        without a right one
     """
 
     kind: ResponseKind
@@ -158,6 +160,7 @@ class Ask:
     late: Literal["ignore", "record"] = "record"
     classes: tuple[int, ...] | None = None
     prompt: Prompt | None = None
+    scored: bool = True
 
 
 @dataclass(frozen=True, slots=True)

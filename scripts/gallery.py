@@ -30,7 +30,7 @@ WIDTH = 1600
 #: Of the palette of each picture: colours taken as they are, and colours between them.
 EXACT, COLOURS = 48, 80
 #: Families of paradigms, in the order of the page.
-FAMILIES = ("WorM", "WorM variants", "N-back", "Continuous report", "Span tests", "Recognition")
+FAMILIES = ("WorM", "WorM variants", "N-back", "Continuous report", "Span tests", "Recognition", "Cognitive control")
 _BLOCK = {"n": 2, "lures": "low", "block_length": 24}
 #: For every paradigm the levels and the seed of the trial that is shown.
 SHOWN: dict[str, tuple[dict[str, Any], int]] = {
@@ -40,6 +40,12 @@ SHOWN: dict[str, tuple[dict[str, Any], int]] = {
     "continuous_orientation": ({"set_size": 3}, 2),
     "corsi": ({"direction": "forward", "list_length": 4}, 1),
     "cs": ({"storage": "spatial", "distractor_domain": "visual", "load": 3}, 1),
+    "axcpt": ({"trial_type": "BX", "delay_ms": 1000}, 1),
+    "flanker": ({"flankers": "incongruent"}, 1),
+    "keep_track": ({"set_size": 2}, 1),
+    "retro_cue": ({"cue": "valid", "set_size": 4}, 1),
+    "task_switching": ({"cue_ms": 100}, 1),
+    "two_lists": ({"probe_kind": "intrusion", "relevant_length": 3, "irrelevant_length": 3, "cue_ms": 600}, 1),
     "delayed_match": ({"retention_steps": 2, "difference": 6}, 1),
     "digit_span": ({"direction": "backward", "list_length": 4}, 1),
     "lsr": ({"list_length": 5}, 1),

@@ -48,11 +48,10 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         value, outcome = None, "invalid"
     elif outcome != "answered":
         value = None
-    if truth.answer is None:
-        assert not ask.kind.scored, "only questions without a right answer have none"
-        (unscored,) = checked_scores(ask.kind, [ask.kind.unscored(value)])
+    if truth.answer is None or not ask.scored:
+        (unscored,) = checked_scores(ask.kind, [ask.kind.unscored(value)], ask.kind.scored and ask.scored)
         return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), None, (_score(unscored),))
-    scores = tuple(_score(score) for score in checked_scores(ask.kind, ask.kind.score(value, truth.answer)))
+    scores = tuple(_score(score) for score in checked_scores(ask.kind, ask.kind.score(value, truth.answer), True))
     verdict: Verdict = "right" if all(score["correct"] for score in scores) else "wrong"
     if outcome == "omitted":
         verdict = "missed"

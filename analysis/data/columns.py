@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ...sessions.record.columns import FURTHER
-from .coding import decoded
+from ...sessions.record.columns import FURTHER, OWN_COLUMNS
+from .coding import decoded, natural
 
 #: Columns of the record that conditions may be, besides factors and recorded values.
 PLAIN = (
@@ -22,6 +26,53 @@ PLAIN = (
     "group",
     "confidence",
 )
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the file of a paradigm says of its conditions.
+
+    Parameters
+    ----------
+    conditions : columns that figures, tests and scores are about, the most important first; empty
+        where it names none
+    levels : of every factor, by column, in the order of the file
+    """
+
+    conditions: tuple[str, ...] = ()
+    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict[str, tuple[Any, ...]])
+
+    @classmethod
+    def read(cls, content: object) -> Declared:
+        """Read the content of a paradigm's file, as a session keeps it."""
+        data: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
+        factors = {str(name): _levels(value) for name, value in (data.get("factors") or {}).items()}
+        columns = {name: name if name in OWN_COLUMNS else f"factor_{name}" for name in factors}
+        named = [
+            columns.get(name) or (name if name in OWN_COLUMNS else f"record_{name}")
+            for name in data.get("conditions") or ()
+        ]
+        return cls(tuple(named), {columns[name]: levels for name, levels in factors.items()})
+
+    def ordered(self, column: str, words: Iterable[str]) -> list[str]:
+        """Levels in words, in the order of the file; in a natural one where it has none."""
+        places = {_said(level): place for place, level in enumerate(self.levels.get(column, ()))}
+        return sorted(words, key=lambda word: (places.get(word, len(places)), natural(word)))
+
+
+def _levels(factor: Any) -> tuple[Any, ...]:
+    """The levels of a factor as the file has it: a list, at random, or with weights."""
+    return tuple(factor.get("random", factor) if isinstance(factor, Mapping) else factor)
+
+
+def _said(level: Any) -> str:
+    return YES_OR_NO[level] if isinstance(level, bool) else str(level)
+
+
+#: the rows of a table of conditions: what they stand for is in recorded values
+_ROWS = "factor_table_row"
+#: How truth values are said as levels.
+YES_OR_NO = {True: "yes", False: "no"}
 #: Those of them that a paradigm may vary as a factor.
 _FACTORS = ("list_length", "set_size", "retention_steps")
 
@@ -65,7 +116,7 @@ def varied(items: pd.DataFrame) -> list[str]:
     Numbers come first, since these make curves.
     """
     names = [name for name in _FACTORS if name in items.columns] + sorted(
-        one for one in items.columns if one.startswith("factor_")
+        one for one in items.columns if one.startswith("factor_") and one != _ROWS
     )
     several = [name for name in names if decoded(items[name]).nunique() > 1]
     kept: list[str] = []

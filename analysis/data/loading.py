@@ -106,7 +106,8 @@ def load(
         read_as |= dict.fromkeys(filter(None, [strangers(people, described_by.index, names)]))
     tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
     scored = score_table(named(_concatenated(tables)), **counted)
-    scored = replace(scored, accept_unread=accept_unread)
+    declared = {facts.paradigm: facts.declared for facts in sessions}
+    scored = replace(scored, accept_unread=accept_unread, declared=declared)
     names = sorted(scored.items["paradigm"].unique())
     data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
     return replace(data, spans=gathered.spans if gathered else (), read_as=tuple(read_as))

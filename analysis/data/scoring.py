@@ -19,7 +19,8 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import grouped
-from .coding import absent, apart, as_text, booleans, coded, groups, packed
+from .coding import absent, apart, as_text, booleans, coded, decoded, groups, packed
+from .columns import Declared, varied
 from .ratings import score_halves, with_confidence
 
 _TEXT = (
@@ -83,6 +84,9 @@ _NAMES = 6
 _Result = TypeVar("_Result")
 
 
+_NOTHING = Declared()
+
+
 @dataclass(frozen=True)
 class Scored:
     """A response table ready to be averaged.
@@ -97,6 +101,7 @@ class Scored:
     cautions : what looks like a mistake in the table and was used all the same, in plain sentences
     accept_unread : whether answers of which many replies could not be read are tested all the same
         (see :mod:`.unread`)
+    declared : by paradigm, what its file says of conditions
     """
 
     items: pd.DataFrame
@@ -104,6 +109,19 @@ class Scored:
     notes: tuple[str, ...]
     cautions: tuple[str, ...] = ()
     accept_unread: bool = False
+    declared: Mapping[str, Declared] = field(default_factory=dict[str, Declared])
+
+    @property
+    def of_file(self) -> Declared:
+        """What the file of the only paradigm here declares of its conditions."""
+        return self.declared.get(str(self.items["paradigm"].iloc[0]), _NOTHING) if len(self.items) else _NOTHING
+
+    @functools.cached_property
+    def conditions(self) -> list[str]:
+        """The columns of conditions of the only paradigm here: those that its file names, or else
+        the factors that it varies."""
+        named = [name for name in self.of_file.conditions if name in self.items.columns]
+        return [name for name in named if decoded(self.items[name]).nunique() > 1] or varied(self.items)
 
     @functools.cached_property
     def known(self) -> dict[Any, Any]:
@@ -139,7 +157,7 @@ class Scored:
             items = self.items.iloc[where[number]] if runs else self.items[codes == number]
             intrusions = self.intrusions[self.intrusions["paradigm"] == name]
             by_paradigm[name] = Scored(
-                items.reset_index(drop=True), intrusions, self.notes, self.cautions, self.accept_unread
+                items.reset_index(drop=True), intrusions, self.notes, self.cautions, self.accept_unread, self.declared
             )
         return by_paradigm
 

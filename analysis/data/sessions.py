@@ -31,6 +31,7 @@ from ...sessions.record.reader import (
 )
 from ...sessions.record.session_info import browser_of
 from ...sessions.record.staircase import describe_span
+from .columns import Declared
 from .scoring import plural
 
 
@@ -176,6 +177,7 @@ class SessionFacts:
         all wordings and repeats; empty for others
     wording, repeat : which of the set file's wordings it had (empty for none), and which repeat it
         is
+    declared : what the file of its paradigm says of conditions
     """
 
     folder: Path
@@ -205,6 +207,7 @@ class SessionFacts:
     model: str = ""
     wording: str = ""
     repeat: int = 1
+    declared: Declared = field(default_factory=Declared)
 
 
 @dataclass(frozen=True)
@@ -531,6 +534,7 @@ def facts_of(
         model=json.dumps([link.get(name) for name in ("set", "settings")] + [session.get("agent")]) if link else "",
         wording=str(link.get("wording") or ""),
         repeat=int(link.get("repeat") or 1),
+        declared=Declared.read(data),
     )
 
 

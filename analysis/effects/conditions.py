@@ -12,8 +12,8 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ..data.coding import decoded, groups, natural
-from ..data.columns import alike, column_named, is_numeric, plain_name, varied
+from ..data.coding import decoded, groups
+from ..data.columns import YES_OR_NO, alike, column_named, is_numeric, plain_name
 from ..data.scoring import WHO, Scored, plural
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS
 from .curves import Averages
@@ -29,7 +29,6 @@ NAME = "conditions"
 MOST_PLACES, MOST_PANELS = 60, 12
 #: Of so many named conditions every two are compared; of more, each with the first.
 _PAIRS = 4
-_WORDS = {True: "yes", False: "no"}
 
 
 @dataclass(frozen=True)
@@ -86,11 +85,11 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         x = (
             column_named(items, along, paradigm, what)
             if along
-            else next((one for one in varied(items) if plain_name(one) != plain_name(by)), "")
+            else next((one for one in part.conditions if plain_name(one) != plain_name(by)), "")
         )
         panel = column_named(items, by, paradigm, what) if by else ""
     else:
-        x, panel = (*varied(items), "", "")[:2]
+        x, panel = (*part.conditions, "", "")[:2]
     if not x:
         raise SpanLabError(f"no {what}: {paradigm} varies no factor; --along takes any other column")
     if x == panel:
@@ -102,7 +101,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
     if panel:
         _check_levels(items, panel, MOST_PANELS, "by", paradigm)
     numeric = is_numeric(items[x])
-    order = () if numeric else tuple(map(str, sorted({*_named(items[x]).dropna().astype(str)}, key=natural)))
+    order = () if numeric else tuple(_in_order(part, x))
     words, sensitivity = question_of(items, names, paradigm, what) if known == "d_prime" else (("", ""), None)
     x_name = plain_name(x).replace("_", " ")
     panel_labels = plain_name(panel).replace("_", " ")
@@ -114,6 +113,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         x_title=x_name,
         panels=(panel,) if panel else (),
         panel_labels=(f"{panel_labels}: {{}}",) if panel else (),
+        panel_order=() if not panel or is_numeric(items[panel]) else tuple(_in_order(part, panel)),
         needs=tuple(names) + (("rt_ms",) if known in ("rt_ms", "rt_median") else ()),
         prepare=_Rows(x, panel, known, words, sensitivity),
         estimator=sensitivity or Averages("correct" if known == "correct" else "rt_ms"),
@@ -141,12 +141,12 @@ def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) ->
     """
     if part.blocks or (value != "correct" and not len(timed_questions(part))):
         return None
-    names = [name for name in varied(part.items) if 1 < decoded(part.items[name]).nunique() <= MOST_PANELS]
+    names = [name for name in part.conditions if 1 < decoded(part.items[name]).nunique() <= MOST_PANELS]
     same = [one for one in effects if one.value == value and one.name != NAME]
     left = [name for name in names if not any(_shows(one, part, name) for one in same)]
     if not left:
         return None
-    numeric = [name for name in [*left, *names] if is_numeric(part.items[name])]
+    numeric = [name for name in [*left, *names] if is_numeric(part.items[name]) and not part.of_file.conditions]
     along = (numeric or left)[0]
     return along, next((name for name in [*left, *(names if value != "correct" else [])] if name != along), "")
 
@@ -172,13 +172,18 @@ def _named(column: pd.Series) -> pd.Series:
         (
             None
             if value is None or value != value
-            else _WORDS[bool(value)]
+            else YES_OR_NO[bool(value)]
             if isinstance(value, bool | np.bool_)
             else str(value)
         )
         for value in plain
     ]
     return pd.Series(pd.array(words, dtype="str"), index=column.index)
+
+
+def _in_order(part: Scored, column: str) -> list[str]:
+    """The levels of a column in words, in the order of the file."""
+    return part.of_file.ordered(column, _named(part.items[column]).dropna().astype(str).unique())
 
 
 def _check_levels(items: pd.DataFrame, name: str, most: int, option: str, paradigm: str) -> None:

@@ -22,7 +22,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ..data.coding import records
-from ..data.columns import plain_name, varied
+from ..data.columns import plain_name
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..stats.corrections import holm
@@ -103,7 +103,7 @@ def group_effect(people: Scored, paradigm: str, along: str = "", value: str = "c
     SpanLabError
         for columns that are not there, and where nothing of this sort was measured.
     """
-    names = [name for name in varied(people.items) if plain_name(name) != GROUP]
+    names = [name for name in people.conditions if plain_name(name) != GROUP]
     within = [name for name in names if (people.items.groupby("participant", observed=True)[name].nunique() > 1).any()]
     along = along or next(iter(within), "")
     if plain_name(along) == GROUP or not along:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..data.columns import columns_there, varied
+from ..data.columns import columns_there
 from ..data.scoring import Scored
 from ..effects.conditions import NAME, VALUES, conditions_effect, unnamed_conditions
 from ..effects.effect import Effect
@@ -60,7 +60,7 @@ def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:
 
 
 def _unvaried(scored: Scored, paradigm: str) -> str:
-    there = paradigm in scored.parts and varied(scored.parts[paradigm].items)
+    there = paradigm in scored.parts and scored.parts[paradigm].conditions
     return "" if there else f"{paradigm} varies no factor."
 
 

@@ -206,7 +206,7 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     that the data can separate, and columns ``beside``."""
     part = scored.parts.get(paradigm, replace(scored, items=scored.items.iloc[:0]))
     notes: list[str] = []
-    column = _conditions(_competitors(part.items, []).reset_index(drop=True), by, notes)
+    column = _conditions(_competitors(part.items, []).reset_index(drop=True), by, part.of_file.conditions, notes)
     items = _competitors(testable(part, (column,) if column else ()).items, notes).reset_index(drop=True)
     notes += withheld_notes(part, (column,) if column else ())
     items = items.assign(condition=_values(items[column]) if column else "")
@@ -274,8 +274,9 @@ def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     return items[~aside]
 
 
-def _conditions(items: pd.DataFrame, by: str | None, notes: list[str]) -> str:
-    """The column of conditions: as named, or the first that has several levels."""
+def _conditions(items: pd.DataFrame, by: str | None, declared: Sequence[str], notes: list[str]) -> str:
+    """The column of conditions: as named, or the first that has several levels, of those that the
+    file of the paradigm declares before all others."""
 
     def several(name: str) -> bool:
         return name in items.columns and _values(items[name]).nunique() > 1
@@ -294,6 +295,7 @@ def _conditions(items: pd.DataFrame, by: str | None, notes: list[str]) -> str:
             " list_length, is wanted"
         )
     for name in (
+        *declared,
         "list_length",
         "set_size",
         "factor_n",

@@ -15,6 +15,7 @@ from .timeline import ASK_KEYS, DISPLAY_KEYS, FLOW_KEYS, SOUND, STEP_KEYS, VERDI
 from .yaml_source import MERGED
 
 _EXPRESSION = {"$ref": "#/$defs/expression"}
+_TABLE_FILE = {"type": "string", "pattern": r"\.(csv|xlsx)$"}
 _DISPLAYS = {
     "anyOf": [
         {"$ref": "#/$defs/display"},
@@ -42,6 +43,7 @@ _MS = {
 _BESIDE: dict[str, dict[str, Any]] = {
     "ms": _MS,
     "for_machines": {"type": "boolean"},
+    "score": {"type": "boolean"},
     "ends": {"enum": ["on_answer", "on_time", None]},
     "counts": {"enum": ["first", "last", None]},
     "late": {"enum": ["record", "ignore", None]},
@@ -84,7 +86,7 @@ def file_schema() -> dict[str, Any]:
     properties = head["properties"]
     properties["timeline"] |= {"items": {"$ref": "#/$defs/item"}}
     properties["draw"] |= {
-        "additionalProperties": {"anyOf": [{"$ref": "#/$defs/sampler"}, _EXPRESSION, {"type": "array"}]}
+        "additionalProperties": {"anyOf": [{"$ref": "#/$defs/sampler"}, _EXPRESSION, {"type": "array"}, _TABLE_FILE]}
     }
     for key in MERGED:
         if isinstance(entries := properties[key].get("additionalProperties"), dict):

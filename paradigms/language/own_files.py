@@ -8,6 +8,7 @@ so that its hash covers them, sessions keep them, and trials are compiled withou
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -20,8 +21,8 @@ from ...stimuli.own_files import FileFacts, name_problem
 from ...stimuli.sound_files import SoundFacts
 from ..identity import digest
 from ..library import MAX_EXTENDS, beside, in_library, locate
-from .expressions import varies
-from .yaml_source import YamlPath, read
+from .expressions import is_expression, is_name, varies
+from .yaml_source import YamlPath, read, scalar
 
 KINDS: tuple[type[FileFacts], ...] = (ImageFacts, SoundFacts)
 #: so many files of a kind may a paradigm have
@@ -59,6 +60,67 @@ def find_files(data: Mapping[str, Any], folder: Path, report: Report) -> dict[st
     report : takes what is wrong with a file, and where it is named
     """
     return {name: facts for kind in KINDS for name, facts in _Search(kind, data, folder, report).files().items()}
+
+
+#: of a table of conditions: the factor whose levels are its rows, the draw that holds them, and the
+#: column that says how often a row comes
+TABLE_ROW, TABLE, WEIGHT = "table_row", "table", "weight"
+
+
+def with_table(data: Mapping[str, Any], folder: Path, report: Report) -> Mapping[str, Any]:
+    """The content of a paradigm with the rows of its table of conditions (``draw: {table:
+    conditions.csv}``): a factor of their numbers, and a draw for each column."""
+    draw, factors = data.get("draw"), data.get("factors") or {}
+    name = draw.get(TABLE) if isinstance(draw, dict) else None
+    if not isinstance(name, str) or is_expression(name) or not isinstance(factors, dict):
+        return data
+    try:
+        if ".." in Path(name).parts or Path(name).is_absolute() or "\\" in name:
+            raise ValueError("tables lie in the folder of the paradigm, or in folders below it")
+        rows = _table(folder / name)
+    except (ValueError, OSError) as error:
+        report(("draw", TABLE), f"'{name}': {error}")
+        return data
+    weights = {str(number): row.pop(WEIGHT, 1) for number, row in enumerate(rows, start=1)}
+    levels = [*range(1, len(rows) + 1)] if set(weights.values()) == {1} else weights
+    columns = {column: f"={TABLE}[{TABLE_ROW} - 1].{column}" for column in rows[0]}
+    others = {key: value for key, value in draw.items() if key != TABLE}
+    return {**data, "factors": {TABLE_ROW: levels, **factors}, "draw": {TABLE: rows, **columns, **others}}
+
+
+def _table(path: Path) -> list[dict[str, Any]]:
+    """The rows of a CSV or XLSX file, by the names in its first line.
+
+    Raises
+    ------
+    ValueError, OSError
+        when it is no such table.
+    """
+    lines: list[list[Any]]
+    if path.suffix.lower() == ".xlsx":
+        from openpyxl import load_workbook
+
+        try:
+            lines = [list(row) for row in load_workbook(path, read_only=True, data_only=True).worksheets[0].values]
+        except Exception as error:  # whatever openpyxl's archive and XML raise
+            raise ValueError(f"it cannot be read: {error or type(error).__name__}") from None
+    elif path.suffix.lower() == ".csv":
+        text = path.read_text(encoding="utf-8-sig")
+        head = text.partition("\n")[0]
+        lines = list(csv.reader(text.splitlines(), delimiter=";" if head.count(";") > head.count(",") else ","))
+        lines = [[scalar(cell.strip()) for cell in line] for line in lines]
+    else:
+        raise ValueError("a table of conditions is a .csv or an .xlsx file")
+    names, *rows = [line for line in lines if any(cell is not None for cell in line)] or [[]]
+    if not rows or len(rows) > MAX_FILES:
+        raise ValueError(f"expected a line with names, and then 1 to {MAX_FILES} rows; found {len(rows)}")
+    if wrong := next((name for n, name in enumerate(names) if not is_name(name) or name in names[:n]), ""):
+        raise ValueError(
+            f"the column '{wrong}' cannot be a name: use letters, digits and underscores, and each name once"
+        )
+    if uneven := next((n for n, row in enumerate(rows, start=2) if len(row) != len(names)), 0):
+        raise ValueError(f"line {uneven} has not {len(names)} cells, as the line with the names has")
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 class _Search:

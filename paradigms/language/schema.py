@@ -429,6 +429,13 @@ class Head(StrictModel):
         default=None,
         description="number of items presented, usually an expression; the factor of that name if not given",
     )
+    conditions: list[str] = Field(
+        default_factory=list,
+        description=(
+            "factors and recorded values that figures, tests and scores are about, the most important first; all"
+            " factors when not given"
+        ),
+    )
     network: NetworkView | None = Field(default=None, description="what a network sees")
     instructions: dict[str, str] = Field(
         description="neutral instructions by language; SpanLab adds how to answer for each kind of agent"

@@ -43,6 +43,7 @@ DISPLAY_KEYS: dict[str, str] = {
 }
 ASK_KEYS: dict[str, str] = {
     "answer": "the correct answer",
+    "score": "false for a question whose answer is recorded and not scored, such as a press that is always the same",
     "ends": "on_answer or on_time",
     "window_ms": "response window; if not given, the total duration of the displays; none = self-paced",
     "no_answer_means": "the answer that silence stands for",
@@ -203,6 +204,9 @@ class AskSpec:
         if read is None:
             return
         self.kind, beside = read
+        self.counted = beside.get("score", True)
+        if not isinstance(self.counted, bool):
+            reader.report((*path, "score"), f"expected true or false; found {show(self.counted)}")
         self.settings = {
             key: beside[key] for key in beside if key in ("ends", "counts", "late") and beside[key] is not None
         }
@@ -216,9 +220,9 @@ class AskSpec:
                     (*path, key),
                     f"expected {' or '.join(allowed)}; found {show(beside[key])}{nearest(beside[key], allowed)}",
                 )
-        if not self.scored and beside.get("answer") is not None:
+        if not self.kind.cls.scored and beside.get("answer") is not None:
             reader.report((*path, "answer"), f"a {self.kind.cls.name} has no correct answer: leave out 'answer'")
-        elif self.scored and beside.get("answer") is None:
+        elif self.kind.cls.scored and beside.get("answer") is None:
             reader.report(path, "'answer' is missing: the correct answer, for scoring (agents never see it)")
         templates = {
             key: reader.template(beside[key], (*path, key), variables)
@@ -250,8 +254,8 @@ class AskSpec:
 
     @property
     def scored(self) -> bool:
-        """True if there is a correct answer."""
-        return self.kind is None or self.kind.cls.scored
+        """True if there is a correct answer, and it counts."""
+        return self.kind is None or (self.kind.cls.scored and self.counted)
 
     def answer(self, env: Environment) -> Any:
         """The correct answer alone, as it stands in the record; not looked at."""
@@ -302,6 +306,7 @@ class AskSpec:
                 if self.prompt is None
                 else Prompt(self.prompt.fill(env), env.get("number") if self.prompt.counts else None)
             ),
+            scored=self.counted,
             **cast(dict[str, Any], self.settings),
         )
         return ask, Truth(answer=answer, chance=chance, blind=blind)
@@ -384,6 +389,8 @@ class StepSpec(Node):
                 reader.report((*path, "ask"), "a feedback step cannot ask")
         self.record_path = (*path, "record")
         self.record = self._read_record(value.get("record"), self.record_path, variables)
+        #: names of what it records
+        self.recorded = tuple(value["record"]) if self.record is not None else ()
         #: about what building the step costs, in values touched
         self.cost = 20 + 30 * sum(len(displays) for displays in (self.displays, *(self.feedback or {}).values()))
 

@@ -23,7 +23,20 @@ from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_sessio
 from spanlab.paradigms.balance import answers_of
 from spanlab.paradigms.language.schema import ANSWER, SessionDesign
 
-PARADIGMS = ("cd", "cd_noise", "sc", "si", "sts", "sts_congruency", "vir", "vsrec", "delayed_match", "sternberg")
+PARADIGMS = (
+    "cd",
+    "cd_noise",
+    "sc",
+    "si",
+    "sts",
+    "sts_congruency",
+    "vir",
+    "vsrec",
+    "delayed_match",
+    "sternberg",
+    "retro_cue",
+    "flanker",
+)
 #: sessions of a paradigm: at least so many, and as many more as it takes to have so many questions
 SESSIONS, QUESTIONS = 30, 20_000
 #: answers and levels of trials before, which somebody may have in mind

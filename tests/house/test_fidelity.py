@@ -145,7 +145,7 @@ def test_the_page_has_every_balanced_paradigm_and_nobody_foresees_much() -> None
     for sessions, cells, runs, lacking, memory, _ in rows.values():
         assert int(sessions) >= fidelity_balance.SESSIONS
         even = cells.split(" / ")[1]
-        assert even in ("6 to 6 of 12", "8 to 8 of 16", "10 to 10 of 20", "12 to 12 of 24", "1 apart", "0 apart")
+        assert even in ("1 apart", "0 apart", *(f"{half} to {half} of {2 * half}" for half in (6, 8, 10, 12, 15, 20)))
         assert runs.endswith(" / 4")
         assert lacking.endswith(" / 0.0 %") or not lacking
         gain, error = map(float, memory.split(" / ")[1].split(" ± "))

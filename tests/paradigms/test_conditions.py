@@ -1,0 +1,241 @@
+"""What a paradigm says of its conditions, and of questions that do not count, reaches tables,
+figures and tests: with the paradigms of cognitive control, whose effects are planted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from openpyxl import Workbook
+from paradigm_texts import PROBE, load, text
+from PIL import Image
+from session_tools import Saying, take
+
+from spanlab.agents.base import Response
+from spanlab.agents.registry import make_agent
+from spanlab.analysis.data.columns import varied
+from spanlab.analysis.data.loading import load as load_data
+from spanlab.analysis.effects.conditions import conditions_effect
+from spanlab.analysis.stats.mixed_model import sort_cells
+from spanlab.core.errors import ParadigmError
+from spanlab.paradigms import Paradigm, compile_trial, load_paradigm, plan_session
+from spanlab.sessions import read_responses, reopen
+
+SWITCHING = """
+factors: {kind: {new: 1, old: 2}, delay: [9, 1]}
+draw: {lure: {one_of: {of: [near, far]}}}
+timeline:
+  - phase: probe
+    show: {blank: {}}
+    ask: {choice: {options: [a, b]}, answer: a}
+    record: {lure: =lure}
+conditions: [lure, kind]
+"""
+
+
+def always(answer: str) -> Saying:
+    return Saying(lambda percept, number: Response(answer, 400.0, {}, "answered", {}))
+
+
+def of_text(folder: Path, content: str) -> Paradigm:
+    return load(folder, f"paradigm: small\nversion: 1\ntitle: Small\ninstructions: {{en: Do it.}}\n{content}")
+
+
+def test_conditions_of_the_file_are_those_of_figures_and_tests_in_its_order(tmp_path: Path) -> None:
+    paradigm = of_text(tmp_path, SWITCHING)
+    take(tmp_path / "data", paradigm, always("a"), 60, seed=1)
+    data = load_data([tmp_path / "data"])
+    part = data.scored.parts["small"]
+    assert part.conditions == ["record_lure", "factor_kind"]
+    effect = conditions_effect(part, "small")
+    assert (effect.x, effect.panels) == ("record_lure", ("factor_kind",))
+    assert effect.panel_order == ("new", "old")  # of the file; the alphabet's would be the same
+    assert sort_cells(data.scored, "small").by == "record_lure"
+
+
+def test_levels_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
+    paradigm = of_text(
+        tmp_path, SWITCHING.replace("{new: 1, old: 2}", "[zero, a, m]").replace("[lure, kind]", "[kind]")
+    )
+    take(tmp_path / "data", paradigm, make_agent("ideal"), 24, seed=1)
+    part = load_data([tmp_path / "data"]).scored.parts["small"]
+    assert conditions_effect(part, "small").order == ("zero", "a", "m")
+
+
+def test_without_conditions_the_factors_are_taken(tmp_path: Path) -> None:
+    paradigm = of_text(tmp_path, SWITCHING.replace("conditions: [lure, kind]\n", ""))
+    take(tmp_path / "data", paradigm, make_agent("ideal"), 60, seed=1)
+    part = load_data([tmp_path / "data"]).scored.parts["small"]
+    assert part.conditions == ["factor_delay", "factor_kind"]
+
+
+def test_conditions_that_nobody_records_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParadigmError, match=r"conditions item 1: 'lurre' is neither a factor nor recorded .* 'lure'"):
+        of_text(tmp_path, SWITCHING.replace("[lure, kind]", "[lurre]"))
+
+
+def test_a_question_with_score_false_is_recorded_and_in_no_accuracy(tmp_path: Path) -> None:
+    paradigm = load_paradigm("axcpt")
+    session = take(tmp_path, paradigm, always("other"), 40, seed=2)
+    table = read_responses(session.folder)
+    cues, probes = (table[table["phase"] == phase] for phase in ("cue", "probe"))
+    assert len(cues) == len(probes) == 40
+    assert cues["correct"].isna().all()
+    assert set(cues["answer"]) == {'"other"'} or set(cues["answer"]) == {"other"}
+    assert probes["correct"].mean() == pytest.approx(0.3)  # who always says other
+    data = load_data([session.folder])
+    assert set(data.scored.items["phase"]) == {"probe"}
+    assert any("without a score left out" in note for note in data.scored.notes)
+
+
+def test_score_takes_yes_or_no(tmp_path: Path) -> None:
+    with pytest.raises(ParadigmError, match="ask > score: expected true or false; found 'never'"):
+        load(tmp_path, text(PROBE.replace("answer: 0", "answer: 0, score: never")))
+
+
+# -- the paradigms ---------------------------------------------------------------------------------
+
+
+def test_proportions_of_the_ax_cpt_are_exact_in_every_block() -> None:
+    paradigm = load_paradigm("axcpt")
+    plan = plan_session(paradigm, 7)
+    for block in {trial.block for trial in plan}:
+        kinds = Counter(trial.levels["trial_type"] for trial in plan if trial.block == block)
+        assert kinds == {"AX": 35, "AY": 5, "BX": 5, "BY": 5}
+
+
+@pytest.mark.parametrize("levels", [{"trial_type": kind, "delay_ms": 5000} for kind in ("AX", "AY", "BX", "BY")])
+def test_letters_of_the_ax_cpt_are_what_the_trial_is_called(levels: dict[str, object]) -> None:
+    for seed in range(20):
+        trial = compile_trial(load_paradigm("axcpt"), levels, seed)
+        cue, probe = (trial.steps[n].percept.displays[0].stimulus.words()[0] for n in (0, -1))
+        assert (cue == "A", probe == "X") == (levels["trial_type"][0] == "A", levels["trial_type"][1] == "X")
+        assert trial.steps[-1].truth.answer == ("target" if levels["trial_type"] == "AX" else "other")
+        assert sum(step.percept.displays[0].ms or 0 for step in trial.steps[1:-1]) == 4500
+
+
+def test_switches_are_half_of_the_digits_and_no_digit_comes_twice() -> None:
+    for seed in range(20):
+        trial = compile_trial(load_paradigm("task_switching"), {"cue_ms": 100}, seed)
+        asked = [step for step in trial.steps if step.percept.ask is not None]
+        kinds = Counter(step.truth.record["transition"] for step in asked)
+        assert kinds == {"start": 1, "switch": 8, "repeat": 8}
+        tasks = [step.truth.record["task"] for step in asked]
+        for before, step, task in zip(tasks, asked[1:], tasks[1:], strict=False):
+            assert (before != task) == (step.truth.record["transition"] == "switch")
+
+
+def test_an_intrusion_is_a_word_of_the_other_list_and_kinds_come_2_to_1_to_1() -> None:
+    paradigm = load_paradigm("two_lists")
+    plan = plan_session(paradigm, 3)
+    assert Counter(one.levels["probe_kind"] for one in plan) == {"positive": 72, "intrusion": 36, "new": 36}
+    for one in plan[:40]:
+        trial = one.compile(paradigm, "corrected")
+        shown, word = trial.steps[0].percept.displays[0].stimulus.words(), trial.steps[-1].percept.displays[0].stimulus
+        assert (word.words().split()[0] in shown.replace("\n", " ").split()) == (one.levels["probe_kind"] != "new")
+
+
+def test_keep_track_asks_for_the_last_word_of_a_category() -> None:
+    for seed in range(20):
+        trial = compile_trial(load_paradigm("keep_track"), {"set_size": 4}, seed)
+        words = [s.percept.displays[0].stimulus.parts[0].show.word for s in trial.steps if s.percept.phase == "present"]
+        for step in (step for step in trial.steps if step.percept.ask is not None):
+            options = [word for word in step.percept.ask.kind.values if word is not None]
+            assert step.truth.answer == [word for word in words if word in options][-1]
+            assert step.truth.record["updates"] == sum(word in options for word in words)
+            assert step.truth.record["words_since"] == 14 - words.index(step.truth.answer)
+
+
+def test_a_retro_cue_points_at_the_place_that_is_tested() -> None:
+    for seed in range(20):
+        trial = compile_trial(load_paradigm("retro_cue"), {"cue": "valid", "set_size": 4}, seed)
+        bar = next(step for step in trial.steps if step.percept.phase == "cue").percept.displays[0].stimulus
+        probe = trial.steps[-1].percept.displays[0].stimulus
+        (place,) = (n for n, colour in enumerate(probe.colours) if colour is not None)
+        direction = np.array([np.sin(np.radians(45 * place)), -np.cos(np.radians(45 * place))])
+        assert np.dot(np.array([bar.x - 48, bar.y - 48]), direction) > 5
+        assert bar.angle == 45 * place % 180
+
+
+def test_flankers_point_as_they_are_called() -> None:
+    for flankers, signs in (("congruent", 1), ("incongruent", 2), ("neutral", 2)):
+        for seed in range(10):
+            trial = compile_trial(load_paradigm("flanker"), {"flankers": flankers}, seed)
+            row = trial.steps[-1].percept.displays[0].stimulus.symbol
+            assert len(row) == 5
+            assert len(set(row)) == signs
+            assert trial.steps[-1].truth.answer == {"<": "left", ">": "right"}[row[2]]
+            assert ("-" in row) == (flankers == "neutral")
+
+
+# -- a table of conditions -------------------------------------------------------------------------
+
+OF_TABLE = """
+draw:
+  table: items.csv
+  side: {one_of: 2}
+timeline:
+  - phase: probe
+    show: {image: {file: =picture, words: a picture}}
+    ask: {choice: {options: [old, new]}, answer: =kind}
+    record: {kind: =kind, load: =load}
+conditions: [kind]
+designs: {human: {repetitions: 2}}
+"""
+
+
+def with_items(folder: Path, content: str, name: str = "items.csv") -> Paradigm:
+    for number in (1, 2, 3):
+        Image.new("RGB", (8, 8), (number, 0, 0)).save(folder / f"{number}.png")
+    (folder / name).write_text(content, encoding="utf-8")
+    return of_text(folder, OF_TABLE.replace("items.csv", name))
+
+
+@pytest.mark.parametrize("comma", [",", ";"])
+def test_rows_of_a_table_are_conditions_with_weights(tmp_path: Path, comma: str) -> None:
+    table = "picture,kind,load,weight\n1.png,old,1,3\n2.png,new,2,1\n3.png,old,,1\n".replace(",", comma)
+    paradigm = with_items(tmp_path, table)
+    plan = plan_session(paradigm, 1)
+    assert Counter(one.levels["table_row"] for one in plan) == {1: 6, 2: 2, 3: 2}
+    for one in plan:
+        truth = one.compile(paradigm, "corrected").steps[0].truth
+        assert truth.answer == ("new" if one.levels["table_row"] == 2 else "old")
+        assert truth.record["load"] == {1: 1, 2: 2, 3: None}[one.levels["table_row"]]
+    session = take(tmp_path / "data", paradigm, always("old"), 10, seed=1)
+    (tmp_path / "items.csv").unlink()  # trials are those of the record
+    assert compile_trial(reopen(session.folder).paradigm, {"table_row": 2}, 5).steps[0].truth.answer == "new"
+    part = load_data([tmp_path / "data"]).scored.parts["small"]
+    assert part.conditions == ["record_kind"]
+    assert "factor_table_row" not in varied(part.items)
+
+
+def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
+    book = Workbook()
+    for row in (("word", "kind"), ("apple", "old"), ("pear", "new")):
+        book.active.append(row)
+    book.save(tmp_path / "items.xlsx")
+    content = OF_TABLE.replace("items.csv", "items.xlsx").replace(
+        "{image: {file: =picture, words: a picture}}", "{word: =word}"
+    )
+    paradigm = of_text(tmp_path, content.replace(", load: =load", ""))
+    assert [compile_trial(paradigm, {"table_row": n}).steps[0].truth.answer for n in (1, 2)] == ["old", "new"]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "says"),
+    [
+        ("a b,kind\n1,2\n", "items.csv", "the column 'a b' cannot be a name"),
+        ("kind,kind\n1,2\n", "items.csv", "each name once"),
+        ("kind\n", "items.csv", "1 to 5000 rows; found 0"),
+        ("kind,load\nold\n", "items.csv", "line 2 has not 2 cells"),
+        ("kind\nold\n", "items.txt", "a .csv or an .xlsx file"),
+        ("kind\nold\n", "items.xlsx", "it cannot be read"),
+        ("kind,weight\nold,0\nnew,2\n", "items.csv", "expected a number from 1; found 0"),
+    ],
+)
+def test_tables_that_are_none_are_told_with_their_line(tmp_path: Path, content: str, name: str, says: str) -> None:
+    with pytest.raises(ParadigmError, match=re.escape(says)):
+        with_items(tmp_path, content, name)
