@@ -176,7 +176,7 @@ REAL: list[tuple[list[str], int, str]] = [
     (
         ["list", "--family", "worms"],
         1,
-        "spanlab: no paradigm here has the family 'worms'; did you mean 'WorM'? The families are: Continuous report, N-back, Recognition, Span tests, WorM, WorM variants\n",
+        "spanlab: no paradigm here has the family 'worms'; did you mean 'WorM'? The families are: Cognitive control, Continuous report, N-back, Recognition, Span tests, WorM, WorM variants\n",
     ),
     (["list", "--timetable", "x"], 1, "spanlab: --timetable lists all there is: name none\n"),
 ]

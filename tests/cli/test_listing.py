@@ -89,7 +89,7 @@ def test_filters_find_what_they_should(run: Run, arguments: list[str], expected:
     assert set(listed(out)) == expected
 
 
-FAMILIES = "Continuous report, N-back, Recognition, Span tests, WorM, WorM variants"
+FAMILIES = "Cognitive control, Continuous report, N-back, Recognition, Span tests, WorM, WorM variants"
 MISTAKES: list[tuple[list[str], str]] = [
     (
         ["--family", "Wrom"],

@@ -143,10 +143,11 @@ def test_keep_track_asks_for_the_last_word_of_a_category() -> None:
         trial = compile_trial(load_paradigm("keep_track"), {"set_size": 4}, seed)
         words = [s.percept.displays[0].stimulus.parts[0].show.word for s in trial.steps if s.percept.phase == "present"]
         for step in (step for step in trial.steps if step.percept.ask is not None):
-            options = [word for word in step.percept.ask.kind.values if word is not None]
-            assert step.truth.answer == [word for word in words if word in options][-1]
+            options = [word for word in step.percept.displays[0].stimulus.places if word is not None]
+            last = [word for word in words if word in options][-1]
+            assert options[step.truth.answer] == last == step.truth.record["word"]
             assert step.truth.record["updates"] == sum(word in options for word in words)
-            assert step.truth.record["words_since"] == 14 - words.index(step.truth.answer)
+            assert step.truth.record["words_since"] == 14 - words.index(last)
 
 
 def test_a_retro_cue_points_at_the_place_that_is_tested() -> None:
