@@ -4,12 +4,13 @@ participants and items.
 Every answered item is right or wrong. Its log odds are those of its cell (agent and condition),
 plus what is the participant's, the item's and the trial's:
 
-    logit P(correct) = cell[agent, condition] + participant + participant x condition + wording +
-    wording x condition + item + item x agent + trial as taken
+    logit P(correct) = cell[agent, condition] + participant + participant x condition + session +
+    session x condition + wording + wording x condition + item + item x agent + trial as taken
 
 Terms after the cell are random effects; each is there only where the data can separate it
-(:data:`COMPONENTS` says when), and terms left out are reported. An agent that is one machine or one
-person has no participant effect: results hold for this one, not for others like it. Cells stand for
+(:data:`COMPONENTS` says when), and terms left out are reported. Sessions of a machine are what was
+trained or sampled anew, such as seeds of a network. An agent of one session, and one person, has no
+such effect: results hold for this one, not for others like it. Cells stand for
 effects and interactions alike, so nothing depends on how factors are coded. Cells have a weak
 prior, normal around even odds (0) with standard deviation 3, so that those at 0 % or 100 % have an
 end; see :mod:`.laplace` for the fit, :mod:`.mixed_contrasts` for tests and contrasts. Simulated
@@ -53,6 +54,8 @@ _SHARE = 0.25
 COMPONENTS: Mapping[str, str] = {
     "participant": "some agent is a group of several people",
     "participant x condition": "several people answered several times in several conditions",
+    "session": "some machine took the paradigm in several sessions, such as seeds of a network",
+    "session x condition": "several sessions of machines have several answers in several conditions",
     "wording": "some chat model took its trials in several wordings; repeats are averaged first",
     "wording x condition": "several wordings have several answers in several conditions",
     "item": "enough items (the same question of the same trial) were answered more than once",
@@ -76,6 +79,7 @@ class Cells:
     components : the random effects in the model
     numeric : whether conditions are numbers
     notes : what was decided and left out
+    drawn : how many sessions or wordings a machine has, where they are a random effect
     """
 
     paradigm: str
@@ -85,6 +89,7 @@ class Cells:
     components: tuple[str, ...]
     numeric: bool
     notes: tuple[str, ...]
+    drawn: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def answers(self) -> np.ndarray:
@@ -113,6 +118,8 @@ class Cells:
         names = {
             "participant": "participant",
             "participant x condition": f"participant:{self.by}",
+            "session": "session:agent",
+            "session x condition": f"session:agent:{self.by}",
             "wording": "wording:agent",
             "wording x condition": f"wording:agent:{self.by}",
             "item": "item",
@@ -140,6 +147,14 @@ class Mixed:
     problem: str
     notes: tuple[str, ...] = field(default=())
     laplace: Laplace | None = None
+
+    def degrees(self, contrast: np.ndarray) -> float:
+        """Degrees of freedom of a contrast of cells: Satterthwaite's, and no more than the people,
+        sessions and wordings of its agents leave, which are few where machines have a few seeds."""
+        assert self.fit is not None
+        agents = {*self.cells.agents[contrast != 0]}
+        left = sum(max(0, many - 1) for agent, many in self.cells.drawn.items() if agent in agents)
+        return min(self.fit.degrees(contrast), float(left) if left else math.inf)
 
     def random(self) -> pd.DataFrame:
         """The random effects: ``effect``, ``levels`` and ``sd`` (in log odds), with rough limits
@@ -247,7 +262,9 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     numeric = bool(column) and all(
         isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in table["condition"]
     )
-    return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes))
+    drawn = items["machine_session"].where(items["machine_session"] != "", items["wording"])
+    several = drawn[drawn != ""].groupby(items["agent"].astype(str)).nunique()
+    return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes), several.to_dict())
 
 
 def _over_units(items: pd.DataFrame, table: pd.DataFrame, value: str) -> list[float]:
@@ -337,15 +354,18 @@ def _values(column: pd.Series) -> pd.Series:
 
 
 def _with_units(items: pd.DataFrame) -> pd.DataFrame:
-    """Answers with ``person`` and ``wording``: the units of agents that are several people, or had
-    several wordings; empty for others."""
+    """Answers with ``person``, ``wording`` and ``machine_session``: the units of agents that are several
+    people, or had several wordings or sessions; empty for others."""
     persons = items["participant"].astype(str)  # no categories: one person's table knows no empty name
     several = items.assign(_person=persons.where(persons != "")).groupby("agent")["_person"].transform("nunique") > 1
     unit = unit_session(items).astype(str)
+    often = (items.assign(_unit=unit).groupby("agent")["_unit"].transform("nunique") > 1) & (persons == "")
     worded = unit.str.startswith(WORDING)
-    if worded.any():
-        worded &= items.assign(_unit=unit).groupby("agent")["_unit"].transform("nunique") > 1
-    return items.assign(person=persons.where(several, ""), wording=unit.where(worded, ""))
+    return items.assign(
+        person=persons.where(several, ""),
+        wording=unit.where(worded & often, ""),
+        machine_session=unit.where(~worded & often, ""),
+    )
 
 
 def _rows(items: pd.DataFrame, levels: Mapping[str, np.ndarray]) -> int:
@@ -382,14 +402,14 @@ def _levels(items: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
         return items.groupby(list(names), dropna=False, sort=True).ngroup().to_numpy()
 
     levels: dict[str, np.ndarray] = {}
-    for name, column in (("participant", "person"), ("wording", "wording")):
+    for name, column in (("participant", "person"), ("session", "machine_session"), ("wording", "wording")):
         rows = (items[column] != "").to_numpy()
         if rows.any():
             levels[name] = _from_0(group(["agent", column]), rows)
             within = items[rows].groupby(["agent", column, "condition"]).size()
             if within.groupby(level=["agent", column]).size().gt(1).sum() > 1 and within.mean() >= 2:
                 levels[f"{name} x condition"] = _from_0(group(["agent", column, "condition"]), rows)
-    people = (items["person"] != "").to_numpy() | (items["wording"] != "").to_numpy()
+    several = (items[["person", "machine_session", "wording"]] != "").any(axis=1).to_numpy()
     named = (items["trial_id"] != "").to_numpy()
     key = group(["trial_id", "step", "ask", "serial_position"])
     conditions, cells = items["condition"].nunique(), len(items[["agent", "condition"]].drop_duplicates())
@@ -411,7 +431,7 @@ def _levels(items: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
             "Too few trials, or trials that cannot be distinguished: answers of one trial are taken as independent, and"
             " intervals may be too narrow."
         )
-    repeated = items[named & ~people].assign(_item=key[named & ~people]).groupby(["agent", "_item"]).size()
+    repeated = items[named & ~several].assign(_item=key[named & ~several]).groupby(["agent", "_item"]).size()
     often = repeated[repeated > 1].groupby(level="agent").size()
     for name, many in often.items():
         notes.append(
@@ -460,10 +480,13 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
     for name, many in people.items():
         if many < FEW:
             notes.append(f"{name}: only {many} participants, so that intervals are rough.")
-    for name, many in items[items["wording"] != ""].groupby("agent")["wording"].nunique().items():
-        rough = ", so that intervals are rough" if many < FEW else ""
-        notes.append(f"{name}: {many} wordings of the task, which are a random effect{rough}.")
-    alone = [str(name) for name in table["agent"].unique() if name not in people.index]
+    told = [*people.index]
+    for drawn, called in (("machine_session", "sessions"), ("wording", "wordings of the task")):
+        for name, many in items[items[drawn] != ""].groupby("agent")[drawn].nunique().items():
+            rough = ", so that intervals are rough" if many < FEW else ""
+            notes.append(f"{name}: {many} {called}, which are a random effect{rough}.")
+            told.append(name)
+    alone = [str(name) for name in table["agent"].unique() if name not in told]
     if alone:
         notes.append(
             f"{listed(alone)}: no participants to vary, so the results hold for"
