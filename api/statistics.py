@@ -66,7 +66,7 @@ def stats(
     """Test who answers better, and where: agents and conditions in a mixed-effects logistic model
     of each paradigm, with contrasts and corrected p values."""
     from ..analysis.data.unread import unread_shares
-    from ..analysis.stats.against_guessing import against_guessing
+    from ..analysis.inference import against_guessing, among_all, guessing_table, sizes_of_families
     from ..analysis.stats.equivalence import read_margins
     from ..analysis.stats.likeness import likeness
     from ..analysis.stats.mixed_contrasts import contrasts, terms
@@ -97,12 +97,14 @@ def stats(
         return found
     if scored.notes:
         found.lines += ["All paradigms together", *(f"  {note}" for note in scored.notes), ""]
-    for name in words(paradigm) or there:
+    guessed = {name: against_guessing(scored.parts[name]) for name in words(paradigm) or there}
+    sizes = sizes_of_families(one.claim for part in guessed.values() for one in part if not one.chosen)
+    for name in guessed:
         model = mixed_model(scored, name, "" if by == "none" else by)
         results = {
             "terms": terms(model),
             "contrasts": contrasts(model),
-            "guessing": against_guessing(scored.parts[name]),
+            "guessing": guessing_table(among_all(guessed[name], sizes), scored.parts[name]),
             "random": model.random(),
         }
         sensitivity = sensitivity_model(scored, name, "" if by == "none" else by)

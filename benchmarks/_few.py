@@ -28,7 +28,7 @@ from spanlab.analysis.means.cell_means import Cells, unit_means
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of
 from spanlab.analysis.means.within_people import within_people
 from spanlab.analysis.model_vs_human.leaderboard import _fit, _flat_over_sessions, _reach_over_sessions
-from spanlab.analysis.report.effect_sentences import effect_sentence
+from spanlab.analysis.report.effect_sentences import effect_claims
 from spanlab.analysis.stats.agreement import Crowd
 from spanlab.analysis.stats.signal_detection import at_an_end, detection, without_interval
 
@@ -363,7 +363,8 @@ def claims(level: float, trials: int = 16) -> Any:
         def studies(random: Random) -> Sequence[Limits]:
             own = np.repeat(expit(logit(level) + _SPREAD * random.normal(size=people * _AT_ONCE)), 3 * trials)
             part = scored(base.assign(correct=(random.rand(len(base)) < own).astype(float)))
-            slopes, limits = trends(shown, part, "cd"), []
+            estimates: dict[int, Contrast] = {}
+            slopes, limits = trends(shown, part, "cd", estimates=estimates), []
             for _, rows in slopes.groupby("agent", sort=True):
                 computed = ComputedEffect(
                     title="",
@@ -374,10 +375,12 @@ def claims(level: float, trials: int = 16) -> Any:
                     effect=shown,
                     trends=rows,
                     between=rows,
+                    estimates=estimates,
                 )
-                _, text = effect_sentence([computed], part)
-                nothing = "not distinguishable from 0" in text
-                limits.append((math.nan, math.nan) if "no interval" in text else (-1.0, 1.0) if nothing else (1.0, 1.0))
+                claims = effect_claims([computed], part)
+                assert claims is not None
+                (claim,) = claims.claims
+                limits.append(claim.interval if claim.interval[0] != claim.interval[0] or claim.told else (-1.0, 1.0))
             return limits
 
         return from_many(studies), 0.0

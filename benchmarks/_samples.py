@@ -4,6 +4,7 @@ what the software says of them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,14 @@ from spanlab.analysis.effects.capacity import pashler_k
 from spanlab.analysis.effects.reaction_times import fit as fit_times
 from spanlab.analysis.effects.reaction_times import limits as limits_of_times
 from spanlab.analysis.effects.reaction_times import over_people
-from spanlab.analysis.means.bootstrap import estimate, estimate_pooled
+from spanlab.analysis.inference import against_guessing
+from spanlab.analysis.means.bootstrap import binomial_limits, estimate, estimate_pooled, share_limits
 from spanlab.analysis.means.contrasts import Contrast, contrast
 from spanlab.analysis.model_vs_human.differences import _difference as difference
 from spanlab.analysis.model_vs_human.scores import _scored_row as scored_row
 from spanlab.analysis.nback.cells import nback_cells
 from spanlab.analysis.nback.measures import COUNTS, OURS, measured
 from spanlab.analysis.nback.significance import kruskal_wallis, mann_whitney
-from spanlab.analysis.stats.against_guessing import against_guessing, exact, p_depends, t_test
 from spanlab.analysis.stats.agreement import Crowd, error_consistency
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
 from spanlab.analysis.stats.mixed_model import Mixed, mixed_model
@@ -107,17 +108,24 @@ def omnibus(people: int) -> Once:
     return once
 
 
+_ONCE: dict[str, Any] = {"conditions": 1, "over": "", "left_out": ""}
+
+
 def from_people(people: int, trials: int, p: float) -> Once:
     """A machine and people who differ, or published people, who have no spread."""
 
     def once(random: Random) -> float:
         mine = contrast([random.binomial(4, p, trials) / 4], [np.arange(trials)], np.ones(1), share=True)
         if not people:
-            found = difference(("net", "people"), (mine, 0.7), "trial", conditions=1, over="", left_out="")
+            found = difference(
+                ("mine", "network", "net"), "people", (mine, 0.7), "trial", conditions=1, over="", left_out=""
+            )
             return within(found.low, p - 0.7, found.high)
         own = np.clip(random.normal(0.7, 0.08, people), 0, 1)
         theirs = contrast([random.binomial(60, own) / 60], [np.arange(people)], np.ones(1), share=True)
-        found = difference(("net", "people"), (mine, theirs), "trial", conditions=1, over="", left_out="")
+        found = difference(
+            ("mine", "network", "net"), "people", (mine, theirs), "trial", conditions=1, over="", left_out=""
+        )
         return within(found.low, p - 0.7, found.high)
 
     return once
@@ -132,6 +140,8 @@ def guessing(people: int, trials: int, items: int, level: float) -> Once:
     who = np.repeat([f"P{n}" if people else "" for n in range(max(1, people))], trials * items)
     kind = "participant" if people else "network"
     base = {
+        "paradigm": "mine",
+        "session": "s",
         "agent": "somebody",
         "agent_kind": kind,
         "participant": who,
@@ -142,30 +152,42 @@ def guessing(people: int, trials: int, items: int, level: float) -> Once:
 
     def once(random: Random) -> float:
         table = pd.DataFrame(base | {"correct": (random.rand(many) < level).astype(float), "outcome": "answered"})
-        return float(against_guessing(Scored(table, table.iloc[:0], ()), resamples=2)["p_share"].iloc[0] < 0.05)
+        return rejects(against_guessing(Scored(table, table.iloc[:0], ()))[0].share.p)
 
     return once
 
 
 def guessing_alone(answers: int, level: float) -> Once:
-    known = [exact(right, np.full(answers, level)) < 0.05 for right in range(answers + 1)]
+    def told(right: int) -> bool:
+        inside = 0 < right < answers
+        limits = binomial_limits(right, answers) if inside else share_limits(right / answers, 0.0, 1, answers)
+        return not limits[0] <= level <= limits[1]
+
+    known = [told(right) for right in range(answers + 1)]
     return lambda random: float(known[random.binomial(answers, level)])
 
 
 def habit(people: int, trials: int, says: float, matches: float = 1 / 3) -> Once:
-    """Somebody who says 'match' so often, whatever is shown."""
+    """Somebody who says 'match' so often, whatever is shown; through the table of the page."""
+    many = max(1, people)
+    base = {
+        "paradigm": "mine",
+        "agent": "somebody",
+        "agent_kind": "participant" if people else "network",
+        "participant": np.repeat([f"P{n}" if people else "" for n in range(many)], trials),
+        "session": "s",
+        "oracle": False,
+        "unit_trial": np.arange(many * trials),
+        "chance": 0.5,
+        "blind": 1 - matches,
+        "outcome": "answered",
+    }
+    words = np.array(['"no match"', '"match"'])
 
     def once(random: Random) -> float:
-        many = max(1, people)
-        truth, said = random.rand(many, trials) < matches, random.rand(many, trials) < says
-        hits, alarms = (
-            (said & truth).sum(axis=1) / truth.sum(axis=1),
-            (said & ~truth).sum(axis=1) / (~truth).sum(axis=1),
-        )
-        rates = hits - alarms
-        if people and np.ptp(rates) > 1e-9 and min(said.sum(), (~said).sum()) >= 10:
-            return float(t_test(rates) < 0.05)
-        return float(p_depends(said.ravel(), truth.ravel(), [np.repeat(np.arange(many), trials)]) < 0.05)
+        truth, said = random.rand(many * trials) < matches, random.rand(many * trials) < says
+        table = pd.DataFrame(base | {"correct": (said == truth).astype(float), "correct_answer": words[truth * 1]})
+        return rejects(against_guessing(Scored(table, table.iloc[:0], ()))[0].claim.p)
 
     return once
 

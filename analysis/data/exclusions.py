@@ -377,7 +377,7 @@ def apply_exclusions(
         values = _measure(judged, unit, rule, sessions, codes["trials"])
         out = values[_outside(values, rule)]
         gone = alive & np.isin(codes[rule.leave_out], out.index.to_numpy())
-        if rule.where in OF_RIGHT_ANSWERS:
+        if rule.where in (*OF_RIGHT_ANSWERS, "score"):  # what a table calls a score may be right answers
             selected |= np.isin(groups, groups[gone])
         if rule.everywhere:
             gone = alive & np.isin(persons, np.unique(persons[gone]))

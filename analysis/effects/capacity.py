@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,10 @@ import pandas as pd
 
 from ..data.coding import records
 from ..data.scoring import WHO, Scored
-from ..means.bootstrap import LEVEL, estimate_pooled, share_limits
+from ..means.bootstrap import LEVEL, estimate_pooled
 from ..means.cell_means import Cells, unit_means
-from .curves import CURVE_COLUMNS, curve_frame, summary
+from ..means.contrasts import contrast
+from .curves import CURVE_COLUMNS, curve_frame, described
 
 FORMULAS = ("Pashler", "Cowan")
 #: From fewer trials than this, with or without a change, there is no K.
@@ -303,10 +304,12 @@ def over_units(values: np.ndarray, unit: str, size: float, least: float = 0.0, l
     least : below which the variance of a share of the items is not taken to be, see
         :func:`least_variance`
     """
-    mostly = bool(np.isfinite(values).any()) and float(np.nanmean(values)) > size / 2
-    row: dict[str, Any] = summary(values / size, unit, level=level, proportion=mostly)
-    if mostly and row["interval"] == "score" and row["sem"] ** 2 < least:
-        row["low"], row["high"] = share_limits(row["mean"], math.sqrt(least), row["n_units"] - 1, row["n_units"], level)
+    values = values[np.isfinite(values)] / size
+    mostly = bool(len(values)) and float(values.mean()) > 1 / 2
+    mean = contrast([values], [np.arange(len(values))], np.ones(1), level=level, share=mostly)
+    if mostly and 0 < mean.se**2 < least:
+        mean = replace(mean, se=math.sqrt(least))
+    row: dict[str, Any] = described(mean, unit)
     return row | {name: size * float(row[name]) for name in ("mean", "sem", "low", "high")}
 
 

@@ -9,6 +9,7 @@ taken several, and else the trials; never the rows within a trial.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ import pandas as pd
 
 from ..data.coding import groups, records, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
-from ..means.bootstrap import FEW, LEVEL, estimate
+from ..means.bootstrap import FEW, LEVEL
 from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, answers_of, contrast, contrast_of
 
@@ -152,17 +153,20 @@ class EndsOfLists(Averages):
         """The table of :func:`averages`."""
         rows = []
         for number, row in enumerate(records(super().table(cells, level=level))):
-            if row["interval"] == "t" and cells[""].of_trials([number]) is None:
+            if row["interval"] == "t":
                 apart = self.difference(cells, number, level)
-                if apart.skewed is not None or apart.se > row["sem"] * (1 + 1e-9):
-                    row |= {"sem": apart.se} | dict(zip(("low", "high"), apart.ends(), strict=True))
+                row |= {"sem": apart.se} | dict(zip(("low", "high"), apart.ends(), strict=True))
             rows.append(row)
-        table = curve_frame(rows, [*cells[""].keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
-        # Student's interval of two people may reach beyond
-        return table.assign(low=table["low"].clip(-1.0, 1.0), high=table["high"].clip(-1.0, 1.0))
+        return curve_frame(rows, [*cells[""].keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
 
     def difference(self, cells: Mapping[str, Cells], number: int, level: float = LEVEL) -> Contrast:
-        """The difference of the two shares of one cell."""
+        """How far an end of one cell stands out: the mean over units, or where its standard error is
+        larger, or shares are near 0 or 1, the difference of both shares."""
+        plain = replace(contrast_of(cells[""], [number], np.ones(1), level=level), span=(-1.0, 1.0))
+        if cells[""].unit[number] == "trial" and not cells[""].told_apart[number]:
+            return replace(plain, se=math.nan)
+        if not plain.se > 0 or cells[""].of_trials([number]) is not None:
+            return plain
         parts = cells["end"], cells["middle"]
         length = float(cells[""].keys["list_length"].iloc[number])
         answers = np.array([answers_of(part, number) for part in parts]) * [1, length - 2]
@@ -170,7 +174,10 @@ class EndsOfLists(Averages):
             [column[number] for column in of_both] for of_both in zip(*map(_units, parts), strict=True)
         )
         apart = contrast(values, ids, np.array([1.0, -1.0]), many=many, level=level, answers=answers)
-        return replace(apart, span=(-1.0, 1.0))
+        if apart.skewed is None and apart.se <= plain.se * (1 + 1e-9):
+            return plain
+        wider = plain if plain.se > apart.se else apart
+        return replace(apart, span=(-1.0, 1.0), se=wider.se, df=wider.df)
 
 
 def _units(cells: Cells) -> tuple[Sequence[np.ndarray], ...]:
@@ -273,72 +280,32 @@ def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
     return int(scored.items[list(by)].isna().any(axis=1).sum())
 
 
-def summary_of(cells: Cells, number: int, **options: Any) -> dict[str, object]:
-    """:func:`summary` of one of some cells."""
-    row = summary(
-        cells.values[number], cells.unit[number], bool(cells.told_apart[number]), many=cells.many[number], **options
-    )
-    if cells.of_trials([number]) is None:
-        return row
-    mean = contrast_of(
-        cells,
-        [number],
-        np.ones(1),
-        shares=bool(options.get("proportion", True)),
-        level=float(options.get("level", LEVEL)),
-    )
-    return row | limits_of(mean)
+def summary_of(cells: Cells, number: int, *, level: float = LEVEL, proportion: bool = True) -> dict[str, object]:
+    """Mean, s.e.m. and interval of one of some cells, with a note where there is something to say
+    about them."""
+    unit = cells.unit[number]
+    mean = contrast_of(cells, [number], np.ones(1), shares=proportion, level=level)
+    return described(mean, unit, unit != "trial" or bool(cells.told_apart[number]))
 
 
-def limits_of(mean: Contrast) -> dict[str, object]:
-    """Standard error and interval of a mean over wordings and trials, with a note where there is
-    none."""
-    low, high = mean.ends()
-    note = (
-        f"no spread over {mean.n} wordings and their trials: no interval"
-        if low != low
-        else f"only {mean.n} wordings: rough interval"
-        if mean.n < FEW
-        else ""
-    )
-    return {
-        "sem": mean.se,
-        "low": low,
-        "high": high,
-        "interval": "none" if low != low else "score" if mean.share else "t",
-        "note": note,
-    }
-
-
-def summary(
-    values: np.ndarray,
-    unit: str,
-    told_apart: bool = True,
-    *,
-    many: np.ndarray | None = None,
-    level: float = LEVEL,
-    proportion: bool = True,
-) -> dict[str, object]:
-    """Mean, s.e.m. and interval of the units of one cell, with a note where there is something to
-    say about them."""
-    result = estimate(values, many=many, proportion=proportion, level=level)
-    note = ""
-    if not told_apart and unit == "trial":
-        note, unit, result = (
-            "no trial numbers: no interval",
-            "",
-            estimate([float(np.average(values, weights=many))] if len(values) else []),
-        )
-    elif result.n == 1:
-        note = f"one {unit}: no interval"
-    elif result.interval == "none" and result.n > 1:
-        note = f"no spread over {plural(result.n, unit)}: no interval"
-    elif result.interval == "exact":
-        note = f"all {plural(result.n, unit)} at {result.mean:.0%}: exact limit"
-    elif result.n < FEW:
-        note = f"only {plural(result.n, unit)}: rough interval"
-    row = {"unit": unit, "n_units": result.n, "mean": result.mean, "sem": result.sem}
-    return row | {"low": result.low, "high": result.high, "interval": result.interval, "note": note}
+def described(mean: Contrast, unit: str, told_apart: bool = True) -> dict[str, object]:
+    """A mean as a row of a curve table."""
+    low, high = mean.ends() if told_apart else (math.nan, math.nan)
+    row: dict[str, object] = {"unit": unit, "n_units": mean.n, "mean": mean.value, "sem": mean.se}
+    interval, note = "t", ""
+    if not told_apart:
+        row |= {"unit": "", "n_units": 1, "sem": math.nan}
+        interval, note = "none", "no trial numbers: no interval"
+    elif mean.n < 2:
+        interval, note = "none", f"one {unit}: no interval" if mean.n else ""
+    elif low != low:
+        interval, note = "none", f"no spread over {plural(mean.n, unit)}: no interval"
+    elif mean.share and not mean.se:
+        interval, note = "exact", f"all {plural(mean.n, unit)} at {mean.value:.0%}: exact limit"
+    else:
+        interval = "binomial" if 0 < mean.right < mean.n else "score" if mean.share else "t"
+        note = f"only {plural(mean.n, unit)}: rough interval" if mean.n < FEW else ""
+    return row | {"low": low, "high": high, "interval": interval, "note": note}
 
 
 def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFrame:

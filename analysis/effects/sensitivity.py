@@ -29,12 +29,12 @@ import numpy as np
 import pandas as pd
 
 from ..data.coding import decoded, records
-from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import FEW, LEVEL
+from ..data.scoring import WHO, Scored
+from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, contrast, over_both, questions_of
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS, at_an_end, thinned_z, without_interval
-from .curves import CURVE_COLUMNS, curve_frame, limits_of, summary, summary_of
+from .curves import CURVE_COLUMNS, curve_frame, described, summary_of
 
 Kind = Literal["detection", "forced choice"]
 #: How many questions of signals and of others.
@@ -167,47 +167,25 @@ class Sensitivity:
         }
         if min(pair) < 0:
             return nothing | {"note": f"only one of the two answers was ever right: no {measure}"}
-        unit = cells.unit[pair[0]]
-        if unit == "wording" and measure not in ("hits", "false alarms"):
-            mean = self.weighted(cells, [pair], np.ones(1), measure, level=level)
-            return {"unit": unit, "n_units": mean.n, "mean": mean.value} | limits_of(mean)
-        if unit != "trial":
-            values, _ = self.each(cells, pair, measure)
-            row = summary(values, unit, level=level, proportion=measure in ("hits", "false alarms"))
-            ends = at_an_end(*self._counts(cells, pair)[0])
-            reason = without_interval(ends, unit)
-            if measure in ("hits", "false alarms") or row["interval"] == "none":
-                return row
-            if not reason and ends.any():
-                corrected = (
-                    f"{int(ends.sum())} of {len(ends)} {unit}s have a rate of 0% or 100%: their {measure} rests on the"
-                    " correction of rates"
-                )
-                return row | {"note": "; ".join(filter(None, (row["note"], corrected)))}
-            if not reason:
-                return row
+        unit, rates = cells.unit[pair[0]], measure in RATES.values()
+        told_apart = unit != "trial" or bool(cells.told_apart[list(pair)].all())
+        if rates and unit in ("trial", "wording"):
+            return summary_of(cells, pair[measure != RATES["hit_rate"]], level=level)
+        if unit in ("trial", "wording"):
+            row = described(self.weighted(cells, [pair], np.ones(1), measure, level=level), unit, told_apart)
+            return row | ({"interval": "normal"} if unit == "trial" and row["interval"] == "t" else {})
+        values, ids = self.each(cells, pair, measure)
+        row = described(contrast([values], [ids], np.ones(1), level=level, share=rates), unit)
+        ends = at_an_end(*self._counts(cells, pair)[0])
+        if rates or row["interval"] == "none" or not ends.any():
+            return row
+        if reason := without_interval(ends, unit):
             return row | {"low": math.nan, "high": math.nan, "interval": "none", "note": reason}
-        told_apart = bool(cells.told_apart[list(pair)].all())
-        if measure in ("hits", "false alarms"):
-            cell = pair[measure != "hits"]
-            return summary_of(cells, cell, level=level)
-        contrast_ = self.weighted(cells, [pair], np.ones(1), measure, level=level)
-        low, high = contrast_.ends() if told_apart else (math.nan, math.nan)
-        if low != low:
-            note = (
-                f"no spread over {contrast_.n} trials: no interval" if told_apart else "no trial numbers: no interval"
-            )
-        else:
-            note = f"only {plural(contrast_.n, 'trial')}: rough interval" if contrast_.n < FEW else ""
-        row = {
-            "unit": unit,
-            "n_units": contrast_.n,
-            "mean": contrast_.value,
-            "sem": contrast_.se,
-            "low": low,
-            "high": high,
-        }
-        return row | {"interval": "normal" if low == low else "none", "note": note}
+        corrected = (
+            f"{int(ends.sum())} of {len(ends)} {unit}s have a rate of 0% or 100%: their {measure} rests on the"
+            " correction of rates"
+        )
+        return row | {"note": "; ".join(filter(None, (str(row["note"]), corrected)))}
 
     def each(
         self, cells: Cells, pair: tuple[int, int], measure: str, at: Numbers | None = None

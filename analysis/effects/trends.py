@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -64,9 +64,14 @@ def trends(
     *,
     level: float = LEVEL,
     margin: Margin | None = None,
+    estimates: dict[int, Contrast] | None = None,
 ) -> pd.DataFrame:
     """For each answerer and panel of an effect: its slope (per unit of its axis) or its
     differences, with interval and test.
+
+    Parameters
+    ----------
+    estimates : gets, by the number of a row, what its interval and test are of
 
     Returns
     -------
@@ -86,6 +91,8 @@ def trends(
                     "conditions": len(line),
                 }
                 rows.append(head | source.row(numbers, weights, level))
+    if estimates is not None:
+        estimates |= {number: row["tested"] for number, row in enumerate(rows)}
     return _judged(rows, [*WHO, *effect.panels, *TREND_COLUMNS], margin)
 
 
@@ -238,7 +245,8 @@ class _Detected(_Averages):
         row = _row(weighted, 0.0, self.cells, [number for pair in places for number in pair])
         compared_at = "" if self.measure in RATES.values() else self._of.compared_at(self.cells, places)
         if compared_at and row["unit"] != "trial" and row["n_units"] < _FEWEST_UNEQUAL:
-            row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10", "omnibus_p", "tested"), math.nan)
+            row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10", "omnibus_p"), math.nan)
+            row["tested"] = replace(row["tested"], se=math.nan)
             compared_at += f"; fewer than {_FEWEST_UNEQUAL} {row['unit']}s: no interval, no test"
         return row | {"note": "; ".join(filter(None, (row["note"], compared_at)))}
 
@@ -258,7 +266,13 @@ def _weights(effect: Effect, line: dict[Any, int]) -> dict[str, dict[Any, float]
 
 def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[int]) -> dict[str, Any]:
     unit = cells.unit[numbers[0]]
-    row: dict[str, Any] = {"value": estimate.value, "guessing": guessing, "unit": unit, "n_units": estimate.n}
+    row: dict[str, Any] = {
+        "value": estimate.value,
+        "guessing": guessing,
+        "unit": unit,
+        "n_units": estimate.n,
+        "tested": estimate,
+    }
     row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
     if unit == "trial" and not cells.told_apart[list(numbers)].all():
         return row | {"unit": "", "omnibus_p": math.nan, "note": "no trial numbers: no interval, no test"}
@@ -273,9 +287,9 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
                 )
             )
         return row | {"note": f"{why}: no interval, no test"}
-    row |= {"se": estimate.se, "df": estimate.df, "tested": estimate}
+    row |= {"se": estimate.se, "df": estimate.df}
     if not math.isnan(guessing):
-        row |= estimate.against(guessing)
+        row |= estimate.against(guessing) | {"p": estimate.p(guessing)}
         row["bf10"] = bayes_factor_of(row["t"], estimate.sizes)
     row["low"], row["high"] = estimate.ends()
     return row | {"note": ""}

@@ -19,6 +19,7 @@ from ..data.unread import UNREAD_COLUMNS, unread_caption, untested_cells, with_u
 from ..effects.effect import Effect, ready
 from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
+from ..means.contrasts import Contrast
 from ..means.within_people import of_each_person, within_people
 from ..stats.equivalence import PRIOR, margin_of
 from .charts import plain, title_lines
@@ -385,11 +386,13 @@ _TREND = ("contrast", "value", "low", "high", "t", "df", "p", "bf10", "omnibus_p
 @dataclass(frozen=True, kw_only=True)
 class ComputedEffect(Computed):
     """The numbers of an effect in one paradigm; ``trends`` are its slopes or differences,
-    ``between`` the differences of panels."""
+    ``between`` the differences of panels, ``estimates`` what intervals and tests of ``trends`` are of,
+    by the number of a row."""
 
     effect: Effect
     trends: pd.DataFrame
     between: pd.DataFrame
+    estimates: Mapping[int, Contrast]
 
 
 def effect_figure(effect: Effect) -> FigureDeclaration:
@@ -440,7 +443,8 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     each = each if wish.points and each is not None and len(each) else None
     below += " Small points: single people." if each is not None else ""
     margin = margin_of(wish.margins, unit_of(effect))
-    tests = trends(effect, data.scored, paradigm, margin=margin)
+    estimates: dict[int, Contrast] = {}
+    tests = trends(effect, data.scored, paradigm, margin=margin, estimates=estimates)
     between = between_panels(effect, data.scored, paradigm, margin=margin) if panels else tests.iloc[:0]
     heading = f"Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?). {PRIOR}"
     further = [(heading, tests[["agent", *effect.panels, *_TREND, *_alike(tests)]])] if len(tests) else []
@@ -477,6 +481,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         effect=effect,
         trends=tests,
         between=between,
+        estimates=estimates,
     )
 
 

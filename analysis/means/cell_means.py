@@ -61,6 +61,8 @@ class Cells:
         all cells
     over_trials : where units are wordings, ``values``, ``ids`` and ``many`` of the same trials over
         all wordings, by cell
+    crossed : where several people or sessions took the same trials, of each trial as taken the
+        number of its unit, that of the trial and its mean, by cell
     """
 
     keys: pd.DataFrame
@@ -74,6 +76,7 @@ class Cells:
     counts: dict[str, np.ndarray]
     worst: np.ndarray
     over_trials: Mapping[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
+    crossed: Mapping[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def mean(self, cell: int) -> float:
         """The mean over the units of a cell."""
@@ -135,8 +138,9 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
     for name in by:
         usable = usable & items[name].notna().to_numpy()
     kept = [name for name in (UNIT_SESSION, SAME_TRIAL) if name in items.columns]
+    known = [*kept, *(["trial_id"] if "trial_id" in items.columns else [])]
     wanted = list(
-        dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session", *kept])
+        dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session", *known])
     )
     items = items[wanted] if usable.all() else items.loc[usable, wanted]
     cell, keys = _places([coded(items[name]) for name in names])
@@ -182,9 +186,9 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
     groups_ = pd.DataFrame(
         {
             "cell": place[at],
-            "participant": _ranked(people, person[first][at]),
-            "session": _ranked(sessions, session[first][at]),
-            "recorded": _ranked(records_, recorded[first][at]),
+            "participant": _ranks(people)[person[first][at]],
+            "session": _ranks(sessions)[session[first][at]],
+            "recorded": _ranks(records_)[recorded[first][at]],
             "trials": np.bincount(group, minlength=number),
             "total": summed(means),
             "asked": summed(asked),
@@ -203,9 +207,52 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
     for name in ("omitted", "invalid"):
         counts[f"n_{name}"] = np.bincount(cell[items["outcome"].eq(name).to_numpy()], minlength=many)
     counts["oracle"] = np.bincount(cell[items["oracle"].to_numpy(bool)], minlength=many) > 0
-    return _in_units(
-        names, keys, len(who), groups_, patterns, _units(people_of, groups_, keys, len(who)), told_apart, counts
+    cells = _in_units(
+        names,
+        keys,
+        len(who),
+        groups_,
+        patterns,
+        _units(people_of, groups_, keys, len(who)),
+        told_apart,
+        counts,
     )
+    if "trial_id" not in known or kept:
+        return cells
+    return replace(
+        cells,
+        crossed=_crossed(
+            cells,
+            items["trial_id"].iloc[over.first],
+            cell[over.first],
+            {
+                "participant": _ranks(people)[person[over.first]],
+                "session": _ranks(sessions)[session[over.first]],
+            },
+            per_trial,
+        ),
+    )
+
+
+def _crossed(
+    cells: Cells, trial_id: pd.Series, cell: np.ndarray, units: Mapping[str, np.ndarray], means: np.ndarray
+) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Of cells whose trials several people or sessions took, :attr:`Cells.crossed`.
+
+    Parameters
+    ----------
+    trial_id, cell, units, means : of each trial as taken, in each cell
+    """
+    several = [number for number, unit in enumerate(cells.unit) if unit in units]
+    if not several:
+        return {}
+    trial = coded(trial_id.where(trial_id != "", None))[0]
+    found = {}
+    for number in several:
+        rows = np.flatnonzero((cell == number) & (trial >= 0))
+        if len(np.unique(trial[rows])) < len(rows):
+            found[number] = units[cells.unit[number]][rows], trial[rows], means[rows]
+    return found
 
 
 def _in_units(
@@ -370,9 +417,9 @@ def _answerers(items: pd.DataFrame, who: Sequence[str]) -> frozenset[tuple[tuple
     return frozenset((tuple(row[:-2]), str(row[-2] or ""), str(row[-1] or "")) for row in zip(*columns, strict=True))
 
 
-def _ranked(names: Sequence[Any], codes: np.ndarray) -> np.ndarray:
-    """Names by their codes, as numbers in their order from 1; rows without one have the empty name."""
-    return pd.factorize(np.array([*map(str, names), ""], dtype=object)[codes], sort=True)[0] + 1
+def _ranks(names: Sequence[Any]) -> np.ndarray:
+    """For each code the place of its name among all names, from 1; the last is that of rows without one."""
+    return np.unique(np.array([*map(str, names), ""], dtype=object), return_inverse=True)[1] + 1
 
 
 def _worst(groups: pd.DataFrame, answerers: Sequence[tuple[Any, ...]]) -> np.ndarray:

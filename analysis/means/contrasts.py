@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from .bootstrap import LEVEL, share_limits, wilson_limits
+from .bootstrap import LEVEL, binomial_limits, share_limits, wilson_limits
 from .cell_means import Cells
 
 #: Below this many right or wrong answers in a cell the spread between units tells too little: there
@@ -72,6 +72,7 @@ class Contrast:
     share : whether it is a mean of shares, which lies within 0 and 1
     skewed : the shares that it is made from, where some of them are near 0 or 1
     span : the least and the most that it can be; without limits unless it is made from shares
+    right : how many of ``n`` units were right, where each is right or wrong; -1 elsewhere
     """
 
     value: float
@@ -84,6 +85,7 @@ class Contrast:
     share: bool = False
     skewed: SkewedShares | None = None
     span: tuple[float, float] = (-math.inf, math.inf)
+    right: int = -1
 
     def against(self, expected: float) -> dict[str, float]:
         """Two-tailed t-test against a value: ``t``, ``df`` and ``p``."""
@@ -93,7 +95,8 @@ class Contrast:
         return {"t": t, "df": self.df, "p": float(2 * stdtr(self.df, -abs(t)))}
 
     def ends(self, level: float | None = None) -> tuple[float, float]:
-        """The interval: of a mean of shares :func:`.share_limits`, else Student's, which holds 0
+        """The interval: of units that are right or wrong :func:`.binomial_limits`, of another mean of
+        shares :func:`.share_limits`, else Student's, which holds 0
         where the t-test against 0 does not reject; NaN without a standard error. Of skewed shares
         the end that is further from 0 is that of :meth:`SkewedShares.reach`, where this is further
         out. No end lies beyond what the sum can be.
@@ -101,6 +104,8 @@ class Contrast:
         from scipy.special import stdtrit
 
         level = self.level if level is None else level
+        if 0 < self.right < self.n:
+            return binomial_limits(self.right, self.n, level)
         if self.share:
             return share_limits(self.value, self.se, self.df, self.n, level)
         reach = float(stdtrit(min(self.df, 1e9), (1 + level) / 2)) * self.se if self.se > 0 else math.nan
@@ -109,8 +114,11 @@ class Contrast:
         return _within(self.span, self.value - down, self.value + up)
 
     def p(self, expected: float = 0.0) -> float:
-        """Two-sided p against a value, see :func:`p_of_ends`."""
-        return p_of_ends(self.ends, expected)
+        """Two-sided p against a value: that of the t-test, or where the interval is not Student's that
+        of :func:`p_of_ends`; so that interval and test never contradict each other."""
+        if self.share or self.skewed is not None:
+            return p_of_ends(self.ends, expected)
+        return self.against(expected)["p"] if self.se > 0 else math.nan
 
 
 @dataclass(frozen=True)
@@ -214,11 +222,45 @@ def contrast_of(
     is_mean = shares and bool((weights >= 0).all()) and abs(float(weights.sum()) - 1) < 1e-9
     answers = np.array([answers_of(cells, number) for number in numbers]) if shares and not is_mean else None
     summed = contrast(picked[0], picked[1], weights, many=picked[2], level=level, answers=answers, share=is_mean)
-    return (
-        replace(summed, span=(float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum())))
-        if shares
-        else summed
-    )
+    if shares:
+        summed = replace(summed, span=(float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum())))
+    over_items = of_shared_trials(cells, numbers, weights)
+    if over_items is not None and summed.se > 0:
+        return over_both(summed, replace(summed, se=math.sqrt(over_items[0]), df=over_items[1]))
+    if is_mean and len(numbers) == 1 and np.isin(picked[0][0], (0.0, 1.0)).all():
+        return replace(summed, right=round(float(picked[0][0] @ picked[2][0])))
+    return summed
+
+
+def of_shared_trials(cells: Cells, numbers: Sequence[int], weights: np.ndarray) -> tuple[float, float] | None:
+    """What the choice of trials adds to the variance of a weighted sum where several people (or
+    sessions) took the same trials, and its degrees of freedom; None where it adds nothing.
+
+    Clusters are trials, beside people (Cameron, Gelbach & Miller, 2011, Journal of Business &
+    Economic Statistics 29, 238-249): the variance between trials, without what answers of one person
+    to one trial add to it.
+    """
+    asked = [(number, weight) for number, weight in zip(numbers, weights, strict=True) if weight]
+    if not asked or any(number not in cells.crossed for number, _ in asked):
+        return None
+    trials, adds, places, fewest = [], [], [], math.inf
+    for place, (number, weight) in enumerate(asked):
+        unit, trial, value = cells.crossed[number]
+        unit = np.unique(unit, return_inverse=True)[1]
+        n, many, different = np.bincount(unit), int(unit.max()) + 1, len(np.unique(trial))
+        if different < 2 or many < 2:
+            return None
+        away = value - (np.bincount(unit, value) / n)[unit]
+        adds.append(weight * away / (many * n[unit]) * math.sqrt(different / (different - 1)))
+        trials.append(trial)
+        places.append(np.full(len(trial), place))
+        fewest = min(fewest, many)
+    number, add = np.unique(np.concatenate(trials), return_inverse=True)[1], np.concatenate(adds)
+    there = np.zeros((int(number.max()) + 1, len(asked)), bool)
+    there[number, np.concatenate(places)] = True
+    variance = float((np.bincount(number, add) ** 2).sum() - (add**2).sum()) * fewest / (fewest - 1)
+    degrees = len(there) - len(np.unique(there, axis=0))
+    return (variance, float(degrees)) if variance > 0 and degrees > 0 else None
 
 
 def answers_of(cells: Cells, number: int) -> float:

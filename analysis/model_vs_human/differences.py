@@ -19,6 +19,7 @@ from ..data.style import GROUP_MEANS, listed
 from ..data.unread import WITHHELD, testable
 from ..effects.effect import Effect, published_curve
 from ..effects.registry import EFFECTS
+from ..inference import Claim
 from ..means.cell_means import Cells, place_of, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
 
@@ -33,36 +34,47 @@ class Difference:
     Parameters
     ----------
     agent, against : who, and the people
-    value, low, high : the difference of shares, and its 95% interval; NaN where there is none
+    claim : the difference of shares, over the units of the answerer
     conditions : how many conditions both have
     over : what these conditions are, in words; empty where there is only one for everybody; levels
         stand beside a column of which somebody has more
     left_out : how many conditions both have that are in no mean, since too many replies could not be
         read; mostly empty
-    units : of the agent: how many, and what they are
-    note : why there is no interval
     share, share_low, share_high : the agent's own mean over these conditions
     people, people_low, people_high : people's
-    tested : what the interval and its tests are of
     """
 
     agent: str
     against: str
-    value: float
-    low: float
-    high: float
+    claim: Claim
     conditions: int
     over: str = ""
-    units: str = ""
-    note: str = ""
     share: float = math.nan
     share_low: float = math.nan
     share_high: float = math.nan
     people: float = math.nan
     people_low: float = math.nan
     people_high: float = math.nan
-    tested: Apart | None = None
     left_out: str = ""
+
+    @property
+    def value(self) -> float:
+        return self.claim.value
+
+    @property
+    def low(self) -> float:
+        """The lower end of the 95% interval of this difference alone; NaN where there is none."""
+        return self.claim.interval[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+        return self.claim.interval[1]
+
+    @property
+    def note(self) -> str:
+        """Why there is no interval."""
+        return self.claim.note
 
 
 @dataclass(frozen=True)
@@ -113,7 +125,8 @@ def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> 
         if shared:
             mine, theirs = (_mean(cells, [at[place] for place in shared]) for at in (places, points[people]))
             differences[who[2]] = _difference(
-                (who[2], _lower_first(people[2])),
+                who,
+                _lower_first(people[2]),
                 (mine, theirs),
                 cells.unit[places[shared[0]]],
                 conditions=len(shared),
@@ -218,7 +231,8 @@ def _from_published(
                 mine = _mean(cells, [places[place] for place in shared])
                 theirs = float(np.mean([curve[place] for place in shared]))
                 differences[who[2]] = _difference(
-                    (who[2], study),
+                    who,
+                    study,
                     (mine, theirs),
                     cells.unit[places[shared[0]]],
                     conditions=len(shared),
@@ -288,7 +302,8 @@ def _mean(cells: Cells, numbers: Sequence[int]) -> Contrast:
 
 
 def _difference(
-    names: tuple[str, str],
+    who: tuple[str, ...],
+    against: str,
     means: tuple[Contrast, Contrast | float],
     unit: str,
     *,
@@ -296,12 +311,11 @@ def _difference(
     over: str,
     left_out: str,
 ) -> Difference:
-    """The difference between an answerer and people: their names and means."""
+    """The difference between an answerer and people, from their means."""
     mine, theirs = means
     apart, people = Apart(mine, theirs), theirs.n if isinstance(theirs, Contrast) else 0
-    low, high = apart.ends()
     note = ""
-    if low != low:
+    if math.isnan(apart.ends()[0]):
         reasons = (
             (not mine.n, "trials cannot be distinguished"),
             (mine.n == 1, f"only one {unit}"),
@@ -310,19 +324,14 @@ def _difference(
         )
         note = next((reason for holds, reason in reasons if holds), "no spread")
     return Difference(
-        agent=names[0],
-        against=names[1],
-        value=apart.value,
-        low=low,
-        high=high,
+        agent=who[2],
+        against=against,
+        claim=Claim("difference", who[2], who[1], apart, 0.0, unit, mine.n, note),
         conditions=conditions,
         over=over,
         left_out=left_out,
-        units=plural(mine.n, unit),
-        note=note,
         **_limits("share", mine),
         **_limits("people", theirs),
-        tested=apart,
     )
 
 

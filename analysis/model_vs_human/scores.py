@@ -27,10 +27,10 @@ from ..data.exclusions import SELECTED
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.unread import beside_shares, testable
 from ..effects.effect import published_curve
+from ..inference import CIRCULAR
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import place_of, unit_means
 from ..means.contrasts import Contrast, contrast_of
-from ..stats.against_guessing import CIRCULAR
 from .score_kinds import SCORES, ScoreKind, describe_places, lowest_place, weights
 
 #: What the paper leaves open, and what is done here.

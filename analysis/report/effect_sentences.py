@@ -1,10 +1,11 @@
-"""The effect for which a paradigm is used, in a sentence: a cost, a number of items held, the ends
-of a list, or a slope, for people and models."""
+"""The effect for which a paradigm is used: a cost, a number of items held, the ends of a list, or a
+slope, as a claim about each person and model; and these in a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -18,22 +19,93 @@ from ..data.unread import testable, testable_cells
 from ..effects.capacity import UNTOLD, informative_sizes, over_sizes
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
-from ..means.contrasts import Contrast
-from ..stats.equivalence import Equivalence, Margin, equivalence_from, margin_of, verdict_in_words
+from ..inference import Claim, of_family
+from ..stats.equivalence import Margin, margin_of
 from .text import ranked
 
 #: More than this many answerers make no sentence; people are still named.
 _MOST = 6
-#: Differences that are effects of their own, the first that there is; in points, as all are of
-#: shares.
+#: Differences that are effects of their own, the first that there is.
 _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect"))
 
 
-def effect_sentence(
+@dataclass(frozen=True)
+class Given:
+    """An estimate that comes with its interval, and is told from nothing."""
+
+    value: float
+    low: float
+    high: float
+
+    def ends(self, level: float = 0.95) -> tuple[float, float]:
+        """The interval."""
+        return self.low, self.high
+
+    def p(self, expected: float = 0.0) -> float:
+        """Nothing is tested."""
+        return math.nan
+
+
+@dataclass(frozen=True)
+class EffectClaims:
+    """A paradigm's effect.
+
+    Parameters
+    ----------
+    name : of the effect, with which the sentence begins
+    parts : what is said of whom: words before, and claims, people first
+    margin : within which differences count as none
+    further : what else is said
+    points : whether values are shares, whose differences are said in points
+    table : name of the effect in whose table of slopes and differences the claims stand; with the
+        numbers of its rows
+    """
+
+    name: str
+    parts: tuple[tuple[str, tuple[Claim, ...]], ...]
+    margin: Margin | None = None
+    further: tuple[str, ...] = ()
+    points: bool = True
+    table: tuple[str, tuple[int, ...]] = ("", ())
+
+    def among(self, sizes: Mapping[str, int]) -> EffectClaims:
+        """The same, each claim among all of its kind."""
+        return replace(
+            self, parts=tuple((words, tuple(of_family(one, sizes) for one in claims)) for words, claims in self.parts)
+        )
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return tuple(claim for _, claims in self.parts for claim in claims)
+
+    def beside(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table of slopes and differences, with what its claims are among all of their kind."""
+        columns = pd.DataFrame([claim.columns() for claim in self.claims], index=self.table[1])
+        return table.join(columns)
+
+    @property
+    def sentence(self) -> tuple[str, str]:
+        """The name, and the rest of the sentence."""
+        parts = [words + ", ".join(self._said(*one) for one in enumerate(claims)) for words, claims in self.parts]
+        return self.name, f": {'; '.join([*filter(None, parts), *self.further])}."
+
+    def _said(self, place: int, claim: Claim) -> str:
+        """``people (n = 9) +12 points (95% interval +8 to +16)``."""
+        scale, least, say = (100, 0, with_sign) if self.points else (1, 1, number)
+        low, high = claim.interval_of_family
+        value = say(scale * claim.value, decimals(scale * low, scale * high, least))
+        text = f"{_called(claim.agent)} {value}{' points' * (self.points and not place)}"
+        if low != low:
+            reason, withheld, _ = claim.note.partition(": no interval")
+            return text + (f" (no interval: {reason})" if withheld else " (no interval)")
+        inside = claim.words(self.margin, scale=scale, least=least, signed=self.points)
+        return f"{text} ({'' if place else '95% interval '}{inside})"
+
+
+def effect_claims(
     effects: Sequence[ComputedEffect], scored: Scored, margins: Sequence[Margin] = ()
-) -> tuple[str, str]:
-    """The name of a paradigm's effect, and its value with a 95% interval for each answerer but
-    yardsticks; empty where no effect is known or seen.
+) -> EffectClaims | None:
+    """The effect of a paradigm, of everybody but yardsticks; None where no effect is known or seen.
 
     Parameters
     ----------
@@ -54,30 +126,27 @@ def effect_sentence(
     by_name = {one.effect.name: one for one in effects}
     points = margin_of(margins, "points")
     for name, contrast in _COSTS:
-        if name in by_name and (text := _each(_rows(by_name[name].trends, contrast), points)):
-            return contrast[:1].upper() + contrast[1:], f": {text}."
-    for name, text in (_capacity(by_name, scored), _ends(by_name, scored, points)):
-        if text:
-            return name, text
-    for one in effects:
-        if one.effect.value == "correct" and one.effect.averages and len(one.trends):
-            name, text = _slope(one)
-            if text:
-                return name, text
-    return "", ""
+        if name in by_name and (found := _of_rows(by_name[name], _rows(by_name[name].trends, contrast))):
+            claims, rows = found
+            return EffectClaims(
+                contrast[:1].upper() + contrast[1:], (("", claims),), points, table=(by_name[name].effect.name, rows)
+            )
+    if (held := _capacity(by_name, scored)) or (held := _ends(by_name, scored, points)):
+        return held
+    slopes = (_slope(one) for one in effects if one.effect.value == "correct" and one.effect.averages)
+    return next((slope for slope in slopes if slope), None)
 
 
-def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[str, str]:
+def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> EffectClaims | None:
     """K, over the set sizes at which it can be told; where there are none, at the largest that
     everybody has."""
-
     if "capacity" not in by_name:
-        return "", ""
+        return None
     table = by_name["capacity"].table
     table = table[(table["formula"] == "Pashler") & table["mean"].notna()]
     shared = _shared_by_all(table, "set_size")
     if not shared:
-        return "", ""
+        return None
     sizes = informative_sizes(_telling(table), shared) or [max(shared)]
     cells = by_name["capacity"].effect.evidence(scored, str(table["paradigm"].iloc[0])).cells
     means = []
@@ -85,44 +154,51 @@ def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[st
         who = [str(one) for one in key]
         if set(sizes) <= {*rows["set_size"]}:
             means.append(dict(zip(WHO, who, strict=True)) | over_sizes(cells, who, sizes, rows))
-    rows = pd.DataFrame(means).rename(columns={"mean": "value"})
+    rows = pd.DataFrame(means)
     untold = rows["note"].fillna("").str.startswith(UNTOLD)
-    text = _each(rows[~untold], say=number, scale=1, least=1, above_0=True)
-    parts = [text] if text else []
-    if many := [_called(row) for row in records(ranked(_telling(rows[untold])))]:
-        parts.append(
+    told = [
+        _claim(row, Given(row["mean"], row["low"], row["high"]), math.nan)
+        for row in records(ranked(_telling(rows[~untold])))
+    ]
+    claims, further = few(told), []
+    if many := [_called(row["agent"]) for row in records(ranked(_telling(rows[untold])))]:
+        further.append(
             "it cannot be determined from these trials for"
             f" {listed(many) if len(many) <= _MOST else f'{len(many)} agents'}"
         )
     most = sum(sizes) / len(sizes)
-    full = [_called(row) for row in records(ranked(_telling(rows[~untold & (rows["high"] >= most)])))]
+    full = [_called(row["agent"]) for row in records(ranked(_telling(rows[~untold & (rows["high"] >= most)])))]
     if 0 < len(full) <= _MOST:
-        parts.append(f"{listed(full)} may hold all{f' {int(most)}' if len(sizes) == 1 else ''}, or more")
+        further.append(f"{listed(full)} may hold all{f' {int(most)}' if len(sizes) == 1 else ''}, or more")
     shown = f"{int(most)} shown" if len(sizes) == 1 else f"mean over {listed([str(int(one)) for one in sizes])} shown"
-    return (f"Items held (Pashler's K, {shown})", f": {'; '.join(parts)}.") if parts else ("", "")
+    if not claims and not further:
+        return None
+    return EffectClaims(f"Items held (Pashler's K, {shown})", (("", claims),), further=tuple(further), points=False)
 
 
-def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> tuple[str, str]:
+def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> EffectClaims | None:
     tested = testable(scored, ("list_length",))
     if not (by_name.keys() & {"primacy_recency", "serial_position"} and (tested.items["list_length"] >= 3).any()):
-        return "", ""
+        return None
     table = primacy_recency(tested)
-    table = table[table["mean"].notna()].rename(columns={"mean": "value"})
-    shared = _shared(table, "list_length")
+    table = table[table["mean"].notna()]
+    shared = max(_shared_by_all(table, "list_length"), default=None)
     if shared is None:
-        return "", ""
-    table = table[table["list_length"] == shared]
-    first, last = (_each(table[table["index"] == index], margin) for index in ("primacy", "recency"))
-    if not first or not last:
-        return "", ""
-    text = f": the first item minus those in the middle, {first}; the last item minus those in the middle, {last}."
-    return f"Primacy and recency in lists of {int(shared)}", text
+        return None
+    parts = []
+    for index, end in (("primacy", "first"), ("recency", "last")):
+        rows = table[(table["list_length"] == shared) & (table["index"] == index)]
+        claims = few([_claim(row, row["tested"], 0.0) for row in records(ranked(_telling(rows)))])
+        parts.append((f"the {end} item minus those in the middle, ", claims))
+    if not all(claims for _, claims in parts):
+        return None
+    return EffectClaims(f"Primacy and recency in lists of {int(shared)}", tuple(parts), margin)
 
 
-def _slope(one: ComputedEffect) -> tuple[str, str]:
+def _slope(one: ComputedEffect) -> EffectClaims | None:
     table = _rows(one.trends, "slope")
     if not len(table):
-        return "", ""
+        return None
     where = ""
     if one.effect.panels:  # of several panels the last that everybody has
         names = panel_names(one.effect, one.table)
@@ -132,16 +208,47 @@ def _slope(one: ComputedEffect) -> tuple[str, str]:
             name for name in names if _telling(of_panel[of_panel["_panel"] == name])["agent"].nunique() == everybody
         ]
         if not full:
-            return "", ""
+            return None
         table, where = of_panel[of_panel["_panel"] == full[-1]], f" ({full[-1]})"
-    text = _each(table)
+    found = _of_rows(one, table)
+    if not found:
+        return None
     step = {"set_size": "item", "list_length": "item", "serial_position": "place in the list"}.get(one.effect.x, "unit")
-    name = f"Slope of {one.effect.title}{where}"
-    return (
-        (name, f": for each further {step}{f' of {one.effect.x_title}' if step == 'unit' else ''}, {text}.")
-        if text
-        else ("", "")
+    lead = f"for each further {step}{f' of {one.effect.x_title}' if step == 'unit' else ''}, "
+    return EffectClaims(f"Slope of {one.effect.title}{where}", ((lead, found[0]),), table=(one.effect.name, found[1]))
+
+
+def _of_rows(one: ComputedEffect, rows: pd.DataFrame) -> tuple[tuple[Claim, ...], tuple[int, ...]] | None:
+    """Claims of rows of a table of slopes and differences, told from what guessing gives, and the
+    numbers of these rows; None where there are none."""
+    told = ranked(_telling(rows))
+    claims = {
+        number: _claim(row, one.estimates[number], row["guessing"])
+        for number, row in zip(told.index, records(told), strict=True)
+    }
+    kept = few([*claims.values()])
+    return (kept, tuple(int(number) for number, claim in claims.items() if claim in kept)) if kept else None
+
+
+def _claim(row: Mapping[Any, Any], of: Any, null: float) -> Claim:
+    return Claim(
+        "effect",
+        str(row["agent"]),
+        str(row["agent_kind"]),
+        of,
+        float(null),
+        str(row["unit"]),
+        int(row["n_units"]),
+        str(row["note"]),
     )
+
+
+def few(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The claims that make a sentence: of everybody, or where these are many of people; one trial is
+    no headline."""
+    several = [one for one in claims if one.n > 1]
+    people = [one for one in several if kind_named(one.agent_kind).role == "person"]
+    return tuple(several if len(several) <= _MOST else people)
 
 
 def _rows(table: pd.DataFrame, contrast: str) -> pd.DataFrame:
@@ -160,59 +267,5 @@ def _shared_by_all(table: pd.DataFrame, column: str) -> list[float]:
     return [float(value) for value in many[many == rows["agent"].nunique()].index]
 
 
-def _shared(table: pd.DataFrame, column: str) -> float | None:
-    """The largest of :func:`_shared_by_all`."""
-    return max(_shared_by_all(table, column), default=None)
-
-
-def _each(
-    table: pd.DataFrame,
-    margin: Margin | None = None,
-    say: Callable[[float, int], str] = with_sign,
-    *,
-    scale: float = 100,
-    least: int = 0,
-    above_0: bool = False,
-) -> str:
-    """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not
-    distinguishable from 0)``.
-
-    Parameters
-    ----------
-    say : a number as text, with so many decimals: ``least``, or more where an interval is narrow
-    scale : by which values are multiplied; shares become points
-    above_0 : True for values that are above 0 by their nature, and no points
-    """
-    rows = [row for row in records(ranked(_telling(table))) if row["n_units"] > 1]  # one trial is no headline
-    people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
-    answerers = rows if len(rows) <= _MOST else people
-    phrases = []
-    for row in answerers:
-        digits = decimals(scale * row["low"], scale * row["high"], least)
-        value, low, high = (say(scale * row[name], digits) for name in ("value", "low", "high"))
-        text = f"{_called(row)} {value}{'' if above_0 or phrases else ' points'}"
-        if row["low"] == row["low"]:
-            interval = f"{low} to {high}"
-            tested = _equivalence(row, margin) if margin is not None else None
-            told_apart = not row["low"] <= 0 <= row["high"]
-            words = [] if told_apart else ["not distinguishable from 0"]
-            words += [] if tested is None or margin is None else [verdict_in_words(tested, margin, from_0=True)]
-            text += f" ({'' if phrases else '95% interval '}{interval}{': ' * bool(words)}{', '.join(words)})"
-        else:
-            reason, withheld, _ = str(row["note"]).partition(": no interval")
-            text += f" (no interval: {reason})" if withheld else " (no interval)"
-        phrases.append(text)
-    return ", ".join(phrases)
-
-
-def _equivalence(row: Mapping[Any, Any], margin: Margin) -> Equivalence | None:
-    """The verdict that the table beside has, or where it has none, that of the value and its
-    standard error."""
-    if str(row.get("alike") or ""):
-        return equivalence_from(row["low_90"], row["high_90"], row["p_alike"], margin.scaled)
-    return margin.judge(row.get("tested") or Contrast(row["value"], row["se"], row["df"], 0))
-
-
-def _called(row: Mapping[Any, Any]) -> str:
-    name = str(row["agent"])
+def _called(name: str) -> str:
     return name[:1].lower() + name[1:] if name.startswith("People (") else name

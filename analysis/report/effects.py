@@ -118,6 +118,10 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     def interval(row: Mapping[Any, Any]) -> str:
         return "–" if row["low"] != row["low"] else f"{signed(row, 'low')} to {signed(row, 'high')}"
 
+    def of_all(row: Mapping[Any, Any]) -> str:
+        low, high = signed(row, "low_family"), signed(row, "high_family")
+        return "" if row["low_family"] != row["low_family"] else f"{low} to {high}"
+
     def tested(row: Mapping[Any, Any]) -> str:
         return "–" if row["t"] != row["t"] else f"t({row['df']:.1f}) = {with_sign(row['t'])}"
 
@@ -133,6 +137,8 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         ("guessing", lambda row: signed(row, "guessing")),
         ("test", tested),
         ("p", lambda row: p_value(row["p"])),
+        *([("p (of all)", lambda row: p_value(row["p_family"]))] if "p_family" in table.columns else []),
+        *([("95% interval (of all)", of_all)] if "p_family" in table.columns else []),
         ("BF10", lambda row: bayes_in_words(row["bf10"])),
         *([("alike?", lambda row: str(row["alike"]))] if declared else []),
         ("omnibus p", lambda row: p_value(row["omnibus_p"])),
@@ -146,7 +152,8 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
     )
     explanation = (
-        f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number. {PRIOR}"
+        f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number, but for"
+        f" those of the sentence above, among all of the page. {PRIOR}"
     )
     withheld = int(table["low"].isna().sum())
     if withheld:

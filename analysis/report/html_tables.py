@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ..data.coding import records
-from ..data.numbers import counted, limits, missing, number, p_value
+from ..data.numbers import counted, missing, p_value, with_sign
 from .text import between, percent, ranked
 
 #: Longer tables are cut on the page; the file has every row.
@@ -124,8 +124,11 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
 def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
     """The table of who is above guessing."""
 
-    def rates(row: Mapping[Any, Any]) -> str:
-        return "" if missing(row["hit_rate"]) else f"{percent(row['hit_rate'])}, {percent(row['false_alarm_rate'])}"
+    def more(row: Mapping[Any, Any]) -> str:
+        if missing(row["more"]):
+            return ""
+        points, low, high = (with_sign(100 * row[name], 0) for name in ("more", "more_low", "more_high"))
+        return f"“{row['word']}” {points} ({low} to {high})"
 
     columns: list[PageColumn] = [
         words_of("agent", "who"),
@@ -133,19 +136,19 @@ def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
         *unread_columns(guessed),
         ("chance", lambda row: percent(row["chance"])),
         ("best blind guess", lambda row: percent(row["blind"])),
-        ("share: p (Holm)", lambda row: p_value(row["p_share_holm"])),
-        ("one word said: where right, where wrong", rates),
-        ("d′", lambda row: "" if missing(row["p_dprime"]) else number(row["dprime"])),
-        ("95% interval", lambda row: "" if missing(row["p_dprime"]) else limits(row["dprime_low"], row["dprime_high"])),
-        ("d′: p (Holm)", lambda row: "" if missing(row["p_dprime"]) else p_value(row["p_dprime_holm"])),
+        ("95% interval", lambda row: between(row["low"], row["high"])),
+        ("said more often where right: points (95% interval)", more),
+        ("p", lambda row: p_value(row["p"])),
+        ("p (of all)", lambda row: p_value(row["p_family"])),
         words_of("verdict", "guessing"),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]
     caption = (
         "The proportion of right answers is compared with the best blind guess: that of somebody who has not looked but"
-        " knows how trials are made. With two possible answers, the verdict rests on d′, which a preference for one of"
-        " them does not raise. Two-sided, corrected by Holm's method within a column."
+        " knows how trials are made. With two words as answers, the verdict rests on how much more often one of"
+        " them is said where it is right, which a preference for one does not raise. Two-sided; p of all is corrected"
+        " for the number of such comparisons on this page, and verdicts rest on it."
     )
     return page_table(guessed, columns, "Who is above guessing", caption, words=("guessing",), file=file)
 

@@ -21,8 +21,9 @@ from ..data.exclusions import Rule
 from ..data.loading import Data, load
 from ..data.recipe import Recipe
 from ..data.scoring import plural
-from ..data.style import GROUP_MEANS, looks
+from ..data.style import GROUP_MEANS, listed, looks
 from ..figures.charts import SHAPES, page_theme, vegalite_version
+from ..inference import sizes_of_families
 from ..model_vs_human.differences import at_common_conditions
 from ..nback.published import REFERENCE
 from ..stats.equivalence import Margin
@@ -172,6 +173,8 @@ def _page(
     names = sorted(map(str, met_by.index), key=lambda name: (-met_by[name], name))
     stems = names_of_files(names)
     numbers = {name: numbers_of(data, name, options.margins) for name in names}
+    sizes = sizes_of_families(claim for one in numbers.values() for claim in one.claims)
+    numbers = {name: one.among(sizes) for name, one in numbers.items()}
     met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
     styles = looks(
         [*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)]
@@ -241,7 +244,7 @@ def _page(
         overview=first,
         leaderboard=leaderboard(data, folder, commands) if names else None,
         open_sections=OPEN_SECTIONS,
-        notes=[*spoilt, *shared, *_notes(data, names, len(spans))],
+        notes=[*spoilt, *shared, *_on_families(sizes), *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
         added=added,
@@ -256,6 +259,19 @@ def _page(
         stamp=_STAMP if options.watched else "",
         stamp_file=STAMP_FILE,
     )
+
+
+def _on_families(sizes: Mapping[str, int]) -> list[Remark]:
+    """Return for how many claims together sentences hold."""
+    several = [f"{kind} ({many})" for kind, many in sorted(sizes.items()) if many > 1]
+    if not several:
+        return []
+    return [
+        Remark(
+            "Intervals and p values in sentences hold for all claims of one kind on this page together:"
+            f" {listed(several)} (Bonferroni). Tables have those of single claims, and beside them those of all."
+        )
+    ]
 
 
 def _notes(data: Data, names: Sequence[str], spans: int) -> list[Remark]:

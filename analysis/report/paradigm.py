@@ -4,7 +4,7 @@ the way."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,12 +19,12 @@ from ..effects.curves import intrusions, overall
 from ..effects.effect import sources
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed
+from ..inference import AgainstGuessing, Claim, against_guessing, among_all, guessing_table, of_family
 from ..model_vs_human.differences import Difference, from_people
-from ..stats.against_guessing import against_guessing
 from ..stats.equivalence import Margin, margin_of
 from . import html_tables as tables
 from .commands import ReportCommands
-from .effect_sentences import effect_sentence
+from .effect_sentences import EffectClaims, effect_claims
 from .figures import FigureOnPage, compute_figures, show_figures
 from .folder import Folder
 from .models import Modelled, modelled
@@ -47,11 +47,12 @@ class Numbers:
     nback : N-back results, None for other paradigms
     differences : how far everybody is from people
     margins : within which differences count as none, as they were declared
+    effect : what the paradigm is taken for; None where nothing is known
     """
 
     scored: Scored
     overall: pd.DataFrame
-    guessed: pd.DataFrame
+    guessed: Sequence[AgainstGuessing]
     intrusions: pd.DataFrame
     intruded: pd.DataFrame
     figures: Mapping[str, Computed]
@@ -60,6 +61,33 @@ class Numbers:
     nback: NBack | None
     differences: Mapping[str, Difference]
     margins: tuple[Margin, ...] = ()
+    effect: EffectClaims | None = None
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Everything that sentences on the page tell from something."""
+        return [
+            *(one.claim for one in self.guessed if not one.chosen),
+            *(one.claim for one in self.differences.values()),
+            *(self.effect.claims if self.effect else ()),
+        ]
+
+    def among(self, sizes: Mapping[str, int]) -> Numbers:
+        """The same, each claim among all of its kind on the page."""
+        effect = self.effect.among(sizes) if self.effect else None
+        figures = dict(self.figures)
+        shown = effect and figures.get(effect.table[0])
+        if effect and isinstance(shown, ComputedEffect):
+            figures[effect.table[0]] = replace(shown, trends=effect.beside(shown.trends))
+        return replace(
+            self,
+            figures=figures,
+            guessed=among_all(self.guessed, sizes),
+            differences={
+                name: replace(one, claim=of_family(one.claim, sizes)) for name, one in self.differences.items()
+            },
+            effect=effect,
+        )
 
     @cached_property
     def blind(self) -> float:
@@ -150,6 +178,7 @@ def numbers_of(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> N
         nback=nback_results(scored, paradigm),
         differences=from_people(data, paradigm),
         margins=margins,
+        effect=effect_claims([one for one in figures.values() if isinstance(one, ComputedEffect)], scored, margins),
     )
 
 
@@ -173,8 +202,9 @@ def part_of(
     intruding = folder.table(f"{stem}_intrusions", numbers.intrusions)
     figures, undrawn = show_figures(numbers.figures, paradigm, title, stem, styles, folder, commands, folded)
     details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
-    if len(numbers.guessed):
-        details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
+    if numbers.guessed:
+        guessed = guessing_table(numbers.guessed, numbers.scored)
+        details.append(tables.guessing_table(guessed, folder.table(f"{stem}_guessing", guessed)))
     limits = [Remark(text, warning=True) for text in (*undrawn, *withheld_notes(numbers.scored))]
     notes = [*limits, *_notes(data, paradigm, numbers), *map(Remark, numbers.failed)]
     sizes = numbers.figures.get("set_size")
@@ -197,7 +227,7 @@ def part_of(
         title=title,
         anchor=anchor_of(stem),
         same="" if same is False else sentence,
-        effect=effect_sentence(numbers.effects, numbers.scored, numbers.margins),
+        effect=numbers.effect.sentence if numbers.effect else ("", ""),
         headline=sentences,
         instructions=instructions,
         instructions_note=how,

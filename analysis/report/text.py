@@ -19,11 +19,11 @@ from ..data.sessions import ONE_SITTING, READABLE, WHOLE_BLOCK, SessionFacts, Sp
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
 from ..data.unread import bounds_in_words
 from ..effects.evidence import guessing_notes, tally
+from ..inference import SAME, AgainstGuessing
 from ..means.bootstrap import FEW
 from ..model_vs_human.differences import Difference
-from ..stats.against_guessing import SAME, verdict_of
 from ..stats.agreement import MOST_ANSWERERS
-from ..stats.equivalence import Margin, verdict_in_words
+from ..stats.equivalence import Margin
 
 _WHERE = {
     "above": "are above it",
@@ -71,7 +71,7 @@ def headline(
     overall: pd.DataFrame,
     by_set_size: pd.DataFrame,
     differences: Mapping[str, Difference],
-    guessed: pd.DataFrame,
+    guessed: Sequence[AgainstGuessing],
     blind: float,
     margin: Margin | None = None,
 ) -> list[tuple[str, str]]:
@@ -93,7 +93,7 @@ def headline(
         the name with which a sentence begins (empty for the yardsticks), and the rest of it
     """
     sentences, yardsticks = [], []
-    verdicts = {row["agent"]: verdict_of(row) for row in records(guessed)}
+    verdicts = {one.share.agent: one for one in guessed}
     rows = records(ranked(overall))
     roles = {row["agent_kind"]: kind_named(row["agent_kind"]).role for row in rows}
     machines = [row for row in rows if roles[row["agent_kind"]] not in ("yardstick", "person")]
@@ -101,12 +101,14 @@ def headline(
     for row in rows:
         if several and roles[row["agent_kind"]] not in ("yardstick", "person"):
             continue
-        interval = between(row["low"], row["high"])
         if roles[row["agent_kind"]] == "yardstick":
             yardsticks.append(f"{row['agent']} {percent(row['mean'])}")
             continue
+        verdict = verdicts.get(row["agent"])
+        ends = (row["low"], row["high"]) if verdict is None else verdict.share.interval_of_family
+        interval = between(*ends)
         text = f" got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "") + _unread(row)
-        text += verdicts[row["agent"]].sentence if row["agent"] in verdicts else ""
+        text += verdict.sentence if verdict else ""
         text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
         sentences.append((row["agent"], text + _from_people(differences.get(row["agent"]), margin) + "."))
     if several:
@@ -153,7 +155,8 @@ def _from_people(difference: Difference | None, margin: Margin | None = None) ->
     """Return how far somebody is from people, to end a sentence with."""
     if difference is None:
         return ""
-    points, low, high = (100 * bound for bound in (difference.value, difference.low, difference.high))
+    claim = difference.claim
+    points, low, high = (100 * bound for bound in (claim.value, *claim.interval_of_family))
     digits = decimals(low, high)
     where = f"over the same {difference.over}" if difference.over else "in all"
     if abs(points) < 0.5 and not digits:
@@ -161,27 +164,14 @@ def _from_people(difference: Difference | None, margin: Margin | None = None) ->
     else:
         far = f"{abs(points):.{digits}f} points {'above' if points > 0 else 'below'} {difference.against} {where}"
     if low != low:
-        return f"; {far} ({'; '.join(filter(None, [f'no interval: {difference.note}', difference.left_out]))})"
-    interval = "; ".join(
-        filter(
-            None,
-            [
-                f"95% interval {with_sign(low, digits)} to {with_sign(high, digits)}",
-                difference.units,
-                difference.left_out,
-            ],
-        )
-    )
-    tested = margin.judge(difference.tested) if margin is not None and difference.tested is not None else None
-    if margin is not None and tested is not None:
-        interval += (
-            f"; 90% interval {with_sign(100 * tested.low, digits)} to {with_sign(100 * tested.high, digits)}:"
-            f" {verdict_in_words(tested, margin)}"
-        )
-    if low <= 0 <= high:
+        return f"; {far} ({'; '.join(filter(None, [f'no interval: {claim.note}', difference.left_out]))})"
+    interval = f"95% interval {with_sign(low, digits)} to {with_sign(high, digits)}"
+    verdict = claim.verdict(margin) if margin is not None else ""
+    details = "; ".join(filter(None, [interval, plural(claim.n, claim.unit), difference.left_out, verdict]))
+    if not claim.told:
         far = f"difference {with_sign(points, digits)} points"
-        return f"; not distinguishable from {difference.against} {where} ({far}, {interval})"
-    return f"; {far} ({interval})"
+        return f"; not distinguishable from {difference.against} {where} ({far}, {details})"
+    return f"; {far} ({details})"
 
 
 def _fall(curve: pd.DataFrame) -> str:

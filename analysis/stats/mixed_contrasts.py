@@ -124,7 +124,7 @@ def terms(model: Mixed) -> pd.DataFrame:
     whole = model.laplace.profile(model.fit.sd) if asked else 0.0
     for term, weights in asked.items():
         matrix = np.array(weights)
-        df = min(model.degrees(row) for row in matrix)
+        df = min(model.fit.degrees(row) for row in matrix)
         row: dict[str, object] = {"term": term, "df": len(matrix), "df_error": df, "note": ""}
         try:
             lr = max(0.0, 2 * (whole - model.laplace.without(matrix).profile(model.fit.sd)))
@@ -157,7 +157,7 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
     for asked_contrast in asked_of(model.cells):
         estimate = float(asked_contrast.weights @ model.fit.fixed)
         se = float(np.sqrt(asked_contrast.weights @ model.fit.covariance @ asked_contrast.weights))
-        df = model.degrees(asked_contrast.weights)
+        df = model.fit.degrees(asked_contrast.weights)
         reach = float(stdtrit(min(df, 1e9), (1 + level) / 2))
         t, low, high = estimate / se, estimate - reach * se, estimate + reach * se
         up, down = _open(asked_contrast, model.cells)

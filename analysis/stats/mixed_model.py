@@ -79,7 +79,6 @@ class Cells:
     components : the random effects in the model
     numeric : whether conditions are numbers
     notes : what was decided and left out
-    drawn : how many sessions or wordings a machine has, where they are a random effect
     """
 
     paradigm: str
@@ -89,7 +88,6 @@ class Cells:
     components: tuple[str, ...]
     numeric: bool
     notes: tuple[str, ...]
-    drawn: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def answers(self) -> np.ndarray:
@@ -147,14 +145,6 @@ class Mixed:
     problem: str
     notes: tuple[str, ...] = field(default=())
     laplace: Laplace | None = None
-
-    def degrees(self, contrast: np.ndarray) -> float:
-        """Degrees of freedom of a contrast of cells: Satterthwaite's, and no more than the people,
-        sessions and wordings of its agents leave, which are few where machines have a few seeds."""
-        assert self.fit is not None
-        agents = {*self.cells.agents[contrast != 0]}
-        left = sum(max(0, many - 1) for agent, many in self.cells.drawn.items() if agent in agents)
-        return min(self.fit.degrees(contrast), float(left) if left else math.inf)
 
     def random(self) -> pd.DataFrame:
         """The random effects: ``effect``, ``levels`` and ``sd`` (in log odds), with rough limits
@@ -262,9 +252,7 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     numeric = bool(column) and all(
         isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in table["condition"]
     )
-    drawn = items["machine_session"].where(items["machine_session"] != "", items["wording"])
-    several = drawn[drawn != ""].groupby(items["agent"].astype(str)).nunique()
-    return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes), several.to_dict())
+    return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes))
 
 
 def _over_units(items: pd.DataFrame, table: pd.DataFrame, value: str) -> list[float]:

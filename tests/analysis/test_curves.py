@@ -216,7 +216,7 @@ def test_resampling_whole_trials_covers_where_items_of_a_trial_go_together() -> 
     intervals that are far too narrow."""
     table = responses(lambda length, position: 0.5, lengths=[8], repetitions=20, spread=0.5)
     row, same = overall(table).iloc[0], estimate(table.groupby("trial")["correct"].mean().to_numpy(float))
-    assert (row["low"], row["high"]) == (same.low, same.high)
+    assert (row["low"], row["high"]) == pytest.approx((same.low, same.high))
     random = np.random.RandomState(5)
     trials, items = 0, 0
     for _ in range(300):

@@ -299,7 +299,7 @@ def test_curves_are_those_of_plain_group_bys() -> None:
         )
         for n, p in enumerate((0.5, 0.7, 0.9))
     ]
-    data = together(*people, responses(lambda length, place: 0.6, repetitions=12, seed=9))
+    data = together(*people, responses(lambda length, place: 0.6, repetitions=12, seed=9)).assign(trial_id="")
     found = rows_by(accuracy(data, ("list_length",)), "agent", "list_length")
     data["correct"] = data["correct"].astype(float)
     trials = data.groupby(["agent", "list_length", "participant", "session", "trial"])["correct"].mean().reset_index()

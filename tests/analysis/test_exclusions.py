@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from spanlab.analysis.data.exclusions import MEASURES, OF_FOLDERS, Exclusions, OfSessions, Rule, apply_exclusions
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.stats.against_guessing import against_guessing, verdict_of
+from spanlab.analysis.inference import against_guessing
 from spanlab.api import read_rules
 from spanlab.core.errors import ParadigmError, SpanLabError
 
@@ -309,18 +309,34 @@ def test_guessers_who_were_chosen_by_their_answers_are_not_tested_against_guessi
         (rule("participants", "accuracy", below=0, whose="people"), True),
     ):
         kept, _ = left(mixed(*people, net), judged)
-        rows = against_guessing(score_table(kept)).set_index("agent")
-        verdict = rows.loc["participant", "verdict"]
-        assert verdict == ("not told apart" if tested else "not tested"), judged
-        assert verdict_of(rows.loc["participant"]).sentence.startswith(
+        found = {one.share.agent: one for one in against_guessing(score_table(kept))}
+        assert found["participant"].where == ("not told apart" if tested else "not tested"), judged
+        assert found["participant"].sentence.startswith(
             ", not distinguishable" if tested else ", not tested against guessing"
         )
-        assert rows.loc["net", "verdict"] == "above"
+        assert found["net"].where == "above"
     named = mixed(*people).assign(
         agent=lambda table: table["participant"]
     )  # a table that calls everybody something else
     kept, _ = left(named, rule("participants", "accuracy", below=0.6))
-    assert set(against_guessing(score_table(kept))["verdict"]) == {"not tested"}
+    assert {one.where for one in against_guessing(score_table(kept))} == {"not tested"}
+
+
+def test_people_who_were_chosen_by_a_score_of_any_table_are_not_tested_against_guessing(tmp_path: Path) -> None:
+    """What a table calls a score may be right answers, whatever its name."""
+    random = np.random.RandomState(4)
+    people = [
+        person(f"P{at}", 0.5, lengths=(1,), repetitions=40, chance=0.5).assign(correct=random.rand(40) < 0.5)
+        for at in range(16)
+    ]
+    own = pd.DataFrame(
+        {"participant": [f"P{at}" for at in range(16)], "sum": [part["correct"].mean() for part in people]}
+    )
+    own.to_csv(tmp_path / "scores.csv", index=False)
+    by_score = rule("participants", "score", below=0.55, table=str(tmp_path / "scores.csv"), column="sum")
+    kept, _ = left(mixed(*people), by_score)
+    (one,) = against_guessing(score_table(kept))
+    assert (one.where, one.share.n < 16) == ("not tested", True)
 
 
 def test_rules_that_make_no_sense() -> None:

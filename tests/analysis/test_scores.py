@@ -158,6 +158,7 @@ def test_the_test_is_a_t_test_against_guessing() -> None:
         one = fixed(rights, ("set_size",), "smu").assign(
             participant=f"P{number}", agent="People", agent_kind="participant", session=f"s{number}", chance=0.1
         )
+        one = one.assign(trial_id=f"{number} " + one["trial_id"])
         slopes.append(np.polyfit([1, 2, 3, 4], [rights[size,] / 10 for size in (1, 2, 3, 4)], 1)[0])
         parts.append(one)
     a = row(scores(together(*parts)), "A_setsize")

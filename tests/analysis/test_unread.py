@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from analysis_tables import responses
+from guessed import guessed
 
 from spanlab.analysis.data.loading import described, load
 from spanlab.analysis.data.scoring import Scored, score_table
@@ -23,13 +24,13 @@ from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.figure_catalogue import figure_named
 from spanlab.analysis.figures.figure import Wish
+from spanlab.analysis.inference import against_guessing
 from spanlab.analysis.model_vs_human.comparison import distances
 from spanlab.analysis.model_vs_human.leaderboard import fits, standings
 from spanlab.analysis.model_vs_human.scores import scores
 from spanlab.analysis.report.nback import nback_results, nback_tables
 from spanlab.analysis.report.page import compare
 from spanlab.analysis.report.text import headline
-from spanlab.analysis.stats.against_guessing import against_guessing
 from spanlab.analysis.stats.mixed_model import mixed_model
 
 
@@ -55,20 +56,20 @@ def scored(*tables: pd.DataFrame, **options: Any) -> Scored:
 
 def test_a_session_that_was_hardly_read_is_in_no_test() -> None:
     data = scored(chat("a", 0.5), chat("b", 0.0))
-    assert set(against_guessing(data)["agent"]) == {"b"}
+    assert set(guessed(data)["agent"]) == {"b"}
     assert set(mixed_model(data, "vsr").cells.table["agent"]) == {"b"}
     assert set(trends(effect("set_size"), data, "vsr")["agent"]) == {"b"}
     (note,) = withheld_notes(data)
     assert note.startswith("No test of a in vsr, and no comparison with it: 50% of its replies could not be read")
     accepted = scored(chat("a", 0.5), chat("b", 0.0), accept_unread=True)
-    assert set(against_guessing(accepted)["agent"]) == {"a", "b"}
+    assert set(guessed(accepted)["agent"]) == {"a", "b"}
     assert set(trends(effect("set_size"), accepted, "vsr")["agent"]) == {"a", "b"}
     assert withheld_notes(accepted) == []
 
 
 def test_a_fifth_of_unread_replies_is_still_tested() -> None:
     data = scored(chat("a", 0.2), chat("b", 0.0))
-    assert set(against_guessing(data)["agent"]) == {"a", "b"}
+    assert set(guessed(data)["agent"]) == {"a", "b"}
     assert those_tested(data) is data
     assert withheld_notes(data) == []
 
@@ -85,7 +86,7 @@ def test_a_cell_that_was_hardly_read_is_left_out_alone() -> None:
 def test_people_and_networks_are_never_withheld() -> None:
     table = chat("a", 0.5)
     data = scored(table.assign(agent_kind="network"))
-    assert len(against_guessing(data))
+    assert len(guessed(data))
     assert not len(unread_shares(data.items))
 
 
@@ -300,7 +301,7 @@ def test_who_was_hardly_read_has_no_place_in_the_leaderboard() -> None:
 
 def test_scores_distances_and_guessing_have_the_share_and_bounds() -> None:
     answers = scored(*people(), like_people(0.1))
-    for table in (distances(answers, against="p"), scores(answers), against_guessing(answers)):
+    for table in (distances(answers, against="p"), scores(answers), guessed(answers)):
         mine = table[table["agent"] == "a"]
         assert (mine["unread"] > 0.05).all()
         assert (mine["if_guessed"] > mine["all_wrong"]).all()

@@ -15,11 +15,12 @@ from analysis_tables import mixed, responses
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.curves import overall
+from spanlab.analysis.inference import Claim, against_guessing
+from spanlab.analysis.means.contrasts import Contrast
 from spanlab.analysis.model_vs_human.differences import Difference, at_common_conditions, from_people
 from spanlab.analysis.report.text import _from_people as told
 from spanlab.analysis.report.text import _span as span
 from spanlab.analysis.report.text import headline, opening
-from spanlab.analysis.stats.against_guessing import against_guessing
 
 
 def data(folder: Path, *tables: pd.DataFrame) -> Data:
@@ -149,13 +150,18 @@ def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
         "vsr",
     )["network:test"]
     assert told(one).endswith("(no interval: only one trial)")
-    same = Difference("net", "people (n = 2)", 0.002, 0.001, 0.003, 3, "list length", "9 trials")
+
+    def claim(low: float, high: float, note: str = "") -> Claim:
+        of = Contrast(0.002, (high - low) / 2 / 2.306, 8.0, 9)
+        return Claim("difference", "net", "network", of, 0.0, "trial", 9, note)
+
+    same = Difference("net", "people (n = 2)", claim(0.001, 0.003), 3, "list length")
     assert told(same) == (
         "; 0.2 points above people (n = 2) over the same list length (95% interval +0.1 to +0.3; 9 trials)"
     )
-    alone = Difference("net", "people (n = 2)", 0.002, math.nan, math.nan, 3, "list length", note="only one trial")
+    alone = Difference("net", "people (n = 2)", claim(math.nan, math.nan, "only one trial"), 3, "list length")
     assert told(alone).startswith("; as many as people (n = 2) over the same list length, to half a point (no interval")
-    assert "not distinguishable" in told(Difference("net", "people", 0.002, -0.1, 0.1, 3, "", "9 trials"))
+    assert "not distinguishable" in told(Difference("net", "people", claim(-0.1, 0.1), 3))
 
 
 def test_cells_of_people_are_counted_in_people() -> None:

@@ -12,11 +12,18 @@ from analysis_tables import mixed, responses
 from observed import change_detection, table, together
 
 from spanlab.analysis.data.loading import load
+from spanlab.analysis.data.scoring import Scored
 from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.effect_figure import compute_effect
+from spanlab.analysis.figures.effect_figure import ComputedEffect, compute_effect
 from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.report.effect_sentences import effect_sentence
+from spanlab.analysis.report.effect_sentences import effect_claims
+
+
+def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored) -> tuple[str, str]:
+    """The sentence of a page with this paradigm alone."""
+    claims = effect_claims(effects, scored)
+    return claims.sentence if claims else ("", "")
 
 
 def sentence(folder: Path, first: float, last: float) -> str:

@@ -16,6 +16,7 @@ from analysis_tables import mixed, responses
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.style import GROUP_MEANS
 from spanlab.analysis.figures.effect_figure import ComputedEffect
+from spanlab.analysis.inference import guessing_table
 from spanlab.analysis.model_vs_human.leaderboard import fits
 from spanlab.analysis.report.paradigm import numbers_of
 
@@ -24,7 +25,7 @@ ESTIMATES = (
     ("mean", "low", "high"),
     ("value", "low", "high"),
     ("fit", "low", "high"),
-    ("dprime", "dprime_low", "dprime_high"),
+    ("more", "more_low", "more_high"),
 )
 
 
@@ -98,7 +99,7 @@ def faults_of(seed: int, folder: Path) -> list[str]:
     faults = outside(fits(data.scored, data.human), "leaderboard")
     for paradigm in data.scored.parts:
         numbers = numbers_of(data, paradigm)
-        tables = {"overall": numbers.overall, "guessing": numbers.guessed}
+        tables = {"overall": numbers.overall, "guessing": guessing_table(numbers.guessed, numbers.scored)}
         for name, figure in numbers.figures.items():
             tables |= {name: figure.table} | (
                 {f"{name}, slopes": figure.trends} if isinstance(figure, ComputedEffect) else {}
@@ -114,6 +115,10 @@ def faults_of(seed: int, folder: Path) -> list[str]:
                     table["mean"].notna() & ~(table["n_units"].astype(float) > 0) & (table["agent_kind"] != GROUP_MEANS)
                 )
                 faults += [f"{name}: no n of {row}" for row in table[bare].to_dict("records")]
+        for claim in numbers.among({"above guessing": 4, "differences from people": 3, "effects": 5}).claims:
+            low, high = claim.interval_of_family
+            if not math.isnan(claim.p) and claim.told == (low <= claim.null <= high):
+                faults.append(f"{claim.rule} of {claim.agent}: p {claim.p_of_family}, [{low}, {high}] of {claim.null}")
         for one in numbers.differences.values():
             for value, low, high in (
                 (one.value, one.low, one.high),

@@ -244,8 +244,10 @@ def test_where_nothing_can_vary_the_results_hold_for_these_alone() -> None:
     assert "a and b: no participants to vary, so the results hold for these ones alone." in two.notes
     again = model(
         *(
-            responses(lambda *_: 0.6, agent="net", lengths=(1,), repetitions=40, seed=3).assign(session=name)
-            for name in "st"
+            responses(lambda *_: 0.6, agent="net", lengths=(1,), repetitions=40, seed=3).assign(
+                trial=lambda table, again=again: table["trial"] + again
+            )
+            for again in (0, 100)
         )
     )
     assert any(

@@ -15,11 +15,11 @@ from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.sessions import SessionFacts
 from spanlab.analysis.data.style import LABEL, labelled, name_agents, pooled
 from spanlab.analysis.effects.curves import overall
+from spanlab.analysis.inference import against_guessing
 from spanlab.analysis.means.cell_means import unit_means
 from spanlab.analysis.means.contrasts import contrast_of
 from spanlab.analysis.nback.cells import nback_cells
 from spanlab.analysis.nback.measures import nback_blocks
-from spanlab.analysis.stats.against_guessing import against_guessing
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.mixed_contrasts import contrasts
 from spanlab.analysis.stats.mixed_model import mixed_model
@@ -128,7 +128,7 @@ def of(scored: Scored) -> dict[str, Any]:
     """Everything that has an interval or a p value."""
     row, cells = overall(scored).iloc[0], unit_means(scored, ())
     mean = contrast_of(cells, [0], np.ones(1), shares=True)
-    (guess,) = against_guessing(scored).to_dict("records")
+    (guess,) = against_guessing(scored)
     other = named(table("chat:z", 3, 1, seed=9))
     both = Scored(
         pd.concat(
@@ -151,7 +151,7 @@ def of(scored: Scored) -> dict[str, Any]:
         **{
             "se": mean.se,
             "df": mean.df,
-            "p_share": guess["p_share"],
+            "p of the share": guess.share.p,
             "like low": like["low"],
             "like high": like["high"],
             "like p": like["p"],
