@@ -18,6 +18,8 @@ from .declared import public as public
 from .declared import words as words
 from .options import DataOption as DataOption
 from .options import GeneratorOption as GeneratorOption
+from .options import LevelsOption as LevelsOption
+from .options import as_lists as as_lists
 from .options import parse_generator as parse_generator
 from .options import progress_bar as progress_bar
 from .options import watcher as watcher

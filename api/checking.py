@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from ..core.errors import SpanLabError
 from .declared import Paths, Result, paths, public
 
 if TYPE_CHECKING:
-    from ..paradigms import Paradigm, Trial
+    from ..paradigms import Paradigm, Percept, Trial
 
 #: answers from which the figures of a paradigm are told
 _ENOUGH = 20_000
@@ -108,6 +109,20 @@ def _sounds(paradigm: Paradigm) -> list[str]:
     return [f"sounds: {len(sounds)} files of {shortest:,.0f} to {longest:,.0f} ms; {here}"]
 
 
+def too_short(percepts: Iterable[Percept]) -> list[str]:
+    """Say which displays a usual screen of 60 Hz cannot show as they are planned."""
+    from ..agents.human.display.frames import FrameGrid, complaints
+    from ..agents.human.input.steps import time_of
+
+    planned = {
+        (percept.phase, ms): None
+        for percept in percepts
+        for index in range(len(percept.displays))
+        if (ms := time_of(percept, index)) is not None
+    }
+    return complaints(planned, FrameGrid(60.0))
+
+
 def _check_language(language: str, files: list[Path]) -> Result:
     """The sentences that a language lacks, in SpanLab and in paradigms."""
     from ..core.locale import missing_sentences
@@ -159,5 +174,6 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
         if details
         else []
     )
+    short = too_short(step.percept for trial in trials for step in trial.steps)
     lacking = [f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)]
-    return [line, *more, *_sounds(paradigm), *lacking]
+    return [line, *more, *_sounds(paradigm), *short, *lacking]

@@ -22,7 +22,7 @@ from .options import DataOption, progress_bar, with_display
 
 if TYPE_CHECKING:
     from ..agents.base import WindowAgent
-    from ..paradigms import Paradigm, ResponseKind, Trial
+    from ..paradigms import Paradigm, Percept, ResponseKind, Trial
     from ..sessions.studies.battery import Battery
     from ..sessions.studies.monitoring import MonitoredSession
     from ..sessions.studies.participants import Kind
@@ -533,6 +533,7 @@ def check_study(file: Path, details: bool = False) -> list[str]:
     from ..sessions.key_mapping import check_answerable, check_buttons, check_keys
     from ..sessions.studies.battery import consent_pages
     from ..sessions.studies.study import load_study
+    from .checking import too_short
 
     study = load_study(file)
     if study.display is not None:
@@ -558,13 +559,22 @@ def check_study(file: Path, details: bool = False) -> list[str]:
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} keys: {error}") from None
     problems: list[str] = []
+    short: list[str] = []
     for source, paradigm in {one.source: one.paradigm for one in study.paradigms}.items():
         kinds: dict[ResponseKind, None] = {}
+        percepts: list[Percept] = []
 
-        def note(_: Paradigm, trial: Trial, kinds: dict[ResponseKind, None] = kinds) -> None:
+        def note(
+            _: Paradigm,
+            trial: Trial,
+            kinds: dict[ResponseKind, None] = kinds,
+            percepts: list[Percept] = percepts,
+        ) -> None:
             kinds.update(dict.fromkeys(trial.kinds))
+            percepts.extend(step.percept for step in trial.steps)
 
         check_paradigm(source, note)
+        short += [f"{paradigm.name}, {one}" for one in too_short(percepts)]
         problems += [
             one if "the window" in one else f"{paradigm.name}, {one}"
             for one in untranslated(paradigm.data, kinds, study.languages)
@@ -583,7 +593,12 @@ def check_study(file: Path, details: bool = False) -> list[str]:
         f"{'' if file.stem == study.name else f'{file.name}: '}{study.name} is fine ({paradigms}, {len(study.sessions)}"
         f" session{several}{groups})"
     )
-    return [line, *(_how_long(study) if details else ()), *(f"language {one}" for one in dict.fromkeys(problems))]
+    return [
+        line,
+        *(_how_long(study) if details else ()),
+        *short,
+        *(f"language {one}" for one in dict.fromkeys(problems)),
+    ]
 
 
 def _how_long(study: Study) -> Iterable[str]:
@@ -675,6 +690,7 @@ def study_withdraw(
     ] = False,
 ) -> Result:
     """Remove the data of a participant who withdraws, and leave a note about it."""
+    from ..sessions.session import day_here
     from ..sessions.studies.participants import find, left_over
     from ..sessions.studies.participants import withdraw as remove
     from ..sessions.studies.status import belongings
@@ -691,7 +707,7 @@ def study_withdraw(
         raise SpanLabError(f"{loaded.name} has no participant '{participant}'; there is '{person.name}'")
     owned = belongings(folder, person)
     if person.withdrawn and not owned.files and not forget and not left_over(folder):
-        raise SpanLabError(f"{participant} withdrew on {person.withdrawn[:10]}; nothing is left")
+        raise SpanLabError(f"{participant} withdrew on {day_here(person.withdrawn)}; nothing is left")
     print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {folder / participant}")
     print(*(f"  {line}" for line in owned.lines), sep="\n")
     if not yes:

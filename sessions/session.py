@@ -49,6 +49,11 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def day_here(moment: str) -> str:
+    """The day of a moment in a record, by the clock on the wall of this computer."""
+    return datetime.fromisoformat(moment).astimezone().date().isoformat()
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A session that begins or goes on.

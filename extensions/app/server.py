@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ class AppPages:
             loader=jinja2.FunctionLoader(_template),
         )
         self._environment.globals["library"] = frozenset(spanlab.list_paradigms())
+        self._environment.filters["here"] = _here
         self._environment.filters["path"] = lambda text: quote(str(text), safe="/")
 
     def routes(self) -> list[Route]:
@@ -405,6 +407,11 @@ class AppPages:
         return HTMLResponse(
             self._environment.get_template(template).render(app=self._texts, language=self.language, **values)
         )
+
+
+def _here(moment: str) -> str:
+    """A moment in a record, by the clock on the wall of this computer."""
+    return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
 
 
 class _Folder(PathConvertor):

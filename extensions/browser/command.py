@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanlab.api import DataOption, PathLike, Result, Words, public, words
+from spanlab.api import DataOption, LevelsOption, PathLike, Result, Words, as_lists, public, words
 from spanlab.core import SpanLabError, make_folder, need
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def serve(
         int | None,
         typer.Option("--trials", help="paradigms: number of trials instead of the design's repetitions", min=1),
     ] = None,
+    levels: LevelsOption = None,
     design: Annotated[
         str | None, typer.Option("--design", help="paradigms: session design of the paradigm; 'human' if not given")
     ] = None,
@@ -84,7 +85,13 @@ def serve(
 
     folder = Path(data)
     if is_study(paradigm):
-        in_files = {"language": language, "trials": trials, "design": design, "no-practice": not practice}
+        in_files = {
+            "language": language,
+            "trials": trials,
+            "set": levels,
+            "design": design,
+            "no-practice": not practice,
+        }
         in_files |= {"keys": keys, "key": key, "theme": theme, "palette": palette}
         typed = [f"--{name}" for name, value in in_files.items() if value]
         if typed:
@@ -98,6 +105,7 @@ def serve(
         more = {
             "language": language or "en",
             "trials": trials,
+            "levels": as_lists(levels),
             "design": design,
             "practice": practice,
             "pilot": pilot,

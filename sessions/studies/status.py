@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
+from ..session import day_here
 from .groups import REFUSED, group_counts
 from .participants import KINDS, Person, people, size_of, unknown
 from .study import Study
@@ -126,7 +127,7 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
         str(person.number),
         str(person.name),
         f"{head['session']}{run}",
-        head["created"][:10],
+        day_here(head["created"]),
         *cells,
         *checks,
         "yes" if finished else "no",
@@ -141,7 +142,7 @@ def _has_checks(study: Study) -> bool:
 
 def _gone(person: Person) -> str:
     """A note that somebody has given up their place; a refusal of consent has a note of its own."""
-    return f"{person.why} {person.left[:10]}, the place is free" if person.left and person.why != REFUSED else ""
+    return f"{person.why} {day_here(person.left)}, the place is free" if person.left and person.why != REFUSED else ""
 
 
 def _cell(state: State | None, planned: bool) -> str:
@@ -154,7 +155,7 @@ def _bare(person: Person, cells: int) -> tuple[str, ...]:
         # ordinary sessions are of a paradigm each; in this table a session is one of the study
         paradigms = f"{person.sessions} paradigm{'' if person.sessions == 1 else 's'}"
         removed = f"data of {paradigms}" if person.sessions else "all data"
-        notes.append(f"withdrew {person.withdrawn[:10]}, {removed} removed")
+        notes.append(f"withdrew {day_here(person.withdrawn)}, {removed} removed")
     return (str(person.number), person.name or "", "", "", *[""] * cells, "", ", ".join(filter(None, notes)))
 
 

@@ -16,7 +16,7 @@ from ...core.locale import sentence
 from ...core.registry import nearest
 from ...paradigms.identity import digest
 from ..record.reader import read_session
-from ..session import sentences_for_people, utc_now
+from ..session import day_here, sentences_for_people, utc_now
 from .fields import read_typed
 from .groups import StudyFullError, assigner, group_counts
 from .participants import (
@@ -179,7 +179,7 @@ def check_request(study: Study, data: Path, request: VisitRequest, language: str
 
 def _stranger(person: Person, name: str, kind: Kind, language: str) -> str | None:
     if person.withdrawn:
-        return sentence("wrong.withdrew", language, name=person.name, date=person.withdrawn[:10])
+        return sentence("wrong.withdrew", language, name=person.name, date=day_here(person.withdrawn))
     if person.name != name:
         return sentence("wrong.capitals", language, name=person.name)
     return sentence(f"wrong.is_{person.kind}", language, name=name) if person.kind != kind else None
@@ -259,7 +259,7 @@ def _describe_earlier(before: Path, language: str = "en") -> str:
         language,
         name=head["participant"],
         session=head["session"],
-        date=head["created"][:10],
+        date=day_here(head["created"]),
         parts=", ".join(parts),
     )
 

@@ -15,6 +15,7 @@ from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ..record.quiz import QuizState, attention_checks, quiz_of
 from ..record.reader import finished_scores, read_events, read_session, staircase_of, trials_left
+from ..session import day_here
 
 #: in the folder of a session of a study: what it is, and what happened around its paradigms
 HEAD, JOURNAL = "battery.json", "battery.jsonl"
@@ -195,7 +196,7 @@ def refused(folder: Path) -> str:
     """Return the date on which the participant refused to take part in a session; empty if there is
     none, or consent came later."""
     answers = [line for line in read_journal(folder) if line["event"] in ("consent", "refused")]
-    return str(answers[-1].get("at", ""))[:10] if answers and answers[-1]["event"] == "refused" else ""
+    return day_here(answers[-1]["at"]) if answers and answers[-1]["event"] == "refused" else ""
 
 
 def fields_due(folder: Path) -> bool:

@@ -452,3 +452,28 @@ def test_what_shipped_examples_declare_is_refused_where_it_is_lacking(
     assert f"the example does not show this: {lacks}" in complaint(*run("check", "small.yaml"))
     (tmp_path / "small.yaml").write_text(content, encoding="utf-8")
     assert run("check", "small.yaml")[0] == 0
+
+
+SHORT = """
+paradigm: fast
+version: 1
+title: Fast
+timeline:
+  - phase: flash
+    show: {blank: {}, ms: MS}
+  - phase: probe
+    show: {blank: {}}
+    ask: {rating: {to: 5}, prompt: {en: How?}}
+instructions: {en: Please answer.}
+designs: {human: {repetitions: 1}}
+"""
+
+
+@pytest.mark.parametrize(("ms", "told"), [("10", True), ("40", True), ("100", False), ("16.7", False)])
+def test_a_display_that_no_usual_screen_can_show_as_planned_is_told(
+    tmp_path: Path, run: Run, ms: str, told: bool
+) -> None:
+    (file := tmp_path / "fast.yaml").write_text(SHORT.replace("MS", ms), encoding="utf-8")
+    status, out, err = run("check", file)
+    assert status == 0, err
+    assert (f"flash: {ms} ms are shown as" in out) is told

@@ -111,6 +111,27 @@ def test_participants_reach_these_routes_and_no_others_and_nothing_of_the_app(tm
     assert [name for name in loaded if name.startswith("spanlab.extensions.app.") or name.startswith("jinja2")] == []
 
 
+def test_whoever_is_not_let_in_is_named_to_the_server(tmp_path: Path) -> None:
+    said: list[str] = []
+    desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), said.append)
+    client = TestClient(make_app(desk))
+    for text in (hello("Zoë"), hello("P02", link={"preview": "guessed"})):
+        with client.websocket_connect("/visit", headers=HERE) as socket:
+            socket.send_text(text)
+            assert socket.receive_json()["type"] == "refused"
+    assert "its link does not say who takes part" in said[0]
+    assert said[1].startswith("P02 was not let in: ")
+
+
+def test_levels_of_a_served_paradigm_may_be_given(tmp_path: Path) -> None:
+    offer = ParadigmOffer.checked("vsr", tmp_path, levels={"list_length": [3]}, trials=2)
+    chosen, request = offer._drawn("p1")
+    assert {planned.levels["list_length"] for planned in chosen.plan} == {3}
+    assert request.levels == {"list_length": [3]}
+    with pytest.raises(SpanLabError, match="list_length"):
+        ParadigmOffer.checked("vsr", tmp_path, levels={"list_length": [99]})
+
+
 def test_strangers_are_not_let_in(tmp_path: Path) -> None:
     desk = desk_for(tmp_path)
     client = TestClient(make_app(desk))

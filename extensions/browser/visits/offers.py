@@ -198,6 +198,7 @@ class ParadigmOffer:
     paradigm: Paradigm
     language: str = "en"
     trials: int | None = None
+    levels: Mapping[str, Sequence[Any]] | None = None
     design: str | None = None
     practice: bool = True
     pilot: bool = False
@@ -232,7 +233,7 @@ class ParadigmOffer:
                 f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are"
                 f" {', '.join(offer.paradigm.instructions)}"
             )
-        chosen = offer.given or plan_trials(source, 1, None, offer.trials, offer.design)
+        chosen = offer.given or plan_trials(source, 1, offer.levels, offer.trials, offer.design)
         _check_questions(offer.paradigm, chosen.plan, chosen.generator, offer.keys)
         offer._first_page(*offer._drawn("nobody"))  # that of most visitors
         return offer
@@ -313,7 +314,7 @@ class ParadigmOffer:
             seed, chosen = SessionSeed(self.given.seed), self.given
         else:
             seed = self.names.seed(self.paradigm.name, participant)
-            plan = plan_session(self.paradigm, seed.seed, self.design, trials=self.trials)
+            plan = plan_session(self.paradigm, seed.seed, self.design, self.levels, self.trials)
             chosen = ChosenTrials(self.paradigm, plan, seed.seed, "corrected", self.design or "human", self.source)
         extra = {"seed_from": seed.as_json(), "keys": key_request(self.keys, participant), **chosen.extra}
         return chosen, Request(
@@ -324,7 +325,7 @@ class ParadigmOffer:
             self.language,
             self.pilot,
             self.practice,
-            None,
+            self.levels,
             source=self.source,
             extra=extra,
         )

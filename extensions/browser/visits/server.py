@@ -125,6 +125,9 @@ class _Pages:
 
     async def start(self, request: Request) -> Response:
         """Send what a page needs before it connects."""
+        wanted = self._desk.offer.wanted
+        if wanted["needed"] and not any(request.query_params.get(name) for name in wanted["identifiers"]):
+            self._desk.notices.say_once(_UNNAMED)
         return JSONResponse(self._desk.start(), headers=_SAFE)
 
     async def picture(self, request: Request) -> Response:
@@ -188,6 +191,12 @@ def remote(host: str) -> str:
         return ""
 
 
+#: what is said where a page is refused whose link does not say who takes part
+_UNNAMED = (
+    "a page was not let in: its link does not say who takes part, in 1 to 40 letters, digits, hyphens and underscores"
+)
+
+
 def most_lines(most: int) -> int:
     """Return how many connections there are at most, where so many people may take part at the same
     time: also those that have not said yet who they are."""
@@ -245,6 +254,7 @@ class _Line:
                 self._reading = asyncio.create_task(self._socket.receive_text())
                 hello = read_message(await self._reading)
             if not isinstance(hello, Hello):
+                self._desk.notices.say_once(_UNNAMED)
                 await self._refuse("refused")
                 return
             self.introduced = True

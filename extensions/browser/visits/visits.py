@@ -482,6 +482,7 @@ class VisitDesk:
         """
 
         def refusal(key: str, title: str = "refused_title", final: bool = False) -> Refusal:
+            self.notices.say_once(f"{hello.participant} was not let in: {sentence(f'online.{key}', 'en')}")
             return Refusal(
                 sentence(f"online.{title}", self.offer.language), sentence(f"online.{key}", self.offer.language), final
             )
@@ -493,10 +494,6 @@ class VisitDesk:
             if not secrets.compare_digest(hello.link["preview"].encode(), self.preview_token.encode()):
                 return refusal("refused", final=True)
         elif not self.offer.admits(hello.participant, hello.link):
-            self.notices.say_once(
-                f"{hello.participant}: the link is not one of this study's (no ticket, a wrong one, or an identifier"
-                " that is not listed)"
-            )
             return refusal("refused", final=True)
         with self._lock:
             visit = self._visits.get(hello.participant)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from study_files import FIELDS, STUDY, Guest, files, sit, study_in, take
 
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import find_sessions, read_responses, read_session
+from spanlab.sessions.session import day_here
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.participants import people, register
 from spanlab.sessions.studies.study import Study
@@ -524,3 +526,13 @@ def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(
         ("light", "published"),
         ("standard", "safe"),
     ]
+
+
+def test_days_are_those_of_the_clock_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Pacific/Auckland")
+    time.tzset()
+    try:
+        assert day_here("2026-03-02T20:30:00.000+00:00") == "2026-03-03"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

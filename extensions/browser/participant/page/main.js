@@ -481,7 +481,7 @@ function finish(message) {
 
 async function begin() {
   lettering();
-  const answer = await fetch("start");
+  const answer = await fetch(`start${location.search}`);
   /** @type {Start} */
   const start = await answer.json();
   manner(start);
