@@ -1,11 +1,8 @@
 from .agent import NetworkAgent as NetworkAgent
 from .inputs.data import arrays_of as arrays_of
 from .inputs.data import longest_trial as longest_trial
-from .lesions import Observed as Observed
-from .lesions import accuracy_without as accuracy_without
-from .lesions import before_the_probe as before_the_probe
-from .lesions import observe as observe
-from .lesions import observe_module as observe_module
+from .inputs.frames import NetworkFrames as NetworkFrames
+from .inputs.words import WordStore as WordStore
 from .modules import ModuleAgent as ModuleAgent
 from .modules import torch_agent as torch_agent
 from .settings import CompactSettings as CompactSettings
@@ -15,3 +12,4 @@ from .settings import need_torch as need_torch
 from .settings import task_seen_in as task_seen_in
 from .training.config import TrainingConfig as TrainingConfig
 from .training.config import read_config as read_config
+from .training.evaluation import scored as scored

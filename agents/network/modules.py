@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 from PIL import Image as Pillow
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 from typing_extensions import override
 
 from ...core.agent_kinds import NETWORK, AgentKind
@@ -65,37 +65,16 @@ class Frames(StrictModel):
     order: Literal["channels_first", "channels_last"] = Field(
         "channels_first", description="dimensions of a frame: (channels, rows, columns) or (rows, columns, channels)"
     )
-    mean: list[float] = Field(
-        default_factory=list, description="subtracted from the values of each channel; nothing if not given"
-    )
-    spread: list[float] = Field(
-        default_factory=list, description="divisor of the values of each channel after that; 1 if not given"
-    )
 
     @property
     def channels(self) -> int:
         return 3 if self.colour == "rgb" else 1
-
-    @model_validator(mode="after")
-    def _fits(self) -> Frames:
-        for name, values in (("mean", self.mean), ("spread", self.spread)):
-            if values and len(values) != self.channels:
-                raise ValueError(
-                    f"{name} has {len(values)} numbers, and {self.colour} frames have {self.channels} channels"
-                )
-        if any(value <= 0 for value in self.spread):
-            raise ValueError("spread has to be above 0")
-        return self
 
     def given(self, pixels: np.ndarray) -> np.ndarray:
         """Frames as a module takes them, float32, from pixels, uint8 (trials, steps, rows, columns, channels)."""
         values = pixels.astype(np.float32)
         if self.values == "unit":
             values /= np.float32(255)
-        if self.mean:
-            values -= np.array(self.mean, np.float32)
-        if self.spread:
-            values /= np.array(self.spread, np.float32)
         return np.ascontiguousarray(np.moveaxis(values, -1, 2) if self.order == "channels_first" else values)
 
 
@@ -477,7 +456,7 @@ def module_agent(
         depends on later frames; beside them it may return hidden states (trials, steps, units)
     views : what networks see of the paradigm that it takes, for each of its tasks
     logits : which of its outputs are those of the paradigm's head, in their order; the first ones when not given
-    frames : how frames are given to it (``size``, ``colour``, ``values``, ``order``, ``mean``, ``spread``)
+    frames : how frames are given to it (``size``, ``colour``, ``values``, ``order``)
     states : the submodule whose output is the hidden state
 
     Raises

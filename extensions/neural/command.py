@@ -15,10 +15,10 @@ from spanlab.core import SpanLabError, grouped
 if TYPE_CHECKING:
     import numpy as np
 
-    from spanlab.agents.network import Observed
     from spanlab.agents.network.checkpoints_io import Checkpoint
     from spanlab.paradigms import Generator, NetworkView, Paradigm, Trial
 
+    from .lesions import Observed
     from .states import TaskStates
 
 #: Trials of each task, the share of the highest task variance below which a unit is inactive, and
@@ -210,7 +210,7 @@ class Studied(NamedTuple):
 
 
 def _of_checkpoint(loaded: Checkpoint) -> Studied:
-    from spanlab.agents.network import observe
+    from .lesions import observe
 
     network = loaded.network
     return Studied(
@@ -234,8 +234,10 @@ def _module(spec: str, paradigms: Sequence[str | Path]) -> tuple[Studied, dict[s
     """
     import numpy as np
 
-    from spanlab.agents.network import observe_module, torch_agent
+    from spanlab.agents.network import torch_agent
     from spanlab.paradigms import load_paradigm
+
+    from .lesions import observe_module
 
     views: dict[str, NetworkView] = {}
     sources: dict[str, TaskSource] = {}
@@ -359,8 +361,7 @@ def _states(name: str, observed: Observed) -> TaskStates:
     be done."""
     import numpy as np
 
-    from spanlab.agents.network import before_the_probe
-
+    from .lesions import before_the_probe
     from .states import TaskStates
 
     shape = observed.hidden.shape[:2]
@@ -379,7 +380,7 @@ def _states(name: str, observed: Observed) -> TaskStates:
 
 
 def _row(task: str, name: str, source: TaskSource, observed: Observed) -> dict[str, str]:
-    from spanlab.agents.network import before_the_probe
+    from .lesions import before_the_probe
 
     return {
         "task": task,
@@ -395,7 +396,7 @@ def _silencing(names: Mapping[str, str], observed: Mapping[str, Observed]) -> An
     """Return a function that repeats the trials without some units."""
     import numpy as np
 
-    from spanlab.agents.network import accuracy_without
+    from .lesions import accuracy_without
 
     def silenced(units: Sequence[int]) -> dict[str, np.ndarray]:
         accuracies = grouped(

@@ -207,13 +207,12 @@ class TrainingConfig(StrictModel):
     workers: Annotated[int, Field(ge=0, le=256)] = Field(
         0, description="number of processes that compile trials; 0: this one"
     )
-    tensorboard: bool = Field(False, description="also write the curves for TensorBoard")
 
     @property
     def hash(self) -> str:
         """Identifies the config; a resumed run must have the same. What changes nothing that is
         learned is not part of it."""
-        told = self.model_dump(mode="json", exclude={"workers", "tensorboard", "store"})
+        told = self.model_dump(mode="json", exclude={"workers", "store"})
         return hashlib.sha256(canonical(told).encode("ascii")).hexdigest()[:16]
 
     def parts(self) -> list[TrainingConfig]:

@@ -32,19 +32,14 @@ class TrainingJournal:
     With ``keep_until`` an earlier log goes on after that step: later lines, written before an
     interruption, are dropped, since they come again.
 
-    Parameters
-    ----------
-    tensorboard : folder for the same curves in the format of TensorBoard; None for none
-
     Raises
     ------
     SpanLabError
-        when it cannot be written, or TensorBoard is wanted and not installed.
+        when it cannot be written.
     """
 
-    def __init__(self, path: Path, keep_until: int | None = None, tensorboard: Path | None = None) -> None:
+    def __init__(self, path: Path, keep_until: int | None = None) -> None:
         self.path = path
-        self._curves = None if tensorboard is None else _tensorboard(tensorboard, keep_until)
         kept = _lines_until(path, keep_until) if keep_until is not None and path.exists() else []
         write_atomically(path, "".join(line + "\n" for line in kept).encode("utf-8"))
         self._file = path.open("ab", buffering=0)
@@ -59,26 +54,9 @@ class TrainingJournal:
             raise SpanLabError(
                 f"cannot write {self.path} ({error.strerror or error}); free some space, and continue with --resume"
             ) from None
-        if self._curves is not None and event in ("train", "validation"):
-            for measure in ("loss", "accuracy"):
-                for name, value in values.get(measure, {}).items():
-                    self._curves.add_scalar(f"{event} {measure}/{name}", value, values["step"])
-            self._curves.flush()
 
     def close(self) -> None:
         self._file.close()
-        if self._curves is not None:
-            self._curves.close()
-
-
-def _tensorboard(folder: Path, purge: int | None) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise SpanLabError(
-            "'tensorboard: true' in the config needs TensorBoard; install it with: pip install tensorboard"
-        ) from None
-    return SummaryWriter(str(folder), purge_step=None if purge is None else purge + 1)
 
 
 def _lines_until(path: Path, step: int) -> list[str]:

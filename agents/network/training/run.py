@@ -226,12 +226,7 @@ class Run:
         self._wall, self._cpu = time.monotonic(), time.process_time()
         # Processes that only help write nothing.
         log = folder / f"{config.name}.log.jsonl" if self.first else Path(os.devnull)
-        tensorboard = folder / "tensorboard" if config.tensorboard and self.first else None
-        self.journal = (
-            TrainingJournal(log, keep_until=self.state.step if resume else None, tensorboard=tensorboard)
-            if self.first
-            else None
-        )
+        self.journal = TrainingJournal(log, self.state.step if resume else None) if self.first else None
         self.progress = TrainingProgress(progress and self.first)
 
     def close(self) -> None:

@@ -19,11 +19,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spanlab.agents.network import accuracy_without, observe_module, torch_agent
+from spanlab.agents.network import torch_agent
 from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, save
 from spanlab.agents.network.models import build
 from spanlab.agents.network.settings import Task, model_settings, task_seen_in
 from spanlab.cli import main
+from spanlab.extensions.neural.lesions import accuracy_without, observe_module
 from spanlab.paradigms import WORM_TASKS, compile_trial, load_paradigm
 
 pytestmark = pytest.mark.slow

@@ -12,10 +12,10 @@ from neural_states import states
 
 from spanlab.agents.base import TrialContext
 from spanlab.agents.network.agent import NetworkAgent
-from spanlab.agents.network.lesions import Observed, accuracy_without, before_the_probe, observe
 from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.settings import model_settings, task_seen_in
 from spanlab.extensions.neural.clusters import Clusters, cluster_units
+from spanlab.extensions.neural.lesions import Observed, accuracy_without, before_the_probe, observe
 from spanlab.extensions.neural.losses import lesion_table
 from spanlab.extensions.neural.panels import _lesions
 from spanlab.extensions.neural.variance import active_units, normalised, task_variance

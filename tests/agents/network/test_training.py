@@ -7,8 +7,6 @@ import hashlib
 import json
 import shutil
 import signal
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -599,38 +597,6 @@ def test_ctrl_c_is_left_to_the_process_that_trains() -> None:
     with Ahead(signal.getsignal, processes=1) as handlers:
         assert handlers.get(signal.SIGINT, signal.SIGINT + 1) == signal.SIG_IGN
         assert signal.getsignal(signal.SIGINT) != signal.SIG_IGN
-
-
-def test_curves_for_tensorboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where TensorBoard is missing this is told before anything is written; a stand-in takes the
-    place of what it writes with."""
-    wanted = config(tensorboard=True, steps=4, tasks=TINY["tasks"][:1])
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(SpanLabError, match="needs TensorBoard; install it with: pip install tensorboard"):
-        train(wanted, out=tmp_path / "none", progress=False)
-    assert not (tmp_path / "none").exists()
-    written: dict[str, list[tuple[int, float]]] = {}
-
-    class Writer:
-        def __init__(self, folder: str, purge_step: int | None) -> None:
-            assert (folder, purge_step) == (str(tmp_path / "run" / "tensorboard"), None)
-
-        def add_scalar(self, name: str, value: float, step: int) -> None:
-            written.setdefault(name, []).append((step, value))
-
-        def flush(self) -> None: ...
-
-        def close(self) -> None: ...
-
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", types.SimpleNamespace(SummaryWriter=Writer))
-    train(wanted, out=tmp_path / "run", progress=False)
-    told = [
-        (f"{one['event']} {measure}/vsr", one["step"], one[measure]["vsr"])
-        for one in log(tmp_path / "run")
-        for measure in ("loss", "accuracy")
-        if measure in one
-    ]
-    assert sorted(told) == sorted((name, step, value) for name, points in written.items() for step, value in points)
 
 
 def test_trials_that_are_too_long_for_a_transformer_are_told_before_anything_begins(tmp_path: Path) -> None:

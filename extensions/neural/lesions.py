@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...paradigms import Answer, Ask, NetworkView, Step, Trial, is_model_step
-from .inputs.frames import NetworkFrames
-from .inputs.words import WordStore
-from .training.evaluation import scored
+from spanlab.agents.network import NetworkFrames, WordStore, scored
+from spanlab.paradigms import Answer, Ask, NetworkView, Step, Trial, is_model_step
 
 if TYPE_CHECKING:
-    from ...paradigms import WordVectors
-    from .models import Network
-    from .modules import ModuleAgent, Outputs
+    from spanlab.agents.network import ModuleAgent
+    from spanlab.agents.network.models import Network
+    from spanlab.paradigms import WordVectors
 
 
 def accuracy_without(observed: Observed, units: Sequence[int] = ()) -> np.ndarray:
@@ -133,7 +131,7 @@ def observe_module(agent: ModuleAgent, view: NetworkView, trials: Sequence[Trial
     inside = np.arange(frames.shape[1]) < np.array([len(steps) for steps in steps_of])[:, None]
     questions = _questions(steps_of)
 
-    def passed(units: Sequence[int], hidden: bool) -> list[Outputs]:
+    def passed(units: Sequence[int], hidden: bool) -> list[Any]:
         starts = range(0, len(frames), _BATCH)
         return [agent.outputs(frames[start : start + _BATCH], hidden, units) for start in starts]
 
