@@ -10,6 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from study_files import STUDY, study_in
 from virtual_lab import VirtualStage, VirtualWindow, play
 
@@ -65,7 +67,7 @@ class Scripted(VirtualStage):
         self.fingers.coming.append(Press("key", onset + 4.0, key="9" if for_what == "answer" else "space"))
 
 
-def given(told: list[Any]) -> list[list[tuple[str, float]]]:
+def effects(told: list[Any]) -> list[list[tuple[str, float]]]:
     """What every press did in each step, and when (s after the first onset)."""
     first = told[0][2][0].onset_ms
     found = []
@@ -93,7 +95,7 @@ def test_the_second_half_of_a_double_press_answers_nothing(
 ) -> None:
     told = play(Scripted([first, later(second, gap)]), trial(question(), question()), lambda ask: None)
     onset = (told[1][2][0].onset_ms - told[0][2][0].onset_ms) / 1000
-    one, two = given(told)
+    one, two = effects(told)
     assert one == [("answer", pytest.approx(0.4, abs=0.001))]
     early = 0.4 + gap - onset < least
     assert two[0] == ("too soon" if early else "answer", pytest.approx(0.4 + gap, abs=0.001))
@@ -107,7 +109,7 @@ def test_the_second_half_of_a_double_press_answers_nothing(
 @pytest.mark.parametrize("gap", [0.17, 0.2, 0.25])
 def test_nought_switches_it_off(gap: float) -> None:
     told = play(Scripted([CLICK, later(CLICK, gap)], Refractory(0, 0)), trial(question(), question()), lambda ask: None)
-    assert [does for does, _ in given(told)[1]] == ["answer"]
+    assert [does for does, _ in effects(told)[1]] == ["answer"]
 
 
 @pytest.mark.parametrize("gap", [0.17, 0.2, 0.25])
@@ -117,10 +119,10 @@ def test_a_window_that_the_clock_opens_takes_every_press(gap: float) -> None:
     timed = Ask(NINE, window_ms=2000)
     for steps in ((question(), question(timed, 2000.0)), (question(timed, 2000.0), question(timed, 2000.0))):
         told = play(Scripted([FIVE, later(FIVE, gap)]), trial(*steps), lambda ask: None)
-        assert all("too soon" not in [does for does, _ in step] for step in given(told))
+        assert all("too soon" not in [does for does, _ in step] for step in effects(told))
     between = Percept("pause", (Display(BLANK, 100.0),))
     told = play(Scripted([FIVE, later(FIVE, 0.35)]), trial(question(), between, question()), lambda ask: None)
-    assert [does for does, _ in given(told)[2]] == ["answer"]
+    assert [does for does, _ in effects(told)[2]] == ["answer"]
 
 
 def test_a_double_click_on_a_display_that_waits_answers_no_question() -> None:
@@ -129,7 +131,7 @@ def test_a_double_click_on_a_display_that_waits_answers_no_question() -> None:
         trial(Percept("present", (Display(BLANK, None),)), question()),
         lambda ask: None,
     )
-    assert [does for does, _ in given(told)[1]] == ["too soon", "answer"]
+    assert [does for does, _ in effects(told)[1]] == ["too soon", "answer"]
 
 
 def test_cells_are_marked_as_fast_as_anybody_clicks() -> None:
@@ -140,14 +142,14 @@ def test_cells_are_marked_as_fast_as_anybody_clicks() -> None:
     clicks = [Press("click", 1.0 + 0.04 * number, x=x, y=y) for number, (x, y) in enumerate(places)]
     done = Press("key", 1.3, key="return")
     told = play(Scripted([FIVE, *clicks, done]), trial(question(), question(cells)), lambda ask: None)
-    assert [does for does, _ in given(told)[1]] == ["mark", "mark", "mark", "unmark", "mark", "mark", "answer"]
+    assert [does for does, _ in effects(told)[1]] == ["mark", "mark", "mark", "unmark", "mark", "mark", "answer"]
 
 
 def test_the_border_of_two_trials_is_one_too() -> None:
     stage = Scripted([CLICK, later(CLICK, 0.19)])
     play(stage, trial(question()), lambda ask: None)
     told = play(stage, trial(question()), lambda ask: None)
-    assert [does for does, _ in given(told)[0]] == ["too soon", "answer"]
+    assert [does for does, _ in effects(told)[0]] == ["too soon", "answer"]
 
 
 TIMED = Ask(NINE, window_ms=500)
@@ -164,7 +166,7 @@ def test_what_was_down_before_and_what_was_typed_elsewhere_answer_nothing(
     key = "space" if first.ask is None else "5"
     more = [replace(Press("key", 0.3 + 0.033 * number, key="5"), **{why: True}) for number in range(60)]
     told = play(Scripted([Press("key", 0.3, key=key), *more], Refractory(0, 0)), trial(first, second), lambda ask: None)
-    steps = given(told)
+    steps = effects(told)
     assert [does for does, _ in steps[0]][:1] == ["answer" if first.ask is not None else "go on"]
     assert {does for does, _ in steps[1]} <= {why, "answer"}
     response = told[1][1]
@@ -174,6 +176,50 @@ def test_what_was_down_before_and_what_was_typed_elsewhere_answer_nothing(
     else:
         assert (response.value, response.outcome) == (None, "omitted")
     assert sum(does == why for does, _ in [*steps[0], *steps[1]]) > 10, "all of it is on record"
+
+
+KEYS = st.sampled_from(["1", "5", "num_5", "space", "q", "left", "return"])
+ONE_PRESS = st.tuples(
+    st.floats(0.001, 0.6), st.sampled_from(["key", "key", "key", "click"]), KEYS, st.booleans(), st.booleans()
+)
+
+
+@given(
+    presses=st.lists(ONE_PRESS, max_size=25),
+    window=st.sampled_from([None, 400.0, 2000.0]),
+    counts=st.sampled_from(["first", "last"]),
+    before=st.none() | st.tuples(st.floats(0.0, 1.5), KEYS),
+    same=st.sampled_from([0, 200]),
+)
+def test_an_answer_is_a_press_that_began_after_its_question(
+    presses: list[tuple[float, Any, str, bool, bool]], window: float | None, counts: Any, before: Any, same: int
+) -> None:
+    """Over any sequence of presses, repetitions, clicks, and keys that are meant for other windows:
+    an answer is one of those that may answer, every one of them counts, and each press is on
+    record once."""
+    ask = Ask(NINE, window_ms=window, counts=counts, ends="on_time" if window else "on_answer")
+    ended = None if before is None else Press("key", 10.0 - before[0], key=before[1])
+    refractory = Refractory(same, same / 2)
+    step = StepAccount(question(ask), 10.0, AnswerSheet(ask, 10.0), refractory, ended)
+    at, may, made = 10.0, [], []
+    for gap, device, key, held, elsewhere in presses:
+        at += gap
+        held, elsewhere = held and device == "key", elsewhere and device == "key"
+        press = Press(device, at, "" if device == "click" else key, 48, 48, held=held, elsewhere=elsewhere)
+        made.append(press)
+        value = 4 if device == "click" else {"1": 0, "5": 4, "num_5": 4}.get(key)
+        rest = ended is not None and 10.0 - ended.time <= 1.0 and window is None and not may
+        least = same if ended is not None and (press.device, press.key) == ("key", ended.key) else same / 2
+        soon = rest and (at - 10.0) * 1000.0 < least
+        if value is not None and not (held or elsewhere or soon) and (window is None or at <= 10.0 + window / 1000.0):
+            may.append((value, at))
+        does = step.take(press, 0, 10.0)
+        assert (does == "answer") is bool(may and may[-1][1] == at and (counts == "last" or len(may) == 1))
+    sheet = step.sheet
+    assert sheet is not None
+    wanted = None if not may else may[0] if counts == "first" else may[-1]
+    assert (sheet.answer(), sheet.answered_at) == (wanted or (None, None))
+    assert len(sheet.presses) + len(sheet.late) == len(made)
 
 
 def test_a_mark_on_a_dial_turns_as_long_as_its_key_is_held_but_only_a_key_of_this_question() -> None:
