@@ -2,7 +2,7 @@
 # Written and linted, not yet built: see docs/packaging.md.
 #
 #   docker build -t spanlab .
-#   docker run --rm -v "$PWD/data:/home/researcher/data" spanlab replay vsr --agent ideal --trials 20
+#   docker run --rm -v "$PWD:/sessions" spanlab replay vsr --agent ideal --trials 20
 FROM python:3.12-slim-bookworm
 
 # hadolint ignore=DL3008
@@ -17,6 +17,6 @@ COPY . /opt/spanlab
 RUN pip install --no-cache-dir -c /opt/spanlab/constraints.txt "/opt/spanlab[all]"
 
 USER 1000
-WORKDIR /home/researcher
+WORKDIR /sessions
 ENTRYPOINT ["spanlab"]
 CMD ["--help"]
