@@ -14,6 +14,8 @@ _PACKAGES: dict[str, dict[str, str]] = {
     "lab": {"psychopy": "PsychoPy", "PyQt6": "PyQt6", "Xlib": "python-xlib"},
     "chat": {"openai": "the openai package"},
     "inspect": {"inspect_ai": "the inspect-ai package"},
+    "parquet": {"pyarrow": "pyarrow"},
+    "figures": {"vl_convert": "vl-convert"},
     "networks": {"torch": "PyTorch"},
     "web": {"starlette": "Starlette", "uvicorn": "uvicorn", "websockets": "the websockets package"},
     "triggers": {"serial": "pyserial", "pylsl": "pylsl"},

@@ -36,7 +36,15 @@ from ..paradigms.library import in_library
 from ..paradigms.practice_levels import LevelsInUse, levels_in_use
 from ..paradigms.triggers import Triggers, read_triggers
 from ..stimuli.own_files import content_of, remember, suffix_of
-from .record.reader import read_events, read_session, trial_key, trials_left, trials_taken, write_responses
+from .record.reader import (
+    read_events,
+    read_session,
+    tables_are_there,
+    trial_key,
+    trials_left,
+    trials_taken,
+    write_responses,
+)
 from .record.session_info import OF_SOME_TRIALS
 
 #: the entry of ``session.json`` on the sentences beside those of the paradigm, so that a session goes on with the
@@ -229,7 +237,7 @@ def complete(folder: str | Path) -> bool:
     info = read_session(folder)
     if trials_left(info, read_events(folder)):
         return False
-    if not all((folder / name).exists() for name in ("responses.csv", "responses.parquet")):
+    if not tables_are_there(folder):
         with only_writer(folder):
             write_responses(folder)
     return True

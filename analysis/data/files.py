@@ -22,6 +22,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from ...core.errors import SpanLabError
+from ...core.extras import need
 
 #: Endings of tables in text files.
 TEXT = (".csv", ".tsv", ".dat", ".txt")
@@ -85,6 +86,7 @@ def read_columns(
 
 
 def _parquet(file: Path, pick: Pick) -> pd.DataFrame:
+    need("parquet", "pyarrow", f"reading {file.name}")
     import pyarrow
     import pyarrow.parquet
 

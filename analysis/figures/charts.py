@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape, quoteattr, unescape
 
 from ...core.atomic_files import written_in
 from ...core.errors import SpanLabError
+from ...core.extras import installed, need
 from ..data.style import Look
 
 #: The Vega-Lite that figures are written in.
@@ -268,10 +269,22 @@ def for_page(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value if key == "data" else stripped(value) for key, value in spec.items() if key != "title"}
 
 
+def can_draw() -> bool:
+    """Return whether vl-convert is installed, which draws figures."""
+    return installed("vl_convert")
+
+
+def _vl_convert() -> Any:
+    need("figures", "vl_convert", "a figure")
+    import vl_convert
+
+    return vl_convert
+
+
 @functools.cache
 def vegalite_version() -> str:
     """The newest Vega-Lite of :data:`SCHEMA` that vl-convert draws, such as ``6.4``."""
-    import vl_convert as vlc
+    vlc = _vl_convert()
 
     major = SCHEMA.rpartition("/v")[2].removesuffix(".json")
     known = vlc.get_vegalite_versions()
@@ -287,7 +300,7 @@ def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]
     list of Path
         the files written
     """
-    import vl_convert as vlc
+    vlc = _vl_convert()
 
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg, pdf = stem.with_suffix(".svg"), stem.with_suffix(".pdf")
@@ -320,7 +333,7 @@ def draw(spec: dict[str, Any], agents: Sequence[Look], sheet: Sheet = PLAIN) -> 
 
 def _drawn(spec: Mapping[str, Any], agents: Sequence[Look], theme: Mapping[str, Any]) -> str:
     """A chart as Vega draws it, whose size is known to be one that can be written."""
-    import vl_convert as vlc
+    vlc = _vl_convert()
 
     svg = vlc.vega_to_svg(
         _with_plain_legend(vlc.vegalite_to_vega(dict(spec), vl_version=vegalite_version(), config=dict(theme)), agents)
@@ -338,7 +351,7 @@ def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet
     SpanLabError
         when the name ends otherwise, or the file cannot be written.
     """
-    import vl_convert as vlc
+    vlc = _vl_convert()
 
     kinds = {
         ".svg": lambda drawn: drawn.encode(),
@@ -364,7 +377,7 @@ def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet
 
 def page(spec: dict[str, Any], agents: Sequence[Look]) -> str:
     """A declared chart as a page of its own, with everything that it needs inside."""
-    import vl_convert as vlc
+    vlc = _vl_convert()
 
     drawing = _with_plain_legend(
         vlc.vegalite_to_vega(spec, vl_version=vegalite_version(), config=print_theme(agents)), agents

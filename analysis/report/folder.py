@@ -15,7 +15,7 @@ import pandas as pd
 from ...core.atomic_files import write_whole
 from ...core.table_cells import csv_text
 from ..data.style import CONDITION, Look
-from ..figures.charts import for_page, recoloured, save
+from ..figures.charts import can_draw, for_page, recoloured, save
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._drawn: dict[str, str] = {}
+        #: pictures that could not be drawn
+        self.missing: list[str] = []
 
     def make(self) -> None:
         """Make the folder and its subfolders where they are missing."""
@@ -72,6 +74,9 @@ class Folder:
         """Declare a figure for the page and, if it is ``filed``, write it as SVG and PDF; files of
         an earlier report would show other numbers, and go."""
         stem = self.path / "figures" / name
+        if filed and not can_draw():
+            self.missing.append(f"figures/{name}.svg and .pdf")
+            filed = False
         if filed:
             self._write(name, stem, spec, styles)
         else:

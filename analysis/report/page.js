@@ -67,6 +67,7 @@
 
   // Level 1 is errors only: Vega warns of empty extents while its data are still on the way.
   async function draw(chart) {
+    if (!window.vegaEmbed) return;
     const width = chart.clientWidth;
     chart.dataset.width = width;
     const { view } = await vegaEmbed(chart, fitted(specs[chart.dataset.figure], width), { config, renderer: "svg", actions: false, tooltip: { theme: "custom" }, logLevel: 1 });

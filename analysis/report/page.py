@@ -16,13 +16,14 @@ from pathlib import Path
 from ...core.agent_kinds import PARTICIPANT
 from ...core.atomic_files import user_cache, write_whole
 from ...core.errors import SpanLabError
+from ...core.extras import how_to_install
 from ..data.door import files_of
 from ..data.exclusions import Rule
 from ..data.loading import Data, load
 from ..data.recipe import Recipe
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed, looks
-from ..figures.charts import SHAPES, page_theme, vegalite_version
+from ..figures.charts import SHAPES, can_draw, page_theme, vegalite_version
 from ..inference import sizes_of_families
 from ..model_vs_human.differences import at_common_conditions
 from ..nback.published import REFERENCE
@@ -149,7 +150,10 @@ def _compare(
     report = folder.path / "report.html"
     try:
         folder.make()
+        folder.missing.clear()
         page = _page(data, folder, commands, options, conversations)
+        for text in _lacking(folder):
+            say(text)
         stamp = hashlib.sha256(page.encode()).hexdigest()[:16]
         write_whole(report, page.replace(_STAMP, stamp).encode())
         if options.watched:
@@ -225,6 +229,7 @@ def _page(
         "answerers": sorted(map(str, items["agent"].unique())),
         "overview": first.marks if first else [],
     }
+    lacking = [Remark(text, warning=True) for text in _lacking(folder)]
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
     environment = jinja2.Environment(
@@ -238,13 +243,13 @@ def _page(
         version=_version(),
         css=files("spanlab.core").joinpath("page.css").read_text("utf-8"),
         js=here.joinpath("page.js").read_text("utf-8"),
-        vega=vega_script() if specs else "",
+        vega=vega_script() if specs and can_draw() else "",
         figures=json.dumps(drawn_by_the_page, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         looks=list(drawn.values()),
         overview=first,
         leaderboard=leaderboard(data, folder, commands) if names else None,
         open_sections=OPEN_SECTIONS,
-        notes=[*spoilt, *shared, *_on_families(sizes), *_notes(data, names, len(spans))],
+        notes=[*spoilt, *shared, *lacking, *_on_families(sizes), *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
         added=added,
@@ -272,6 +277,14 @@ def _on_families(sizes: Mapping[str, int]) -> list[Remark]:
             f" {listed(several)} (Bonferroni). Tables have those of single claims, and beside them those of all."
         )
     ]
+
+
+def _lacking(folder: Folder) -> list[str]:
+    """What the folder lacks because figures cannot be drawn here, and what brings it."""
+    if can_draw():
+        return []
+    files = f" These files are missing: {', '.join(folder.missing)}." if folder.missing else ""
+    return [f"There are no pictures, only tables: vl-convert draws them; {how_to_install('figures')}.{files}"]
 
 
 def _notes(data: Data, names: Sequence[str], spans: int) -> list[Remark]:

@@ -198,7 +198,7 @@ def _as_text(name: str) -> str:
 def _state(folder: str) -> str:
     """Sizes and times of the files that change when a session goes on."""
     marks = []
-    for name in ("session.json", "events.jsonl", "responses.parquet", "parts"):
+    for name in ("session.json", "events.jsonl", "responses.csv"):
         with suppress(OSError):
             found = os.stat(f"{folder}/{name}")
             marks.append(f"{found.st_size}.{found.st_mtime_ns}")

@@ -11,8 +11,9 @@ A session is one folder:
 ``transcripts.jsonl``
     of chat models: one line a reply, with what was sent since the one before; on the disk before a
     reply is used.
-``responses.parquet``, ``responses.csv``
-    one row per answered item, written when the session is finished.
+``responses.csv``, ``responses.parquet``
+    one row per answered item, written when the session is finished; the second where pyarrow is
+    installed.
 ``states/``
     of networks, where they were asked for: the hidden states, in pieces.
 
@@ -32,9 +33,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
-from .columns import COLUMNS, Column, response_rows
+from ...core.extras import installed
+from .columns import COLUMNS, response_rows
 from .events import Event, TrialStart
 from .marking import Cell
+from .response_table import Table, together
 from .session_files import (
     FORMAT_VERSION,
     failed_trials,
@@ -78,6 +81,7 @@ __all__ = [
     "seed_independent",
     "sessions_below",
     "staircase_of",
+    "tables_are_there",
     "trial_key",
     "trials_left",
     "trials_taken",
@@ -87,7 +91,8 @@ __all__ = [
 
 
 class ResponseTable(Protocol):
-    """The response table, or a part of it, as far as other rooms use it: a table of pyarrow."""
+    """The response table, or a part of it, as far as other rooms use it: a table of
+    pyarrow, or one of our own."""
 
     @property
     def column_names(self) -> list[str]:
@@ -112,20 +117,16 @@ class ResponseTable(Protocol):
         ...
 
 
-def _arrow_types() -> Mapping[str, Any]:
-    """Arrow's names of the types of columns."""
-    import pyarrow
-
-    return {
-        "string": pyarrow.string(),
-        "integer": pyarrow.int64(),
-        "number": pyarrow.float64(),
-        "boolean": pyarrow.bool_(),
-        "json": pyarrow.string(),
-    }
+def _arrow() -> Any:
+    """pyarrow; None where it is not installed."""
+    try:
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        return None
+    return pyarrow
 
 
-def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
+def response_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
     """Rows as a table: the declared columns in order, then the further ones (``factor_``,
     ``record_``, ``score_``, ``event_``) by name.
 
@@ -134,27 +135,16 @@ def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
     SpanLabError
         when a value does not fit its column.
     """
-    import pyarrow
-
-    types = _arrow_types()
     extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
-    columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
-    arrays = []
-    for column in columns:
-        name = column.name
-        cells: list[Cell] = [row.get(name) for row in rows]
-        if column.type == "json":
-            cells = [None if cell is None else json.dumps(cell) for cell in cells]
-        try:
-            arrays.append(pyarrow.array(cells, types[column.type]))
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
-            raise SpanLabError(
-                f"the column {column.name} of the record takes only values of type {column.type}: {error}"
-            ) from None
-    return pyarrow.table(arrays, names=[column.name for column in columns])
+    types = {column.name: column.type for column in COLUMNS} | dict.fromkeys(extra, "json")
+    values: dict[str, list[Any]] = {}
+    for name, kind in types.items():
+        cells = [row.get(name) for row in rows]
+        values[name] = [None if cell is None else json.dumps(cell) for cell in cells] if kind == "json" else cells
+    return Table(values, {name: "string" if kind == "json" else kind for name, kind in types.items()}).check()
 
 
-def write_responses(folder: str | Path) -> ResponseTable:
+def write_responses(folder: str | Path) -> Table:
     """Write ``responses.parquet`` and ``responses.csv`` from the session's events; each appears
     whole or not at all.
 
@@ -169,26 +159,44 @@ def write_responses(folder: str | Path) -> ResponseTable:
     return table
 
 
-def write_table(folder: Path, table: Any) -> None:
-    """Write a response table as ``responses.parquet`` and ``responses.csv``; each appears whole or
-    not at all.
+def tables_are_there(folder: Path) -> bool:
+    """Return whether the tables of a session that is over have been written."""
+    names = ("responses.csv", "responses.parquet")[: 2 if installed("pyarrow") else 1]
+    return all((folder / name).exists() for name in names)
+
+
+def write_table(folder: Path, table: Table) -> None:
+    """Write a response table as ``responses.csv``, and as ``responses.parquet`` where pyarrow is
+    installed; each appears whole or not at all.
 
     Raises
     ------
     SpanLabError
         when they cannot be written.
     """
-    import pyarrow.csv
-    import pyarrow.parquet
+    if (arrow := _arrow()) is not None:
+        with replacing(folder / "responses.parquet", _HINT) as partial:
+            arrow.parquet.write_table(_in_arrow(table), partial)
+    with replacing(folder / "responses.csv", _HINT) as partial:
+        Path(partial).write_bytes(table.csv().encode("utf-8"))
 
-    for name, write in (("responses.csv", pyarrow.csv.write_csv), ("responses.parquet", pyarrow.parquet.write_table)):
-        with replacing(folder / name, "free some space, or check the disk") as partial:
-            write(table, partial)
+
+#: what to do when a table cannot be written
+_HINT = "free some space, or check the disk"
+
+
+def _in_arrow(table: Any) -> Any:
+    """A table of our own as one of pyarrow."""
+    if not isinstance(table, Table):
+        return table
+    arrow = _arrow()
+    kinds = {"string": arrow.string(), "integer": arrow.int64(), "number": arrow.float64(), "boolean": arrow.bool_()}
+    arrays = [arrow.array(cells, kinds[table.types[name]]) for name, cells in table.values.items()]
+    return arrow.table(arrays, names=table.column_names)
 
 
 def read_table(folder: str | Path, columns: Sequence[str] | None = None) -> ResponseTable:
-    """The response table of one session, as an Arrow table; of an unfinished one what its finished
-    trials hold.
+    """The response table of one session; of an unfinished one what its finished trials hold.
 
     Parameters
     ----------
@@ -199,15 +207,13 @@ def read_table(folder: str | Path, columns: Sequence[str] | None = None) -> Resp
     SpanLabError
         when the session cannot be read.
     """
-    import pyarrow.parquet
-
-    folder = Path(folder)
-    if (folder / "responses.parquet").exists():
+    folder, arrow = Path(folder), _arrow()
+    if arrow is not None and (folder / "responses.parquet").exists():
         try:
-            stored = pyarrow.parquet.read_schema(folder / "responses.parquet").names
+            stored = arrow.parquet.read_schema(folder / "responses.parquet").names
             available = None if columns is None else [name for name in columns if name in stored]
-            return pyarrow.parquet.read_table(folder / "responses.parquet", columns=available)
-        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
+            return arrow.parquet.read_table(folder / "responses.parquet", columns=available)
+        except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
             raise SpanLabError(
                 f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
                 f"delete that file, and make it again with: spanlab resume {folder}"
@@ -224,12 +230,13 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
     ----------
     columns : those to read, such as ``["correct", "set_size"]``; all when not given
     """
-    import pyarrow
-
     tables = [
         read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)
     ]
-    frame = pyarrow.concat_tables(tables, promote_options="permissive").to_pandas()
+    if (arrow := _arrow()) is not None:
+        frame = arrow.concat_tables(map(_in_arrow, tables), promote_options="permissive").to_pandas()
+    else:
+        frame = together(table for table in tables if isinstance(table, Table)).to_pandas()
     if "correct" in frame.columns and frame["correct"].dtype == object:
         frame["correct"] = frame["correct"].astype("boolean")  # ratings have none: still something to take means of
     return frame

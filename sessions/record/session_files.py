@@ -216,7 +216,7 @@ def has_failed(folder: str | Path) -> bool:
 
 def is_finished(folder: str | Path) -> bool:
     """Return whether the final response table of a session is there."""
-    return (Path(folder) / "responses.parquet").exists()
+    return (Path(folder) / "responses.csv").exists()
 
 
 def trial_key(practice: bool, trial: int) -> str:

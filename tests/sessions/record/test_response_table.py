@@ -1,0 +1,117 @@
+"""The table of answers without pyarrow: the same bytes, the same data frame; what needs pyarrow or
+vl-convert says so."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command_line import Run, command_line, complaint
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spanlab
+from spanlab.core import extras
+from spanlab.sessions.record import reader
+from spanlab.sessions.record.response_table import Table, number_text
+
+ROOT = Path(__file__).resolve().parents[3]
+TYPES = {"text": "string", "whole": "integer", "number": "number", "yes": "boolean"}
+ROWS = st.lists(
+    st.tuples(
+        st.none() | st.text(st.characters(exclude_categories=["Cs"])),
+        st.none() | st.integers(-(2**63), 2**63 - 1),
+        st.none() | st.floats(),
+        st.none() | st.booleans(),
+    ),
+    min_size=1,
+)
+
+
+@given(ROWS)
+def test_the_csv_has_the_bytes_that_pyarrow_writes(rows: list[tuple[object, ...]]) -> None:
+    csv = pytest.importorskip("pyarrow.csv")
+    table = Table(dict(zip(TYPES, map(list, zip(*rows, strict=True)), strict=True)), TYPES)
+    written = io.BytesIO()
+    csv.write_csv(reader._in_arrow(table), written)
+    assert table.csv().encode("utf-8") == written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e9, "1000000000"), (1e10, "1e+10"), (1e-6, "0.000001"), (1e-7, "1e-7"), (-0.0, "-0"), (123.456, "123.456")],
+)
+def test_numbers_have_an_exponent_where_they_are_long(value: float, text: str) -> None:
+    assert number_text(value) == text
+
+
+def test_a_value_of_another_type_is_refused() -> None:
+    with pytest.raises(spanlab.SpanLabError, match="takes only values of type integer; found '5'"):
+        Table({"seed": ["5"]}, {"seed": "integer"}).check()
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without the extras parquet and figures."""
+    there = extras.find_spec
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in ("pyarrow", "vl_convert") else there(name))
+    monkeypatch.setattr(reader, "_arrow", lambda: None)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+def test_without_pyarrow_and_vl_convert_sessions_and_tables_are_the_same(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    folder = spanlab.replay("vsr", agent="capacity:3", trials=12, data=tmp_path / "data").folder
+    whole = spanlab.read_responses(folder)
+    text = (folder / "responses.csv").read_bytes()
+    assert (folder / "responses.parquet").exists()
+    request.getfixturevalue("bare")
+    shutil.copytree(tmp_path / "data", tmp_path / "bare")
+    copy = tmp_path / "bare" / folder.name
+    for name in ("responses.csv", "responses.parquet"):
+        (copy / name).unlink()
+    assert run("resume", "bare")[0] == 0
+    assert (copy / "responses.csv").read_bytes() == text
+    assert not (copy / "responses.parquet").exists()
+    pd.testing.assert_frame_equal(spanlab.read_responses(copy), whole)
+    status, _, err = run("compare", "bare", "-o", "report", "--no-models")
+    assert status == 0, err
+    assert "pip install 'spanlab[figures]'" in err
+    assert "figures/vsr_serial_position.svg" in err
+    assert "There are no pictures, only tables" in Path("report/report.html").read_text("utf-8")
+    assert Path("report/tables/vsr_serial_position.csv").exists()
+    assert "a figure needs vl-convert" in complaint(*run("figure", "serial_position", "bare", "-o", "x.svg"))
+    Path("answers.parquet").touch()
+    assert "needs pyarrow" in complaint(*run("stats", "answers.parquet"))
+
+
+@pytest.mark.slow
+def test_a_bare_installation_is_small_and_works(tmp_path: Path) -> None:
+    """What observers and analysis need takes less than 480 MB."""
+    python = tmp_path / "bare" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "bare"], check=True)
+    copy = tmp_path / "source"
+    ignored = shutil.ignore_patterns(".venv", ".git", "build", "*.egg-info", "__pycache__", "data", "runs", "demo")
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    done = subprocess.run(
+        [python, "-m", "pip", "install", "-q", "-c", copy / "constraints.txt", copy], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (site,) = (tmp_path / "bare" / "lib").glob("python*/site-packages")
+    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    assert size < 480e6
+    assert not {"pyarrow", "vl_convert"} & set(os.listdir(site))
+    for words in ("replay vsr --agent ideal --trials 4", "stats data", "compare data -o report --no-models"):
+        done = subprocess.run([python, "-m", "spanlab", *words.split()], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
