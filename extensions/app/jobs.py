@@ -16,11 +16,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+import psutil
+
 from spanlab.core import SpanLabError, write_json
 
 from .job import ENDED, JOB, PRINTED
 
 State = Literal["runs", "done", "failed", "stopped"]
+#: how a command ends that was stopped: by a signal, by itself after one, by force
+_STOPPED = (-signal.SIGINT, 130, 15)
 #: so much of what a job printed is shown (characters)
 _SHOWN = 4000
 
@@ -164,13 +168,12 @@ class Jobs:
         about: dict[str, Any] = json.loads((self._folder / name / JOB).read_text(encoding="utf-8"))
         if "process" not in about:  # the app was killed before it began
             write_json(self._folder / name / ENDED, {"code": -signal.SIGINT}, together=True)
-        elif self._state(self._folder / name, about) == "runs":
-            with suppress(ProcessLookupError):
-                os.killpg(about["process"], signal.SIGINT)
+        elif (process := _process(about, self._folder / name)) is not None:
+            _interrupt(process)
 
     def _state(self, folder: Path, about: dict[str, Any]) -> State:
         if (state := _state_at_end(folder)) is None:
-            if "process" not in about or _alive(about["process"], str(folder.resolve())):
+            if "process" not in about or _process(about, folder) is not None:
                 return "runs"
             state = _state_at_end(folder)  # it may have ended since
         return state or "failed"
@@ -180,25 +183,29 @@ def _state_at_end(folder: Path) -> State | None:
     """Return how a job has ended; None where it has not said so."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         code = json.loads((folder / ENDED).read_text(encoding="utf-8"))["code"]
-        return "done" if code == 0 else "stopped" if code in (-signal.SIGINT, 130) else "failed"
+        return "done" if code == 0 else "stopped" if code in _STOPPED else "failed"
     return None
 
 
-def _alive(process: int, folder: str) -> bool:
-    """Return whether a process runs, and is the one of this folder where the system tells that."""
-    with suppress(ChildProcessError):
-        os.waitpid(process, os.WNOHANG)
+def _process(about: dict[str, Any], folder: Path) -> psutil.Process | None:
+    """The process of a job, where it runs; whatever else has its number is another one."""
     try:
-        os.kill(process, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    with suppress(OSError):
-        command = Path(f"/proc/{process}/cmdline").read_bytes()  # empty until it has begun, and after its end
-        return folder.encode() in command or (not command and not _ended(process))
-    return True
+        process = psutil.Process(int(about["process"]))
+        command = process.cmdline()  # empty until it has begun, and after its end
+        if str(folder.resolve()) in command or (not command and process.status() != psutil.STATUS_ZOMBIE):
+            return process
+        process.wait(0)  # a process of this program that has ended, and nobody has asked how
+    except (psutil.Error, psutil.TimeoutExpired, ValueError, TypeError, OverflowError):
+        pass
+    return None
 
 
-def _ended(process: int) -> bool:
-    """Return whether a process has ended, and nobody has asked how."""
-    status = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
-    return status.rpartition(")")[2].split()[0] in ("Z", "X")
+def _interrupt(process: psutil.Process) -> None:
+    """End the command of a job as Ctrl-C does; where there is no such signal, by force: what is
+    finished is on the disk."""
+    for child in process.children(recursive=True):
+        with suppress(psutil.Error):
+            if sys.platform == "win32":
+                child.terminate()
+            else:
+                child.send_signal(signal.SIGINT)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import psutil
 import pytest
 from starlette.testclient import TestClient
 
@@ -231,43 +232,49 @@ def ended(look: Callable[[], Job]) -> Job:
     return job
 
 
+def _job_of_this_process(data: Path, process: object = None) -> Path:
+    folder = data / ".app" / "jobs" / "20260101-000000-000000"
+    folder.mkdir(parents=True)
+    about = {
+        "arguments": [],
+        "paradigm": "vsr",
+        "started": "",
+        "address": "",
+        "process": os.getpid() if process is None else process,
+    }
+    (folder / "job.json").write_text(json.dumps(about), encoding="utf-8")
+    return folder
+
+
 @pytest.mark.parametrize(
-    ("command", "status", "state"), [(b"", "S", "runs"), (b"", "Z", "failed"), (b"a\0b", "S", "failed")]
+    ("command", "status", "state"),
+    [([], "sleeping", "runs"), ([], "zombie", "failed"), (["a", "b"], "running", "failed")],
 )
 def test_a_job_that_has_hardly_begun_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: bytes, status: str, state: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], status: str, state: str
 ) -> None:
     """A process has no command line in its first moment; another process may have its number later."""
-    folder = tmp_path / ".app" / "jobs" / "20260101-000000-000000"
-    folder.mkdir(parents=True)
-    about = {"arguments": [], "paradigm": "vsr", "started": "", "address": "", "process": os.getpid()}
-    (folder / "job.json").write_text(json.dumps(about), encoding="utf-8")
-    read_bytes, read_text = Path.read_bytes, Path.read_text
-    process = f"/proc/{os.getpid()}"
-    monkeypatch.setattr(
-        Path, "read_bytes", lambda path: command if str(path) == f"{process}/cmdline" else read_bytes(path)
-    )
-    monkeypatch.setattr(
-        Path,
-        "read_text",
-        lambda path, *asked, **how: (
-            f"1 (a b) {status} 2" if str(path) == f"{process}/stat" else read_text(path, *asked, **how)
-        ),
-    )
+    folder = _job_of_this_process(tmp_path)
+    monkeypatch.setattr(psutil.Process, "cmdline", lambda process: command)
+    monkeypatch.setattr(psutil.Process, "status", lambda process: status)
+    monkeypatch.setattr(psutil.Process, "wait", lambda process, timeout: None)
     assert Jobs(tmp_path).job(folder.name).state == state
 
 
+@pytest.mark.parametrize("process", [0, -1, 2**40, "x", [1]])
+def test_a_job_with_a_number_that_is_no_process_of_ours_ends_nothing(tmp_path: Path, process: object) -> None:
+    folder = _job_of_this_process(tmp_path, process)
+    Jobs(tmp_path).stop(folder.name)
+    assert [job.state for job in Jobs(tmp_path).all()] == ["failed"]
+
+
 def test_a_job_that_ends_while_it_is_looked_at_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / ".app" / "jobs" / "20260101-000000-000000"
-    folder.mkdir(parents=True)
-    about = {"arguments": [], "paradigm": "vsr", "started": "", "address": "", "process": os.getpid()}
-    (folder / "job.json").write_text(json.dumps(about), encoding="utf-8")
+    folder = _job_of_this_process(tmp_path)
 
-    def end(process: int, name: str) -> bool:
+    def end(about: object, where: Path) -> None:
         (folder / "ended.json").write_text('{"code": 0}', encoding="utf-8")
-        return False
 
-    monkeypatch.setattr(jobs_module, "_alive", end)
+    monkeypatch.setattr(jobs_module, "_process", end)
     assert Jobs(tmp_path).job(folder.name).state == "done"
 
 
