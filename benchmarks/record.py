@@ -75,7 +75,7 @@ def recorded(events: Sequence[Event], folder: Path, at_every_trial: bool) -> flo
         writer.write(event)
         if at_every_trial and event["event"] == "trial_end":
             writer.commit()
-    writer.close()
+    writer.finish()
     return time.perf_counter() - began
 
 

@@ -126,7 +126,7 @@ class Runner:
             self._record_fault(recorder, fault := SpanLabError(failure) if failure else error)
             raise fault from error.__cause__
         finally:
-            recorder.close()
+            recorder.finish()
             if not self._stays:
                 self.agent.close()
 

@@ -293,7 +293,7 @@ class _Scoring:
                 self._count()
                 run_to_end(interruptible(agent, self._all(to_score), watcher.say))
         finally:
-            self._recorder.close()
+            self._recorder.finish()
             agent.close()
             lines = read_transcript(self.folder)
             account = summary(totals_of(lines, replies_by_trial(lines)), agent.spending.prices)

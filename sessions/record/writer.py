@@ -3,17 +3,16 @@ the disk."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import queue
 import threading
+from asyncio import wrap_future
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, cast
-
-from typing_extensions import override
+from typing import IO, Any, NamedTuple, cast
 
 from ...core.atomic_files import json_line, json_text, sync_folder
 from ...core.errors import SpanLabError, UnwritableError
@@ -31,47 +30,12 @@ _Line = tuple[str, Any]
 _BLOCK = 65_536
 
 
-class _Soon:
-    """Somebody for whom everything before, and some lines more, is to be put on the disk, and who
-    does not wait."""
+class _Batch(NamedTuple):
+    """Lines to write, and what is told once they and all before them are on the disk, or cannot be.
+    Without it, they may get there later."""
 
-    lines: Sequence[tuple[str, Mapping[str, Any]]] = ()
-
-    def done(self) -> None:
-        """It is on the disk, or cannot be."""
-
-
-class _Thread(_Soon):
-    """A thread that waits."""
-
-    def __init__(self) -> None:
-        self.event = threading.Event()
-
-    @override
-    def done(self) -> None:
-        self.event.set()
-
-
-class _Task(_Soon):
-    """A task that waits, while others of its event loop go on."""
-
-    def __init__(self, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        self.lines = lines
-        self._loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[None] = self._loop.create_future()
-
-    @override
-    def done(self) -> None:
-        with suppress(RuntimeError):  # the event loop is over, and nobody waits any more
-            self._loop.call_soon_threadsafe(self._tell)
-
-    def _tell(self) -> None:
-        if not self.future.done():
-            self.future.set_result(None)
-
-
-class _Stop(_Soon):
-    """The end: nothing comes after it."""
+    lines: Sequence[_Line]
+    on_disk: Future[None] | None = None
 
 
 class Recorder:
@@ -107,7 +71,7 @@ class Recorder:
                 f"cannot write {self.path}: {error.strerror or error}; free some space, or check the disk"
             ) from None
         self._unsynced: set[str] = set()
-        self._queue: queue.SimpleQueue[_Line | _Soon] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()  # None is the end
         self._is_given = fitting(Given)
         self._failure: SpanLabError | None = None
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -117,22 +81,17 @@ class Recorder:
         over = False
         while not over:
             # all that is there by now is written together
-            lines: list[_Line] = []
-            waiting: list[_Soon] = []
-            items = [self._queue.get(), *(self._queue.get() for _ in range(self._queue.qsize()))]
-            for item in items:
-                if isinstance(item, tuple):
-                    lines.append(item)
-                else:
-                    waiting.append(item)
-                    lines += item.lines
-            over = any(isinstance(item, _Stop) for item in waiting)
+            batches = [self._queue.get(), *(self._queue.get() for _ in range(self._queue.qsize()))]
+            over = None in batches
+            waiting = [batch.on_disk for batch in batches if batch is not None and batch.on_disk is not None]
             # After a failure nothing more is written: the file stays the beginning of what
             # happened, without holes.
             if not self._failure:
-                self._put(lines, sync=bool(waiting))
-            for entry in waiting:
-                entry.done()
+                lines = [line for batch in batches if batch is not None for line in batch.lines]
+                self._put(lines, sync=bool(waiting) or over)
+            for on_disk in waiting:
+                if on_disk.set_running_or_notify_cancel():
+                    on_disk.set_result(None)
 
     def _put(self, lines: Sequence[_Line], sync: bool) -> None:
         name = EVENTS
@@ -176,7 +135,7 @@ class Recorder:
         """Queue one event."""
         if self._failure:
             self._check()
-        self._queue.put((EVENTS, event))
+        self._queue.put(_Batch(((EVENTS, event),)))
 
     def note(self, line: Mapping[str, Any]) -> None:
         """Add one line to the transcript at once. It is not on the disk yet, but outlasts this
@@ -190,39 +149,35 @@ class Recorder:
 
     def commit(self) -> None:
         """Wait until everything written so far is on the disk."""
-        waiting = _Thread()
-        self._queue.put(waiting)
-        waiting.event.wait()
+        self.sync().result()
         self._check()
 
-    async def committed(self) -> None:
-        """As ``commit``, while other tasks go on."""
-        await self._wait()
-
-    async def _wait(self, *items: tuple[str, Mapping[str, Any]]) -> None:
+    async def committed(self, *lines: _Line) -> None:
+        """Wait until everything written so far, and some lines more, is on the disk, while other tasks
+        go on."""
         self._check()
-        waiting = _Task(items)
-        self._queue.put(waiting)
-        await waiting.future
+        await wrap_future(self.sync(*lines))
         self._check()
 
     async def keep(self, line: Mapping[str, Any]) -> None:
         """Add a line to the transcript; it is on the disk when this returns."""
-        await self._wait((TRANSCRIPTS, line))
+        await self.committed((TRANSCRIPTS, line))
 
-    def sync(self) -> None:
-        """Have everything written so far put on the disk soon, without waiting for it."""
-        self._check()
-        self._queue.put(_Soon())
+    def sync(self, *lines: _Line) -> Future[None]:
+        """Have everything written so far, and some lines more, put on the disk soon; what is returned
+        tells when it is there."""
+        on_disk: Future[None] = Future()
+        self._queue.put(_Batch(lines, on_disk))
+        return on_disk
 
     def _check(self) -> None:
         if self._failure is not None:
             raise type(self._failure)(str(self._failure))
 
-    def close(self) -> None:
+    def finish(self) -> None:
         """Write what is left, as far as the disk takes it, and close the files."""
         if self._thread.is_alive():
-            self._queue.put(_Stop())
+            self._queue.put(None)
             self._thread.join()
             for file in self._files.values():
                 with suppress(OSError):  # the failure that lost it was reported by write or commit

@@ -167,5 +167,5 @@ def test_what_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
     recorder.write({**START, "seed": "one"})  # type: ignore[typeddict-item]
     with pytest.raises(SpanLabError, match=r"cannot be recorded .*'seed' has the wrong form"):
         recorder.commit()
-    recorder.close()
+    recorder.finish()
     assert len(read_events(tmp_path)) == 1

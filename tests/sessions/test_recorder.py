@@ -43,7 +43,7 @@ def test_many_events(tmp_path: Path, many: int) -> None:
         for event in events:
             recorder.write(event)
         recorder.commit()
-    recorder.close()
+    recorder.finish()
     assert read_events(tmp_path) == events
 
 
@@ -76,7 +76,7 @@ def test_commit_returns_when_everything_before_it_is_on_the_disk(
         assert len(synced) == n
         assert synced[-1] == recorder.path.stat().st_size
         assert recorder.path.read_bytes().count(b"\n") == 2 * n
-    recorder.close()
+    recorder.finish()
 
 
 def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(
@@ -115,7 +115,7 @@ def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(
         ticking = asyncio.ensure_future(tick())
         await asyncio.gather(*(one(journal, number) for number, journal in enumerate(journals)))
         ticking.cancel()
-        recorder.close()
+        recorder.finish()
         assert ticks >= 2, "other tasks go on while the disk is waited for"
 
     monkeypatch.setattr(os, "fsync", slow)
@@ -140,7 +140,7 @@ def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> Non
                         {"ask": ask, "request": f"r{ask}", "sent": [], "reply": {"content": "", "latency_ms": 1.0}}
                     )
                 )
-    recorder.close()
+    recorder.finish()
     assert paid_twice_at_most(read_transcript(tmp_path)) == 2
 
 
@@ -163,7 +163,7 @@ def test_a_disk_that_fails_is_told_to_tasks_that_wait(tmp_path: Path, monkeypatc
         assert {str(one) for one in found} == {
             f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; free some space, or check the disk"
         }
-        recorder.close()
+        recorder.finish()
 
     asyncio.run(keep())
 
@@ -247,8 +247,8 @@ def test_a_disk_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Mon
             recorder.commit()
     with pytest.raises(SpanLabError, match="cannot write"):
         recorder.write({"event": "note"})
-    recorder.close()
-    recorder.close()
+    recorder.finish()
+    recorder.finish()
 
 
 def test_an_agent_that_breaks_the_protocol_is_named(tmp_path: Path) -> None:

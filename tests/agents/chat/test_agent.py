@@ -325,13 +325,13 @@ def test_replies_are_stored_before_they_are_used_and_replayed_instead_of_paid_ag
         text for role, text in sent if role == "user"
     ), "all that was sent, once"
     assert [text for role, text in said if role == "assistant"] == RIGHT[:1]
-    recorder.close()
+    recorder.finish()
 
     # the same conversation goes on: turn 3 is answered by the rule of turn 1, since the server
     # counts a new conversation
     recorder, journal = _journal(tmp_path, 2)
     resumed = _run(_agent(tap, "right"), TRIAL, journal)
-    recorder.close()
+    recorder.finish()
     assert len(tap.requests) == 3, "two before the interruption, one after it"
     assert [answer.value for answer in resumed[:2]] == [answer.value for answer in whole[:2]]
     assert [answer.notes["replayed"] for answer in resumed] == [1, 1, 0]
@@ -343,11 +343,11 @@ def test_replies_are_stored_before_they_are_used_and_replayed_instead_of_paid_ag
 def test_every_reply_of_a_question_that_was_asked_again_is_replayed(tap: Tap, tmp_path: Path) -> None:
     recorder, journal = _journal(tmp_path, 1)
     first = _run(_agent(tap, "muddled"), TRIAL, journal)
-    recorder.close()
+    recorder.finish()
     sent = len(tap.requests)
     recorder, journal = _journal(tmp_path, 2)
     again = _run(_agent(tap, "muddled"), TRIAL, journal)
-    recorder.close()
+    recorder.finish()
     assert len(tap.requests) == sent
     assert [(a.value, a.raw, a.outcome) for a in again] == [(a.value, a.raw, a.outcome) for a in first]
     assert [answer.notes["replayed"] for answer in again] == [2, 1, 1]
@@ -356,13 +356,13 @@ def test_every_reply_of_a_question_that_was_asked_again_is_replayed(tap: Tap, tm
 def test_stored_replies_to_other_requests_are_refused(tap: Tap, tmp_path: Path) -> None:
     recorder, journal = _journal(tmp_path, 1)
     _run(_agent(tap, "right"), TRIAL, journal, questions=1)
-    recorder.close()
+    recorder.finish()
     recorder, journal = _journal(tmp_path, 2)
     others: tuple[dict[str, Any], ...] = ({"temperature": 0.5}, {"instructions_as": "user"}, {"preamble": "Read on."})
     for other in others:
         with pytest.raises(SpanLabError, match="have changed; start a new session"):
             _run(_agent(tap, "right", **other), TRIAL, journal)
-    recorder.close()
+    recorder.finish()
 
 
 # What is said when it fails

@@ -99,7 +99,7 @@ def test_it_is_checked_as_any_event(event: Any, says: str | None, tmp_path: Path
         with pytest.raises(SpanLabError, match=f"cannot be recorded .{says}"):
             recorder.commit()
         assert (tmp_path / "events.jsonl").read_text(encoding="utf-8") == ""
-    recorder.close()
+    recorder.finish()
 
 
 def test_a_record_is_not_read_without_the_package_and_says_why(tmp_path: Path) -> None:
