@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
-from typing_extensions import override
+import numpy as np
 
 from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
@@ -19,24 +19,17 @@ from ..paradigms import (
     STANDARD_KEYS,
     Answer,
     AnswerKeys,
-    Display,
     NetworkView,
     Percept,
     Prompt,
     ResponseKind,
     Truth,
-    Verdict,
     WorkedExample,
 )
-from ..paradigms.triggers import Triggers
 from ..stimuli import Stimulus
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import numpy as np
-
-    from ..paradigms.preview.example import ExampleDisplay
 
 Outcome = Literal["answered", "omitted", "invalid"]
 
@@ -132,22 +125,6 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One of several ways on from a page, as a button.
-
-    Parameters
-    ----------
-    name : what comes back when it is chosen
-    label : on the button
-    key : the key that chooses it, as PsychoPy names it
-    """
-
-    name: str
-    label: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
 class SettingRules:
     """Settings of an agent that need not be as they were for a session to go on.
 
@@ -234,28 +211,6 @@ class Episode(ABC):
     def cut(self) -> None:
         """The trial is over without an end: a step has raised :class:`TrialCut`, or the session
         cannot go on."""
-
-
-class WindowEpisode(Episode):
-    """Somebody at a window in one trial. What is told here is told to nobody else: displays ahead
-    of time, and what became of an answer."""
-
-    def prepare(self, displays: Sequence[Display]) -> None:
-        """Make every display ready that may come, before the first step (a window uploads them)."""
-
-    def expect(self, steps: Sequence[Sequence[Percept]]) -> None:
-        """Know the whole trial before its first step (a page plays it by itself): of each step one
-        percept, or one for each verdict on the answer before."""
-
-    def announce_next(self, percept: Percept | None, last: bool = False) -> None:
-        """Before a step: the one after it, where that does not depend on the answer, and whether
-        there is none."""
-
-    def mark(self, codes: Triggers, write: Callable[[Mapping[str, Any]], None]) -> None:
-        """Send these trigger codes in this trial; ``write`` takes the record of each."""
-
-    def judged(self, verdict: Verdict) -> None:
-        """Take note of the verdict on the last answer, for trigger codes alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +345,8 @@ class Agent(ABC):
     kind: ClassVar[AgentKind]
     #: as records and figures name it; its kind's name where nothing else is said
     name: str = ""
+    #: whether it is somebody at a window, who turns pages (:class:`.window.WindowAgent`)
+    turns_pages: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -401,7 +358,7 @@ class Agent(ABC):
                 f"the kind of {cls.__name__} is {declared!r}; expected an AgentKind, such as"
                 f" AgentKind('{cls.__name__.lower()}')"
             )
-        if declared.at_window != issubclass(cls, WindowAgent):
+        if declared.at_window != cls.turns_pages:
             raise TypeError(
                 f"{cls.__name__} is of the kind '{declared.name}' ({declared.role}): agents at a window, and no others,"
                 " are subclasses of WindowAgent"
@@ -539,94 +496,6 @@ class Agent(ABC):
 
     def close(self) -> None:
         """Let go of everything else, afterwards."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageContent:
-    """One page of text.
-
-    Parameters
-    ----------
-    text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
-    title : above the text
-    footer : how to go on; the usual sentence when empty
-    example : displays of a trial, pictured below the text
-    after : paragraphs below the example; those before its first heading are about the example
-    progress : how much of the session is done (0 to 1), as a bar below the text
-    least : seconds for which the page stays at least
-    options : the only ways on, as buttons in the place of the footer
-    """
-
-    text: str
-    title: str = ""
-    footer: str = ""
-    example: tuple[ExampleDisplay, ...] = ()
-    after: str = ""
-    progress: float | None = None
-    least: float = 0.0
-    options: tuple[Option, ...] = ()
-
-
-class WindowAgent(Agent):
-    """Somebody at a window: pages of text, rest between trials, and word of what is coming."""
-
-    #: the button box as it was named; empty when there is none
-    buttons: str = ""
-    #: whether every trial is compiled before anybody sits down, so that a fault in the file does
-    #: not show up later
-    compiles_ahead: bool = True
-
-    @override
-    @abstractmethod
-    def start(self, context: TrialContext) -> WindowEpisode: ...
-
-    def open(self) -> object:
-        """Open the window, when it is not open yet."""
-        return None
-
-    def leave_screen(self) -> None:
-        """Leave the screen to a dialog; the next page or trial takes it again."""
-
-    def speak(self, language: str) -> None:
-        """In which language a person is spoken to, before the first page."""
-
-    def concerns(self, percepts: Sequence[Percept]) -> None:
-        """Look at what is going to be shown, before a session or its continuation, and tell the
-        assistant what the apparatus cannot do well."""
-
-    def page(self, page: PageContent) -> None:
-        """Show a page until the participant goes on (instructions, practice feedback, breaks,
-        thanks)."""
-
-    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
-        """Show a page that ends with one of some options, by its key or with a click on its button,
-        and with nothing else.
-
-        Parameters
-        ----------
-        usual : the name of the option that a simulated participant chooses
-        clicks : whether buttons can be clicked; keys alone choose where the assistant decides
-
-        Returns
-        -------
-        the name of the option; empty where there are no pages with options
-        """
-        self.page(PageContent(text, title))
-        return ""
-
-    def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
-        """Show an empty screen between trials, in which something is done meanwhile (the next trial
-        is made ready)."""
-        if meanwhile is not None:
-            meanwhile()
-
-    def still_ready(self) -> None:
-        """As :meth:`ready`, by what is known already: asked between the questions of a trial in
-        which nothing has to be finished first."""
-
-    def over(self) -> None:
-        """The last trial is over: note what is still to be noted of it, and tell the assistant what
-        there is to tell."""
 
 
 #: Takes the hidden states of one trial of a batch: its number in the batch, and float32 (steps that

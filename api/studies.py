@@ -21,7 +21,7 @@ from .declared import PathLike, Result, Words, public
 from .options import DataOption, progress_bar, with_display
 
 if TYPE_CHECKING:
-    from ..agents.base import WindowAgent
+    from ..agents.window import WindowAgent
     from ..paradigms import Paradigm, Percept, ResponseKind, Trial
     from ..sessions.studies.battery import Battery
     from ..sessions.studies.monitoring import MonitoredSession

@@ -5,11 +5,9 @@ from .compile import compile_trial as compile_trial
 from .compile import draw_all as draw_all
 from .compile import drawn_names as drawn_names
 from .compile import drawn_values as drawn_values
-from .compile import fingerprint as fingerprint
 from .compile import is_random as is_random
 from .compile import network_tasks as network_tasks
 from .compile import one_of_each as one_of_each
-from .compile import percept_bytes as percept_bytes
 from .compile import resolve_levels as resolve_levels
 from .design import Split as Split
 from .design import plan_dataset as plan_dataset
@@ -55,6 +53,8 @@ from .trial import Truth as Truth
 from .trial import Verdict as Verdict
 from .trial import WorkedExample as WorkedExample
 from .trial import is_model_step as is_model_step
+from .trial_hashes import fingerprint as fingerprint
+from .trial_hashes import percept_bytes as percept_bytes
 from .trials_file import GivenTrial as GivenTrial
 from .word_vectors import WordVectors as WordVectors
 from .word_vectors import random_vectors as random_vectors

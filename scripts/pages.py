@@ -23,12 +23,13 @@ import numpy as np
 from PIL import Image
 from typing_extensions import override
 
-from spanlab.agents.base import PageContent, Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human.display.surface import SurfaceView
 from spanlab.agents.human.display.theme import STANDARD
 from spanlab.agents.human.input.answering import AnswerSheet
 from spanlab.agents.human.pages.sheets import PageSheet, lay_out
 from spanlab.agents.human.stage import letter_beside
+from spanlab.agents.window import PageContent, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import PARTICIPANT, AgentKind
 from spanlab.paradigms import AnswerKeys, Ask, Percept, Truth, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign

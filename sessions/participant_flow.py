@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.base import Option, PageContent, WindowAgent
+from ..agents.window import Option, PageContent, WindowAgent
 from ..core.locale import sentence
 from ..paradigms import PlannedTrial, Trial
 from ..paradigms.compile import resolve_levels

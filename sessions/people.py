@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..agents.base import WindowAgent
+from ..agents.window import WindowAgent
 from ..core.errors import SpanLabError
 from ..core.locale import languages
 from ..paradigms import Generator, Trial, load_paradigm

@@ -21,8 +21,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.base import Agent, ConcurrentAgent, Rehearsal, WindowAgent
+from ..agents.base import Agent, ConcurrentAgent, Rehearsal
 from ..agents.interruptions import Abandoned
+from ..agents.window import WindowAgent
 from ..core.agent_kinds import NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import first_free_folder, only_writer
 from ..core.errors import SpanLabError, UnwritableError

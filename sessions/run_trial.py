@@ -7,8 +7,9 @@ from typing import Any
 
 from typing_extensions import override
 
-from ..agents.base import Agent, Episode, Journal, TrialContext, WindowAgent, WindowEpisode
+from ..agents.base import Agent, Episode, Journal, TrialContext
 from ..agents.interruptions import TrialCut
+from ..agents.window import WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
 from ..paradigms import Step
 from .agent_checks import check_episode

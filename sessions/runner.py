@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..agents.base import Agent, BatchAgent, ConcurrentAgent, WindowAgent
+from ..agents.base import Agent, BatchAgent, ConcurrentAgent
+from ..agents.window import WindowAgent
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end

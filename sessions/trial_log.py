@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from ..agents.base import Episode, Response, WindowEpisode
+from ..agents.base import Episode, Response
 from ..agents.recorded import RecordedEpisode
+from ..agents.window import WindowEpisode
 from ..paradigms import Ask, ItemScore, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response

@@ -9,7 +9,8 @@ from typing import Any
 
 from ...core.errors import SpanLabError
 from ...core.extras import need
-from ..base import AgentOptions, WindowAgent
+from ..base import AgentOptions
+from ..window import WindowAgent
 
 #: what ports of triggers and button boxes need, by how their addresses begin
 _PORT_PACKAGES = {"serial": "serial", "lsl": "pylsl"}

@@ -16,9 +16,10 @@ from ...core.errors import SpanLabError
 from ...paradigms import AnswerKeys, Ask, Dial, Percept, Surface, Truth
 from ...paradigms.responses.keys import is_key
 from ...paradigms.translation import Words
-from ..base import AgentOptions, Option, Response, TrialContext
+from ..base import AgentOptions, Response, TrialContext
 from ..observers import make_observer
 from ..oracles import Observer
+from ..window import Option
 from .input.answering import CONFIRM_KEYS, DONE, UNKNOWN, UNKNOWN_KEYS
 from .input.buttons import typed_keys
 from .input.steps import GO_ON_AFTER, Refractory

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...agents.base import Agent, Episode, Sentences, TrialContext, WindowAgent, WindowEpisode
+from ...agents.base import Agent, Episode, Sentences, TrialContext
 from ...agents.interruptions import TrialCut, Unobtainable
+from ...agents.window import WindowAgent, WindowEpisode
 from ...core.errors import SpanLabError
 from ...paradigms import Percept, PlannedTrial, Step, Trial
 from ...paradigms.design import replacement

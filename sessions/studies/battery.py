@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...agents.base import Option, PageContent, WindowAgent
 from ...agents.human.input.buttons import check_box
+from ...agents.window import Option, PageContent, WindowAgent
 from ...core.atomic_files import append_line, only_writer, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import ending_as_ctrl_c

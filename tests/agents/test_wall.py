@@ -21,11 +21,12 @@ from paradigm_texts import ANSWERS
 from session_tools import GO_NOGO, Saying, start, take
 from wall_guesser import Example, advantage, examples
 
-from spanlab.agents.base import Agent, BatchAgent, Episode, Response, TrialContext, WindowEpisode
+from spanlab.agents.base import Agent, BatchAgent, Episode, Response, TrialContext
 from spanlab.agents.chat.agent import ChatEpisode
 from spanlab.agents.oracles import ChanceEpisode, OracleEpisode
 from spanlab.agents.recorded import RecordedEpisode
 from spanlab.agents.registry import make_agent
+from spanlab.agents.window import WindowEpisode
 from spanlab.core.agent_kinds import AgentKind
 from spanlab.paradigms import (
     Paradigm,

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from spanlab.agents.base import Agent, Episode, PageContent, Response, Shown, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import Agent, Episode, Response, Shown, TrialContext
+from spanlab.agents.window import PageContent, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Truth, plan_session

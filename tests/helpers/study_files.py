@@ -8,8 +8,9 @@ from pathlib import Path
 from scripted_page import SCREEN_REPORT
 from session_tools import AtTheWindow
 
-from spanlab.agents.base import Option, PageContent, Response, WindowAgent
+from spanlab.agents.base import Response
 from spanlab.agents.human.pages import Question
+from spanlab.agents.window import Option, PageContent, WindowAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.browser.visits.offers import Looks
 from spanlab.paradigms import Percept

@@ -14,7 +14,7 @@ from session_tools import AtTheWindow, Guessing, start, starts
 from study_files import Guest, study_in
 from study_files import take as take_study
 
-from spanlab.agents.base import PageContent
+from spanlab.agents.window import PageContent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_session, session_design
 from spanlab.paradigms.practice_levels import chosen_levels, levels_in_use, practice_levels

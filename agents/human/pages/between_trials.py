@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ....core.locale import sentence
 from ....paradigms.responses.keys import is_button
-from ...base import Option, PageContent
 from ...interruptions import Abandoned
+from ...window import Option, PageContent
 from ..display.lettering import TextBlock, pill, set_text
 from ..input.answering import Press
 from ..stage import Stage

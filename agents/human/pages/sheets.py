@@ -13,7 +13,7 @@ from PIL import Image
 from ....core.locale import sentence
 from ....stimuli.render.fonts import rejoined, wrap
 from ....stimuli.scene import Scene
-from ...base import Option, PageContent
+from ...window import Option, PageContent
 from ..display.lettering import TextBlock, line_height, pill, set_text
 from ..display.theme import STANDARD, Theme
 from .pictured import Strip, fine, heading, progress_bar

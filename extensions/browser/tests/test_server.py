@@ -19,7 +19,7 @@ from scripted_page import SCREEN
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from spanlab.agents.base import WindowAgent
+from spanlab.agents.window import WindowAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.core.kit import page_files
 from spanlab.core.locale import sentence

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from spanlab.agents.base import PageContent
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.lettering import TextBlock, balanced, set_text
 from spanlab.agents.human.input.answering import AnswerSheet, Press, hit
 from spanlab.agents.human.pages.sheets import blocks, paginate
+from spanlab.agents.window import PageContent
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli.render.fonts import width

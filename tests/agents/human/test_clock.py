@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from numpy.random import RandomState
 from virtual_lab import Person, VirtualStage, VirtualWindow, play
 
-from spanlab.agents.base import PageContent, Shown
+from spanlab.agents.base import Shown
 from spanlab.agents.human.display.frames import Refreshes
 from spanlab.agents.human.pages import between_trials
 from spanlab.agents.human.trial_player import DELIVERY
+from spanlab.agents.window import PageContent
 from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.responses import Choice
 from spanlab.stimuli.kinds.plain import Blank, Fixation

@@ -14,7 +14,7 @@ import pytest
 from paradigm_texts import load, text
 from session_tools import AtTheWindow, take
 
-from spanlab.agents.base import PageContent, Response
+from spanlab.agents.base import Response
 from spanlab.agents.chat.agent import ChatAgent
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.settings import ChatSettings
@@ -25,6 +25,7 @@ from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.pages import Strip, heading
 from spanlab.agents.human.participant import Participant
 from spanlab.agents.human.stage import Stage, letter_beside
+from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.core.locale import ordinal, sentence
 from spanlab.paradigms import (

@@ -15,13 +15,14 @@ from lab_displays import FOUND, measured
 from lab_pages import ENGLISH, right
 from session_tools import AtTheWindow, Saying
 
-from spanlab.agents.base import PageContent, Response
+from spanlab.agents.base import Response
 from spanlab.agents.human import Participant, ParticipantEpisode, WindowOptions
 from spanlab.agents.human import participant as participant_module
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.surface import SurfaceView
 from spanlab.agents.human.display.theme import STANDARD
 from spanlab.agents.human.pages import between_trials
+from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError
 from spanlab.paradigms import (
     AnswerKeys,

@@ -17,13 +17,13 @@ from lab_pages import ENGLISH, easy, nothing_is_cut_off, right, wrong
 from PIL import Image
 from session_tools import AtTheWindow, take
 
-from spanlab.agents.base import Option, PageContent
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.lettering import runs
 from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
 from spanlab.agents.human.pages.pictured import Strip, _captions, fine
 from spanlab.agents.human.pages.sheets import blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
+from spanlab.agents.window import Option, PageContent
 from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session

@@ -15,9 +15,9 @@ from lab_pages import nothing_is_cut_off, right
 from session_tools import AtTheWindow
 from study_files import Guest, study_in
 
-from spanlab.agents.base import PageContent
 from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.lettering import TextBlock, set_text
+from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, paradigm_from_data, plan_session
 from spanlab.paradigms.checking import check_paradigm

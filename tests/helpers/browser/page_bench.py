@@ -13,12 +13,13 @@ import pandas as pd
 from session_tools import MEASURED, WHO
 from virtual_lab import Nothing, VirtualStage, VirtualWindow
 
-from spanlab.agents.base import Option, Response, TrialContext, WindowAgent
+from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human import trial_player as player_module
 from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.simulation import Decisions
 from spanlab.agents.human.trial_player import Player
 from spanlab.agents.observers import make_observer
+from spanlab.agents.window import Option, WindowAgent
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.extensions.browser.participant.chromium import Tab
 from spanlab.extensions.browser.participant.hands import By, Clock, Decision, Hands

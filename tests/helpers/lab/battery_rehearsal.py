@@ -15,10 +15,11 @@ from unittest.mock import patch
 import numpy as np
 from virtual_lab import Nothing, VirtualStage, VirtualWindow
 
-from spanlab.agents.base import Option, PageContent, Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human import trial_player as player_module
 from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.trial_player import Player
+from spanlab.agents.window import Option, PageContent, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import PARTICIPANT, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Answer, Percept, Truth

@@ -24,11 +24,12 @@ from image_paradigms import write_faces
 from window_bench import BLANK, CROSS, NINE, Bench, pattern, screenshot, timed
 
 from spanlab.agents import Abandoned, PageContent
-from spanlab.agents.base import Option, TrialContext
+from spanlab.agents.base import TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.pages.sheets import lay_out
 from spanlab.agents.interruptions import TrialCut
+from spanlab.agents.window import Option
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, SerialOrder, TypedText

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from spanlab.agents.base import PageContent, Response
+from spanlab.agents.base import Response
 from spanlab.agents.human.display.theme import STANDARD, Theme
 from spanlab.agents.human.pages.sheets import lay_out
+from spanlab.agents.window import PageContent
 from spanlab.paradigms import Percept, load_paradigm
 
 

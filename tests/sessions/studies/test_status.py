@@ -11,7 +11,8 @@ import pytest
 from command_line import Run, complaint
 from study_files import FIELDS, STUDY, Guest, sit, study_in, take
 
-from spanlab.agents.base import Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import Response, TrialContext
+from spanlab.agents.window import WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError
